@@ -1,0 +1,88 @@
+// Package chunk cuts a text into chunks: text and options in, chunks out. It
+// does no I/O, keeps no state and is safe for concurrent use.
+//
+//	opts, err := chunk.ParseOptions(map[string]any{"strategy": "recursive", "maxSize": 800})
+//	chunks, err := chunk.Split(text, opts)
+package chunk
+
+// Chunk is a piece of a text.
+type Chunk struct {
+	// Text is what is embedded and shown; never blank, always valid UTF-8.
+	Text string
+	// Metadata is what the strategy found out about the place of the chunk:
+	// header path, section title, token count, startIndex. Nil if nothing. The
+	// caller owns it; no two chunks share one map.
+	Metadata map[string]any
+	// StartByte and EndByte bound the part of the source that the chunk was
+	// made from: source[StartByte:EndByte], in bytes, on code point borders.
+	StartByte, EndByte int
+	// TokenCount is the number of tokens of Text in the encoding of the options,
+	// set by the strategies that count tokens and 0 for the others.
+	TokenCount int
+}
+
+// Strategy names a way of cutting.
+type Strategy string
+
+// The strategies.
+const (
+	Recursive        Strategy = "recursive"
+	Character        Strategy = "character"
+	Token            Strategy = "token"
+	Markdown         Strategy = "markdown"
+	SemanticMarkdown Strategy = "semantic-markdown"
+	HTML             Strategy = "html"
+	JSON             Strategy = "json"
+	LaTeX            Strategy = "latex"
+	Sentence         Strategy = "sentence"
+)
+
+// SeparatorPosition says on which side of a cut the separator's text stays.
+type SeparatorPosition string
+
+// The separator positions. Dropped, the default, removes a separator at the
+// outer edge of a chunk and keeps it inside one.
+const (
+	SeparatorDropped SeparatorPosition = ""
+	SeparatorStart   SeparatorPosition = "start"
+	SeparatorEnd     SeparatorPosition = "end"
+)
+
+// HeaderKey maps a header marker ("##") or an HTML tag ("h2") to the metadata
+// key under which its text is stored.
+type HeaderKey struct {
+	Marker string
+	Key    string
+}
+
+// Options are the settings of one split, resolved and validated: make them with
+// ParseOptions, which knows the defaults of each strategy. Sizes are in UTF-16
+// code units, except for the strategies that count tokens.
+type Options struct {
+	Strategy          Strategy
+	MaxSize           int // upper bound of a chunk
+	MinSize           int // json: chunks under it are merged where they fit
+	Overlap           int // wanted repetition between neighbours
+	Separators        []string
+	Separator         string
+	IsSeparatorRegex  bool
+	SeparatorPosition SeparatorPosition
+	StripWhitespace   bool
+	AddStartIndex     bool
+	Language          string // preset of separators for recursive
+	EncodingName      string // tokenizer
+	ModelName         string // names the tokenizer by a model; beats EncodingName
+	AllowedSpecial    []string
+	DisallowedSpecial []string
+	Headers           []HeaderKey // markdown, html
+	Sections          []HeaderKey // html: Marker is the tag
+	StripHeaders      bool
+	ReturnEachLine    bool
+	EnsureASCII       bool
+	ConvertLists      bool
+	JoinThreshold     int // semantic-markdown: tokens
+	SentenceEnders    []string
+	TargetSize        int
+	FallbackToWords   bool
+	FallbackToChars   bool
+}

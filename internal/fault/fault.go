@@ -1,0 +1,155 @@
+// Package fault is the one vocabulary of errors: a kind that decides what the
+// caller sees on the wire, and a message written for that caller. Whatever else
+// is known about the failure travels as the wrapped cause and goes to the log
+// only.
+//
+//	return fault.New(fault.NotFound, "index %q not found", name)
+//	return fault.Field("topK", "must be between 1 and %d, got %d", max, n)
+//	return fault.Wrap(fault.Unavailable, err, "the embedding provider is not answering")
+//
+// An error without a kind is a bug of ours and is shown to callers as
+// "internal error" and nothing else.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind says what went wrong in terms that a caller can act on.
+type Kind uint8
+
+// The kinds. Internal is the zero value: an error nobody classified.
+const (
+	Internal        Kind = iota // a bug; nothing of it is shown
+	Invalid                     // a bad field, filter or dimension; do not retry
+	Unauthenticated             // no credential, or an unknown one
+	Denied                      // the credential lacks the right
+	NotFound                    // absent, or another tenant's
+	Exists                      // the name is taken with other content
+	Conflict                    // lost a race; retry
+	Precondition                // not in a state in which this can be done
+	Exhausted                   // quota, rate or queue limit; retry later
+	Unavailable                 // the database or a model is down; retry
+	Canceled                    // the caller left
+	Deadline                    // the deadline passed
+)
+
+var kindNames = [...]string{
+	"internal", "invalid", "unauthenticated", "denied", "not_found", "exists",
+	"conflict", "precondition", "exhausted", "unavailable", "canceled", "deadline",
+}
+
+// String returns the kind's name as it stands in logs, metrics and job errors.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "internal"
+}
+
+// Violation is one field that a request got wrong.
+type Violation struct {
+	Field  string // path in the request's JSON names, such as "chunking.maxSize"
+	Reason string // what is wrong and what would be right
+}
+
+// Error is a classified failure. Message is public; Cause never is.
+type Error struct {
+	Kind       Kind
+	Message    string
+	Violations []Violation
+	RetryAfter time.Duration // how long to wait before trying again; 0 if unknown
+	Cause      error
+}
+
+// Error returns the public message followed by the cause, for logs.
+func (e *Error) Error() string {
+	if e.Cause == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Cause.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New returns an error of the kind whose message is shown to the caller.
+func New(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap is New with a cause that is logged but not shown.
+func Wrap(kind Kind, cause error, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
+}
+
+// Field returns an Invalid error about one field of the request. Its message
+// starts with the field's name.
+func Field(field, format string, args ...any) *Error {
+	reason := fmt.Sprintf(format, args...)
+	return &Error{
+		Kind:       Invalid,
+		Message:    field + ": " + reason,
+		Violations: []Violation{{Field: field, Reason: reason}},
+	}
+}
+
+// Under returns err with every field path of its violations prefixed, so that a
+// part of a request can be validated by code that does not know where in the
+// request it stands. Other errors are returned as they are.
+func Under(prefix string, err error) error {
+	var e *Error
+	if !errors.As(err, &e) || len(e.Violations) == 0 {
+		return err
+	}
+	out := *e
+	out.Violations = make([]Violation, len(e.Violations))
+	reasons := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
+		v.Field = prefix + "." + v.Field
+		out.Violations[i] = v
+		reasons[i] = v.Field + ": " + v.Reason
+	}
+	out.Message = strings.Join(reasons, "; ")
+	return &out
+}
+
+// Retry returns an Exhausted error that tells the caller how long to wait.
+func Retry(after time.Duration, format string, args ...any) *Error {
+	return &Error{Kind: Exhausted, Message: fmt.Sprintf(format, args...), RetryAfter: after}
+}
+
+// KindOf returns the kind of err: that of the outermost *Error in its chain,
+// Canceled or Deadline for the context errors, Internal for anything else.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.Canceled):
+		return Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return Deadline
+	}
+	return Internal
+}
+
+// Public returns what the caller may read of err. For an Internal error that is
+// a fixed sentence that reveals nothing.
+func Public(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Kind != Internal {
+		return e.Message
+	}
+	switch KindOf(err) {
+	case Canceled:
+		return "the request was canceled"
+	case Deadline:
+		return "the deadline passed before the work was done"
+	}
+	return "internal error"
+}
