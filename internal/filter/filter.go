@@ -1,0 +1,138 @@
+// Package filter is the language in which callers select chunks and documents by
+// their metadata: JSON objects such as
+//
+//	{"category": "deck", "price": {"$gte": 60, "$lt": 240}, "$or": [{"tags": "sale"}, {"maker.name": "Nord"}]}
+//
+// Parse turns a filter into a tree, SQL turns the tree into an expression with
+// parameters, and Match evaluates it in memory. Nothing that a caller wrote
+// becomes SQL text: field names, values and patterns are all bound.
+//
+// Truth is three-valued as in SQL. A comparison with a field that is missing or
+// JSON null is unknown, unknown stays unknown when it is negated, and only what
+// is true matches. docs/filters.md has the table of operators.
+//
+// The package does no I/O. What only the database can find out, the code that
+// runs the statement has to report: SQLSTATE 2201B is an invalid $regex, and a
+// $regex that runs away ends with the statement timeout, SQLSTATE 57014.
+package filter
+
+import (
+	"slices"
+	"strings"
+)
+
+// What a filter may hold. Parse refuses more with an error that names the limit.
+const (
+	MaxBytes      = 1 << 20 // of JSON text, or of all names and strings in a decoded object
+	MaxDepth      = 32      // levels of nesting, and of a field's path
+	MaxConditions = 1000    // comparisons, and branches of $and, $or and $nor
+	MaxList       = 10000   // values of $in and $nin
+	MaxAll        = 100     // values of $all and of $contains with a list
+	MaxNameBytes  = 1024    // of one field name, dots included
+	MaxRegexBytes = 512     // of one $regex
+	MaxTextBytes  = 512     // of one $contains
+	MaxDigits     = 1000    // of a number, written without exponent, on either side of the point
+)
+
+// Filter is a parsed filter. The zero value selects everything. Filters are
+// immutable and safe for concurrent use.
+type Filter struct {
+	root   node // nil selects everything
+	source string
+}
+
+// from returns the Filter of a tree. A condition that is always true, such as
+// an empty $and, is no filter at all.
+func from(root node, source string) Filter {
+	if root == constant(true) {
+		return Filter{}
+	}
+	return Filter{root: root, source: source}
+}
+
+// And returns the filter that is true where all the filters are true.
+func And(filters ...Filter) Filter {
+	var roots []node
+	var sources []string
+	for _, f := range filters {
+		if !f.IsZero() {
+			roots = append(roots, f.root)
+			sources = append(sources, f.source)
+		}
+	}
+	if len(roots) == 1 {
+		return Filter{root: roots[0], source: sources[0]}
+	}
+	return from(allOf(roots), `{"$and":[`+strings.Join(sources, ",")+`]}`)
+}
+
+// IsZero reports whether f selects everything because it states no condition:
+// it is the zero value, or was parsed from something like {} or {"$and": []}.
+// What must not be done to everything by accident is guarded by this.
+func (f Filter) IsZero() bool { return f.root == nil }
+
+// Match reports whether f is true for the metadata, as SQL does in the database.
+// Numbers may be float64, json.Number, int or int64; a value of a type that JSON
+// decoding does not produce counts as null.
+//
+// $regex is evaluated with Go's syntax. A pattern that only PostgreSQL
+// understands, such as one with a back reference, is unknown here and so never
+// matches.
+func (f Filter) Match(metadata map[string]any) bool {
+	return f.root == nil || f.root.truth(metadata) == yes
+}
+
+// SQL returns a boolean expression over column, an SQL expression of type jsonb
+// that holds the metadata, such as "c.metadata". column becomes SQL text: it
+// must be a constant of the calling code. Parameters are added to args.
+//
+// The expression is true for the rows that match, and false or NULL for the
+// others, so it must not be negated. It can stand next to other conditions
+// without parentheses of its own. For the zero Filter it is "true".
+//
+// Equality, $in, $all and $elemMatch are written as containment (@>), which a
+// GIN index over column with jsonb_path_ops serves. indexed lists the fields
+// with Postgres indexes of their own, over TextIndex and NumberIndex; equality
+// on these is written so that those indexes serve it. Comparisons by order
+// always are.
+//
+// The planner can match a bound field name to an index, and look $in up in a
+// hash table, only when it knows the parameters: with plan_cache_mode =
+// force_custom_plan, or a statement that is not kept prepared.
+func (f Filter) SQL(column string, args *Args, indexed ...string) string {
+	if f.root == nil {
+		return "true"
+	}
+	c := &compiler{args: args, column: column, bound: map[string]string{}, indexed: map[string]bool{}}
+	for _, name := range indexed {
+		c.indexed[parsePath(name).String()] = true
+	}
+	return f.root.sql(c, column, true)
+}
+
+// JSON returns f as JSON text that Parse accepts: what was parsed, without
+// insignificant white space.
+func (f Filter) JSON() []byte { return []byte(f.String()) }
+
+// String returns JSON as a string.
+func (f Filter) String() string {
+	if f.root == nil {
+		return "{}"
+	}
+	return f.source
+}
+
+// Equal reports whether f and g were written alike.
+func (f Filter) Equal(g Filter) bool { return f.String() == g.String() }
+
+// Fields returns the distinct names of the fields that f looks at in the
+// metadata, sorted. Fields of array elements ($elemMatch) are not among them.
+func (f Filter) Fields() []string {
+	if f.root == nil {
+		return nil
+	}
+	var names []string
+	f.root.walk(func(p path) { names = append(names, p.String()) })
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,214 @@
+package filter
+
+import "slices"
+
+// in is true for a scalar that equals a listed one, and for an array with such an
+// element.
+type in struct {
+	path    path
+	texts   []string // canonical, distinct; not empty unless hasNull
+	known   map[string]bool
+	hasNull bool // null was listed: never equal, but a scalar not listed is unknown
+}
+
+// in reads the argument of $in and $nin, or a bare list. No list element is ever
+// equal to anything in an empty list, not even unknown.
+func (p *parser) in(field path, list []any, at place) (node, error) {
+	if len(list) == 0 {
+		return constant(false), nil
+	}
+	texts, hasNull, err := p.scalars(list, MaxList, at)
+	if err != nil {
+		return nil, err
+	}
+	n := in{path: field, texts: texts, known: make(map[string]bool, len(texts)), hasNull: hasNull}
+	for _, text := range texts {
+		n.known[text] = true
+	}
+	return n, nil
+}
+
+// scalars returns the distinct canonical texts of a list, in its order, and
+// whether null was among them.
+func (p *parser) scalars(list []any, limit int, at place) (texts []string, hasNull bool, err error) {
+	if len(list) > limit {
+		return nil, false, at.refuse("lists %d values; %d are allowed", len(list), limit)
+	}
+	if err := nest(at); err != nil {
+		return nil, false, err
+	}
+	seen := make(map[string]bool, len(list))
+	for i, v := range list {
+		if v == nil {
+			hasNull = true
+			continue
+		}
+		text, err := p.scalar(v, at.element(i))
+		if err != nil {
+			return nil, false, err
+		}
+		if !seen[text] {
+			seen[text] = true
+			texts = append(texts, text)
+		}
+	}
+	return texts, hasNull, nil
+}
+
+func (n in) truth(v any) truth {
+	v = n.path.find(v)
+	if isNull(v) {
+		return unknown
+	}
+	if array, ok := v.([]any); ok {
+		return truthOf(slices.ContainsFunc(array, n.lists))
+	}
+	if !n.lists(v) && n.hasNull {
+		return unknown
+	}
+	return truthOf(n.lists(v))
+}
+
+func (n in) lists(v any) bool {
+	text, ok := canonicalText(v)
+	return ok && n.known[text]
+}
+
+func (n in) sql(c *compiler, at string, want bool) string {
+	if want && len(n.texts) == 0 {
+		return "false"
+	}
+	if want {
+		if test, ok := c.contain(n, at); ok {
+			return "(" + test + ")"
+		}
+	}
+	value := c.json(at, n.path)
+	set := c.set(n.variants())
+	element := c.element()
+	// Equality with a set is a look-up in a hash table, containment is not.
+	found := "EXISTS (SELECT FROM jsonb_array_elements(" + value + ") AS " + element + "(v)" +
+		" WHERE " + element + ".v = ANY (" + set + "))"
+	isArray := "jsonb_typeof(" + value + ") = 'array'"
+	switch {
+	case want:
+		return "CASE WHEN " + isArray + " THEN " + found + " ELSE " + value + " = ANY (" + set + ") END"
+	case n.hasNull:
+		return "CASE WHEN " + isArray + " THEN NOT " + found + " END"
+	}
+	scalar := value + " <> ALL (" + set + ") AND " + value + " <> 'null'"
+	return "CASE WHEN " + isArray + " THEN NOT " + found + " ELSE " + scalar + " END"
+}
+
+func (n in) variants() []string {
+	var all []string
+	for _, text := range n.texts {
+		all = append(all, variants(text)...)
+	}
+	return all
+}
+
+func (n in) needs(root bool) [][]string {
+	if len(n.texts) > maxAlternatives {
+		return nil
+	}
+	alternatives, ok := memberFragments(n.path, n.variants(), root)
+	if !ok || len(alternatives) == 0 {
+		return nil
+	}
+	return [][]string{alternatives}
+}
+
+func (n in) walk(visit func(path)) { visit(n.path) }
+
+// memberFragments returns the objects of which a value contains one exactly if
+// the field at p is one of the JSON scalars or an array with one of them.
+func memberFragments(p path, scalars []string, root bool) ([]string, bool) {
+	values := make([]string, 0, 2*len(scalars))
+	for _, scalar := range scalars {
+		values = append(values, scalar, "["+scalar+"]")
+	}
+	return p.fragments(values, root)
+}
+
+// all is true for an array that has an element equal to each listed scalar, and
+// for a scalar that equals them all.
+type all struct {
+	path  path
+	texts []string // canonical, distinct; empty if the list can never be satisfied
+}
+
+// all reads the argument of $all. An empty list is never satisfied, and neither
+// is one with null.
+func (p *parser) all(field path, list []any, at place) (node, error) {
+	if len(list) == 0 {
+		return constant(false), nil
+	}
+	texts, hasNull, err := p.scalars(list, MaxAll, at)
+	if err != nil {
+		return nil, err
+	}
+	if hasNull {
+		texts = nil
+	}
+	return all{path: field, texts: texts}, nil
+}
+
+func (n all) truth(v any) truth {
+	v = n.path.find(v)
+	if _, absent := v.(missing); absent {
+		return unknown
+	}
+	if len(n.texts) == 0 {
+		return no
+	}
+	array, ok := v.([]any)
+	if !ok {
+		array = []any{v}
+	}
+	for _, wanted := range n.texts {
+		if !slices.ContainsFunc(array, func(element any) bool {
+			text, ok := canonicalText(element)
+			return ok && text == wanted
+		}) {
+			return no
+		}
+	}
+	return yes
+}
+
+func (n all) sql(c *compiler, at string, want bool) string {
+	value := c.json(at, n.path)
+	if len(n.texts) == 0 {
+		if want {
+			return "false"
+		}
+		return value + " IS NOT NULL"
+	}
+	if want {
+		if test, ok := c.contain(n, at); ok {
+			return "(" + test + ")"
+		}
+	}
+	// A jsonb array contains its scalar elements, a scalar itself, and neither
+	// contains what is inside an object or an inner array.
+	kids := make([]string, len(n.texts))
+	for i, text := range n.texts {
+		kids[i] = value + " @> ANY (" + c.set(variants(text)) + ")"
+	}
+	return wanted(conjunction(kids), want)
+}
+
+func (n all) needs(root bool) [][]string {
+	var clauses [][]string
+	for _, text := range n.texts {
+		alternatives, ok := memberFragments(n.path, variants(text), root)
+		if !ok {
+			return nil
+		}
+		clauses = append(clauses, alternatives)
+	}
+	return clauses
+}
+
+func (n all) walk(visit func(path)) { visit(n.path) }

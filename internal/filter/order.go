@@ -1,0 +1,141 @@
+package filter
+
+import (
+	"strconv"
+	"strings"
+)
+
+// order compares by size: numbers with numbers, or the printed text of anything
+// with a text, by bytes.
+type order struct {
+	path     path
+	operator comparison
+	text     string // argument; canonical if numeric
+	numeric  bool
+	float    float64 // argument, if exact
+	exact    bool    // text is the shortest decimal of float
+}
+
+// comparison is an SQL comparison operator.
+type comparison string
+
+var comparisons = map[string]comparison{"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$eq": "=", "$ne": "<>"}
+
+// holds reports whether the operator holds between two values whose order is
+// given as by cmp.Compare.
+func (o comparison) holds(order int) bool {
+	switch o {
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case "=":
+		return order == 0
+	}
+	return order != 0
+}
+
+// opposite returns the operator that holds where o does not.
+func (o comparison) opposite() comparison {
+	switch o {
+	case ">":
+		return "<="
+	case ">=":
+		return "<"
+	case "<":
+		return ">="
+	case "<=":
+		return ">"
+	case "=":
+		return "<>"
+	}
+	return "="
+}
+
+// order reads the argument of $gt, $gte, $lt and $lte. A string that is written
+// like a JSON number compares as one.
+func (p *parser) order(field path, key string, v any, at place) (node, error) {
+	n := order{path: field, operator: comparisons[key]}
+	switch t := v.(type) {
+	case nil:
+		return undecided{field}, nil
+	case bool, []any, map[string]any:
+		return nil, at.refuse("%s needs a number or a string, got %s", key, typeName(v))
+	case string:
+		if err := p.spend(t, at); err != nil {
+			return nil, err
+		}
+		if !isNumber(t) {
+			n.text = t
+			return n, nil
+		}
+		text, err := limitedNumber(t, at)
+		if err != nil {
+			return nil, err
+		}
+		n.text = text
+	default:
+		text, err := p.number(v, at)
+		if err != nil {
+			return nil, err
+		}
+		n.text = text
+	}
+	n.numeric = true
+	f, err := strconv.ParseFloat(n.text, 64)
+	n.float, n.exact = f, err == nil && formatFloat(f) == n.text
+	return n, nil
+}
+
+func (n order) truth(v any) truth {
+	v = n.path.find(v)
+	if !n.numeric {
+		text, ok := printed(v)
+		if !ok {
+			return unknown
+		}
+		return truthOf(n.operator.holds(strings.Compare(text, n.text)))
+	}
+	if f, ok := v.(float64); ok && n.exact && !isNull(v) {
+		// The shortest decimals of floats are in the order of the floats.
+		switch {
+		case f < n.float:
+			return truthOf(n.operator.holds(-1))
+		case f > n.float:
+			return truthOf(n.operator.holds(1))
+		}
+		return truthOf(n.operator.holds(0))
+	}
+	literal, ok := numberLiteral(v)
+	if !ok {
+		return unknown
+	}
+	number, _ := canonicalNumber(literal)
+	return truthOf(n.operator.holds(compareNumbers(number, n.text)))
+}
+
+func (n order) sql(c *compiler, at string, want bool) string {
+	operator := n.operator
+	if !want {
+		operator = operator.opposite()
+	}
+	if n.numeric {
+		return c.number(at, n.path) + " " + string(operator) + " " + c.args.Add(n.text) + "::numeric"
+	}
+	return c.text(at, n.path) + ` COLLATE "C" ` + string(operator) + " " + c.args.Add(n.text) + "::text"
+}
+
+func (order) needs(bool) [][]string   { return nil }
+func (n order) walk(visit func(path)) { visit(n.path) }
+
+// undecided is a comparison with null: unknown for every value.
+type undecided struct{ path path }
+
+func (undecided) truth(any) truth                    { return unknown }
+func (undecided) sql(*compiler, string, bool) string { return "false" }
+func (undecided) needs(bool) [][]string              { return nil }
+func (n undecided) walk(visit func(path))            { visit(n.path) }

@@ -1,0 +1,513 @@
+package filter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Parse reads a filter. v is nil or an empty string (no filter), an object
+// decoded from JSON (map[string]any), or JSON text of an object (string or
+// []byte). It keeps nothing of v.
+//
+// Every error is fault.Invalid and names the place, such as
+// "filter.$or[1].price.$gt". Parse takes time linear in the size of v, up to the
+// limits of this package.
+func Parse(v any) (Filter, error) {
+	switch t := v.(type) {
+	case nil:
+		return Filter{}, nil
+	case string:
+		return parseText([]byte(t))
+	case []byte:
+		return parseText(t)
+	case map[string]any:
+		root, err := parseObject(t)
+		if err != nil {
+			return Filter{}, err
+		}
+		source, err := json.Marshal(t)
+		if err != nil {
+			return Filter{}, fault.Wrap(fault.Invalid, err, "filter: cannot be written as JSON")
+		}
+		return from(root, string(source)), nil
+	}
+	return Filter{}, fault.Field("filter", "must be an object or the JSON text of one, got %T", v)
+}
+
+func parseText(text []byte) (Filter, error) {
+	object, source, err := decode(text)
+	if err != nil || object == nil {
+		return Filter{}, err
+	}
+	root, err := parseObject(object)
+	if err != nil {
+		return Filter{}, err
+	}
+	return from(root, source), nil
+}
+
+func parseObject(object map[string]any) (node, error) {
+	p := &parser{}
+	return p.object(object, nil, false, place{name: "filter"})
+}
+
+// parser counts what the limits bound.
+type parser struct {
+	bytes      int
+	conditions int
+}
+
+// place is where in the filter the parser stands, for errors and for the depth
+// limit.
+type place struct {
+	above *place
+	name  string // key, or empty for an element of a list
+	index int
+	depth int
+}
+
+func (at *place) key(name string) place   { return place{above: at, name: name, depth: at.depth + 1} }
+func (at *place) element(index int) place { return place{above: at, index: index, depth: at.depth + 1} }
+
+// maxNameShown bounds the part of a caller's own name that an error repeats.
+const maxNameShown = 64
+
+func (at *place) String() string {
+	switch {
+	case at.above == nil:
+		return at.name
+	case at.name == "":
+		return at.above.String() + "[" + strconv.Itoa(at.index) + "]"
+	}
+	return at.above.String() + "." + shown(at.name)
+}
+
+// shown makes a caller's text fit to stand in an error: short and printable.
+func shown(name string) string {
+	if len(name) > maxNameShown {
+		cut := maxNameShown
+		for cut > 0 && !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name = name[:cut] + "..."
+	}
+	quoted := strconv.Quote(name)
+	if quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
+}
+
+// refuse returns the error about the place. It is not on any hot path.
+func (at place) refuse(format string, args ...any) error {
+	return fault.Field(at.String(), format, args...)
+}
+
+// spend counts the bytes of a name or string, after checking that PostgreSQL
+// can hold it.
+func (p *parser) spend(s string, at place) error {
+	if p.bytes += len(s); p.bytes > MaxBytes {
+		return fault.Field("filter", "is longer than the %d bytes allowed", MaxBytes)
+	}
+	if !utf8.ValidString(s) {
+		return at.refuse("is not valid UTF-8")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return at.refuse("contains the character U+0000, which metadata cannot hold; remove it")
+	}
+	return nil
+}
+
+// count counts one condition or branch.
+func (p *parser) count() error {
+	if p.conditions++; p.conditions > MaxConditions {
+		return fault.Field("filter", "has more than the %d conditions allowed; write many alternatives for one field as $in", MaxConditions)
+	}
+	return nil
+}
+
+// nest checks the depth of an object or list at the place.
+func nest(at place) error {
+	if at.depth >= MaxDepth {
+		return fault.Field("filter", "is nested deeper than the %d levels allowed", MaxDepth)
+	}
+	return nil
+}
+
+// object reads an object of field names and logical operators; prefix is the
+// path of the field whose value it stands for. For an element of an array
+// (element) it may instead hold operators that compare the element itself.
+func (p *parser) object(object map[string]any, prefix path, element bool, at place) (node, error) {
+	if err := nest(at); err != nil {
+		return nil, err
+	}
+	if element && comparesItself(object) {
+		return p.operators(nil, object, true, at)
+	}
+	kids := make([]node, 0, len(object))
+	for _, key := range sortedKeys(object) {
+		kid, err := p.entry(key, object[key], prefix, element, at.key(key))
+		if err != nil {
+			return nil, err
+		}
+		kids = append(kids, kid)
+	}
+	return allOf(kids), nil
+}
+
+// comparesItself reports whether a key of object is an operator that needs a
+// value to compare.
+func comparesItself(object map[string]any) bool {
+	for key := range object {
+		if isOperator(key) && !slices.Contains(logicalOperators, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// entry reads one key of an object of field names and logical operators.
+func (p *parser) entry(key string, v any, prefix path, element bool, at place) (node, error) {
+	if err := p.spend(key, at); err != nil {
+		return nil, err
+	}
+	switch {
+	case slices.Contains(logicalOperators, key):
+		return p.logical(key, v, element, at)
+	case slices.Contains(fieldOperators, key):
+		return nil, at.refuse("Invalid top-level operator: %s; it belongs below a field name", key)
+	case isOperator(key):
+		return nil, at.refuse("%s", unsupported(key))
+	case len(key) > MaxNameBytes:
+		return nil, at.refuse("is %d bytes long; a field name may have %d", len(key), MaxNameBytes)
+	}
+	field := prefix.below(parsePath(key))
+	if len(field) > MaxDepth {
+		return nil, at.refuse("has %d levels; a field may have %d", len(field), MaxDepth)
+	}
+	return p.field(field, v, at)
+}
+
+// field reads what stands behind a field name: a value, a list, operators, or an
+// object of more field names.
+func (p *parser) field(field path, v any, at place) (node, error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		if err := p.count(); err != nil {
+			return nil, err
+		}
+		if list, ok := v.([]any); ok {
+			return p.in(field, list, at)
+		}
+		return p.equal(field, v, at)
+	}
+	if len(object) == 0 {
+		return nil, at.refuse("has an empty condition; write {\"$exists\": true} for any value or {\"$eq\": {}} for an empty object")
+	}
+	for key := range object {
+		if isOperator(key) {
+			return p.operators(field, object, false, at)
+		}
+	}
+	return p.object(object, field, false, at)
+}
+
+// operators reads an object of operators on one field. In an $elemMatch
+// (element) the field is the element itself, and logical operators may stand
+// beside the others.
+func (p *parser) operators(field path, object map[string]any, element bool, at place) (node, error) {
+	if err := nest(at); err != nil {
+		return nil, err
+	}
+	kids := make([]node, 0, len(object))
+	for _, key := range sortedKeys(object) {
+		here := at.key(key)
+		if err := p.spend(key, here); err != nil {
+			return nil, err
+		}
+		var kid node
+		var err error
+		if element && slices.Contains(logicalOperators, key) {
+			kid, err = p.logical(key, object[key], true, here)
+		} else {
+			kid, err = p.operator(key, field, object, here)
+		}
+		if err != nil {
+			return nil, err
+		}
+		kids = append(kids, kid)
+	}
+	return allOf(kids), nil
+}
+
+// The operators, in the order in which errors list them.
+var (
+	fieldOperators = []string{
+		"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$elemMatch",
+		"$exists", "$size", "$regex", "$options", "$contains",
+	}
+	logicalOperators = []string{"$and", "$or", "$nor", "$not"}
+)
+
+// isOperator reports whether a key is an operator rather than a field name.
+func isOperator(key string) bool { return strings.HasPrefix(key, "$") }
+
+func unsupported(key string) string {
+	return fmt.Sprintf("Unsupported operator: %s; the operators are %s", shown(key),
+		strings.Join(slices.Concat(fieldOperators, logicalOperators), " "))
+}
+
+// operator reads one operator on a field, which is the key of object.
+func (p *parser) operator(key string, field path, object map[string]any, at place) (node, error) {
+	if err := p.count(); err != nil {
+		return nil, err
+	}
+	v := object[key]
+	switch key {
+	case "$eq":
+		return p.equal(field, v, at)
+	case "$ne":
+		kid, err := p.equal(field, v, at)
+		return negated(kid, err)
+	case "$gt", "$gte", "$lt", "$lte":
+		return p.order(field, key, v, at)
+	case "$in":
+		return p.in(field, wrapped(v), at)
+	case "$nin":
+		kid, err := p.in(field, wrapped(v), at)
+		return negated(kid, err)
+	case "$all":
+		return p.all(field, wrapped(v), at)
+	case "$elemMatch":
+		return p.elemMatch(field, v, at)
+	case "$exists":
+		if v == false {
+			return negate(present{field}), nil
+		}
+		return present{field}, nil
+	case "$size":
+		return p.size(field, v, at)
+	case "$regex":
+		return p.regex(field, v, object["$options"], at)
+	case "$options":
+		if _, ok := object["$regex"]; !ok {
+			return nil, at.refuse("$options is not valid without $regex")
+		}
+		return constant(true), nil
+	case "$contains":
+		return p.contains(field, v, at)
+	case "$not":
+		return p.notOperators(field, v, at)
+	}
+	switch {
+	case slices.Contains(logicalOperators, key):
+		return nil, at.refuse("Logical operator %s cannot be used at field level; put it above the field name", key)
+	case isOperator(key):
+		return nil, at.refuse("%s", unsupported(key))
+	}
+	return nil, at.refuse("Invalid operator: %s; operators and field names cannot stand side by side", shown(key))
+}
+
+// wrapped returns v as a list: itself, or the list of v alone.
+func wrapped(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
+}
+
+func negated(n node, err error) (node, error) {
+	if err != nil {
+		return nil, err
+	}
+	return negate(n), nil
+}
+
+// notOperators reads $not below a field.
+func (p *parser) notOperators(field path, v any, at place) (node, error) {
+	object, err := nonEmpty("$not", v, at)
+	if err != nil {
+		return nil, err
+	}
+	return negated(p.operators(field, object, false, at))
+}
+
+// nonEmpty returns v as the object that an operator requires.
+func nonEmpty(operator string, v any, at place) (map[string]any, error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, at.refuse("%s requires an object with conditions", operator)
+	}
+	if len(object) == 0 {
+		return nil, at.refuse("%s cannot be empty", operator)
+	}
+	return object, nil
+}
+
+// logical reads $and, $or, $nor and the $not that stands above field names.
+func (p *parser) logical(key string, v any, element bool, at place) (node, error) {
+	if key == "$not" {
+		if err := p.count(); err != nil {
+			return nil, err
+		}
+		object, err := nonEmpty(key, v, at)
+		if err != nil {
+			return nil, err
+		}
+		return negated(p.object(object, nil, element, at))
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, at.refuse("%s requires a list of filter objects", key)
+	}
+	if err := nest(at); err != nil {
+		return nil, err
+	}
+	kids := make([]node, 0, min(len(list), MaxConditions))
+	for i, branch := range list {
+		here := at.element(i)
+		if err := p.count(); err != nil {
+			return nil, err
+		}
+		object, ok := branch.(map[string]any)
+		if !ok {
+			return nil, here.refuse("must be a filter object")
+		}
+		kid, err := p.object(object, nil, element, here)
+		if err != nil {
+			return nil, err
+		}
+		kids = append(kids, kid)
+	}
+	switch key {
+	case "$and":
+		return allOf(kids), nil
+	case "$or":
+		return anyOf(kids), nil
+	}
+	return negate(anyOf(kids)), nil
+}
+
+// equal reads the argument of $eq, or a bare value.
+func (p *parser) equal(field path, v any, at place) (node, error) {
+	switch v.(type) {
+	case nil:
+		return null{field}, nil
+	case []any, map[string]any:
+		value, err := p.value(v, at)
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		writePrinted(&b, value)
+		return identical{path: field, value: value, json: b.String()}, nil
+	}
+	text, err := p.scalar(v, at)
+	if err != nil {
+		return nil, err
+	}
+	return newEqual(field, text), nil
+}
+
+// scalar returns the canonical text of a string, number or boolean.
+func (p *parser) scalar(v any, at place) (string, error) {
+	switch t := v.(type) {
+	case string:
+		return t, p.spend(t, at)
+	case bool:
+		return strconv.FormatBool(t), nil
+	}
+	return p.number(v, at)
+}
+
+// number returns the canonical text of a number within the limits.
+func (p *parser) number(v any, at place) (string, error) {
+	literal, ok := numberLiteral(v)
+	if !ok {
+		if _, isFloat := v.(float64); isFloat {
+			return "", at.refuse("must be a finite number, got %v", v)
+		}
+		return "", at.refuse("must be a string, a number or a boolean, got %s", typeName(v))
+	}
+	if err := p.spend(literal, at); err != nil {
+		return "", err
+	}
+	return limitedNumber(literal, at)
+}
+
+// limitedNumber returns the canonical text of a JSON number literal and refuses
+// one that is too long.
+func limitedNumber(literal string, at place) (string, error) {
+	text, ok := canonicalNumber(literal)
+	if ok {
+		integer, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+		ok = len(integer) <= MaxDigits && len(fraction) <= MaxDigits
+	}
+	if !ok {
+		return "", at.refuse("is a number with more than %d digits before or after the point", MaxDigits)
+	}
+	return text, nil
+}
+
+// value checks an array or object that is compared as a whole and returns a copy
+// of it with its numbers in canonical form.
+func (p *parser) value(v any, at place) (any, error) {
+	switch t := v.(type) {
+	case nil, bool:
+		return t, nil
+	case string:
+		return t, p.spend(t, at)
+	case []any:
+		if err := nest(at); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(t))
+		for i, element := range t {
+			var err error
+			if list[i], err = p.value(element, at.element(i)); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		if err := nest(at); err != nil {
+			return nil, err
+		}
+		object := make(map[string]any, len(t))
+		for _, key := range sortedKeys(t) {
+			here := at.key(key)
+			if err := p.spend(key, here); err != nil {
+				return nil, err
+			}
+			value, err := p.value(t[key], here)
+			if err != nil {
+				return nil, err
+			}
+			object[key] = value
+		}
+		return object, nil
+	}
+	text, err := p.number(v, at)
+	return json.Number(text), err
+}
+
+// typeName names the type of a decoded JSON value in an error.
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	case bool:
+		return "a boolean"
+	}
+	return fmt.Sprintf("a Go %T", v)
+}

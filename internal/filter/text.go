@@ -1,0 +1,224 @@
+package filter
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// matches is a regular expression on the printed text of a field.
+type matches struct {
+	path    path
+	pattern string         // as PostgreSQL reads it
+	local   *regexp.Regexp // nil if Go cannot read it
+}
+
+// regex reads $regex with its $options, which is nil if there is none.
+func (p *parser) regex(field path, v, options any, at place) (node, error) {
+	pattern, ok := v.(string)
+	if !ok {
+		return nil, at.refuse("$regex requires a string, got %s", typeName(v))
+	}
+	if len(pattern) > MaxRegexBytes {
+		return nil, at.refuse("is %d bytes long; a pattern may have %d", len(pattern), MaxRegexBytes)
+	}
+	if err := p.spend(pattern, at); err != nil {
+		return nil, err
+	}
+	flags := ""
+	if options != nil {
+		letters, ok := options.(string)
+		if !ok {
+			return nil, at.refuse("$options requires a string, got %s", typeName(options))
+		}
+		var unknown rune
+		if flags, unknown = postgresFlags(letters); unknown != 0 {
+			return nil, at.refuse("$options knows i, m, s and x, not %q", unknown)
+		}
+	}
+	pattern = withFlags(flags, pattern)
+	return matches{path: field, pattern: pattern, local: localRegexp(pattern)}, nil
+}
+
+// postgresFlags translates the option letters of JavaScript and MongoDB to those
+// that PostgreSQL reads at the start of a pattern. u and g change nothing about
+// whether a text matches. unknown is the first letter that means nothing.
+func postgresFlags(options string) (flags string, unknown rune) {
+	var multiline, dotAll bool
+	for _, letter := range options {
+		switch letter {
+		case 'i', 'x':
+			if !strings.ContainsRune(flags, letter) {
+				flags += string(letter)
+			}
+		case 'm':
+			multiline = true
+		case 's':
+			dotAll = true
+		case 'u', 'g':
+		default:
+			return "", letter
+		}
+	}
+	switch {
+	case multiline && dotAll:
+		flags += "w" // ^ and $ at lines, a dot takes line ends
+	case multiline:
+		flags += "n" // ^ and $ at lines, a dot stops at line ends
+	case dotAll:
+		flags += "s"
+	}
+	return flags, 0
+}
+
+// withFlags puts flags at the start of a pattern, where they join those that are
+// there: only one group of flags is read.
+func withFlags(flags, pattern string) string {
+	if flags == "" {
+		return pattern
+	}
+	if own := embeddedFlags(pattern); own != "" {
+		return "(?" + flags + own + ")" + pattern[len("(?)")+len(own):]
+	}
+	return "(?" + flags + ")" + pattern
+}
+
+// embeddedFlags returns the letters of the group of flags that pattern starts with.
+func embeddedFlags(pattern string) string {
+	rest, ok := strings.CutPrefix(pattern, "(?")
+	if !ok {
+		return ""
+	}
+	end := strings.IndexByte(rest, ')')
+	if end < 0 || strings.Trim(rest[:end], "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return rest[:end]
+}
+
+// localRegexp returns the Go expression for a PostgreSQL pattern, or nil if there
+// is none. PostgreSQL's dot takes line ends unless told otherwise.
+func localRegexp(pattern string) *regexp.Regexp {
+	own := embeddedFlags(pattern)
+	if own != "" {
+		pattern = pattern[len("(?)")+len(own):]
+	}
+	flags := "s"
+	for _, letter := range own {
+		switch letter {
+		case 'i':
+			flags = "i" + flags
+		case 's':
+		case 'w':
+			flags = "m" + flags
+		case 'n', 'm':
+			flags = strings.Replace("m"+flags, "s", "-s", 1)
+		default:
+			return nil
+		}
+	}
+	translated, ok := translateEscapes(pattern)
+	if !ok {
+		return nil
+	}
+	local, err := regexp.Compile("(?" + flags + ")" + translated)
+	if err != nil {
+		return nil
+	}
+	return local
+}
+
+// translateEscapes rewrites the escapes that both dialects have with different
+// meanings. ok is false for those that Go lacks.
+func translateEscapes(pattern string) (translated string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] != '\\' || i+1 == len(pattern) {
+			b.WriteByte(pattern[i])
+			continue
+		}
+		i++
+		switch c := pattern[i]; c {
+		case 'y':
+			b.WriteString(`\b`)
+		case 'Y':
+			b.WriteString(`\B`)
+		case 'Z':
+			b.WriteString(`\z`)
+		case 'b':
+			b.WriteString(`\x08`)
+		case 'B':
+			b.WriteString(`\\`)
+		case 'm', 'M', 'z', 'C', 'Q', 'p', 'P':
+			return "", false
+		default:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
+}
+
+func (n matches) truth(v any) truth {
+	text, ok := printed(n.path.find(v))
+	if !ok || n.local == nil {
+		return unknown
+	}
+	return truthOf(n.local.MatchString(text))
+}
+
+func (n matches) sql(c *compiler, at string, want bool) string {
+	operator := " ~ "
+	if !want {
+		operator = " !~ "
+	}
+	return c.text(at, n.path) + operator + c.args.Add(n.pattern) + "::text"
+}
+
+func (matches) needs(bool) [][]string   { return nil }
+func (n matches) walk(visit func(path)) { visit(n.path) }
+
+// contains reads $contains: a part of the text, or what $all or $eq compare.
+func (p *parser) contains(field path, v any, at place) (node, error) {
+	switch t := v.(type) {
+	case string:
+		if len(t) > MaxTextBytes {
+			return nil, at.refuse("is %d bytes long; $contains may look for %d", len(t), MaxTextBytes)
+		}
+		if err := p.spend(t, at); err != nil {
+			return nil, err
+		}
+		pattern := foldedPattern(t)
+		return matches{path: field, pattern: pattern, local: regexp.MustCompile(pattern)}, nil
+	case []any:
+		return p.all(field, t, at)
+	case nil, map[string]any:
+		return nil, at.refuse("$contains requires a string, a number, a boolean or a list, got %s", typeName(v))
+	}
+	return p.equal(field, v, at)
+}
+
+// foldedPattern returns the regular expression that finds text whatever the case
+// of its letters. It names the forms of each letter instead of asking for
+// case-insensitive matching, so that letters outside ASCII do not depend on the
+// locale of the database. Go and PostgreSQL read it alike.
+func foldedPattern(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch other := unicode.SimpleFold(r); {
+		case other != r:
+			b.WriteByte('[')
+			b.WriteRune(r)
+			for ; other != r; other = unicode.SimpleFold(other) {
+				b.WriteRune(other)
+			}
+			b.WriteByte(']')
+		case strings.ContainsRune(`\.+*?()|[]{}^$`, r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
