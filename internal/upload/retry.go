@@ -1,0 +1,95 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+)
+
+// Attempts are bounded so that a connection that died silently is noticed; what
+// was in it can be sent again, because every call here may be repeated.
+const (
+	attemptTimeout = time.Minute
+	patience       = 2 * time.Minute // of failures in a row
+	firstPause     = 100 * time.Millisecond
+	longestPause   = 5 * time.Second
+)
+
+// gaveUpError is a failure that was retried for as long as patience lasts.
+type gaveUpError struct{ cause error }
+
+func (e *gaveUpError) Error() string {
+	return fmt.Sprintf("gave up after retrying for %v: %v", patience, e.cause)
+}
+
+func (e *gaveUpError) Unwrap() error { return e.cause }
+
+// Retry calls call, again and again while its error is one that passes: a service
+// that is unavailable, restarting or busy, or a race that was lost. It pauses as
+// long as the service asks for, else longer each time, and gives up when that
+// would take more than two minutes. retrying is told of each failure before the
+// pause; it may be nil. call must be safe to repeat.
+func Retry(ctx context.Context, retrying func(error), call func(context.Context) error) error {
+	deadline := time.Now().Add(patience)
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		err := call(attempt)
+		cancel()
+		if ctx.Err() != nil || !passes(err) {
+			return err
+		}
+		// Between half and all of the pause, so that workers spread out.
+		wait := max(pause/2+rand.N(pause/2+1), askedPause(err))
+		if time.Now().Add(wait).After(deadline) {
+			return &gaveUpError{err}
+		}
+		if retrying != nil {
+			retrying(err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// passes reports whether the same call may succeed later.
+func passes(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeAborted, connect.CodeDeadlineExceeded:
+		return true
+	case connect.CodeUnknown, connect.CodeInternal:
+		// An answer that broke off, not one that the service gave.
+		return !connect.IsWireError(err)
+	}
+	return false
+}
+
+// askedPause returns how long the service asks to wait, 0 if it does not say.
+func askedPause(err error) time.Duration {
+	var wire *connect.Error
+	if !errors.As(err, &wire) {
+		return 0
+	}
+	for _, detail := range wire.Details() {
+		value, err := detail.Value()
+		if info, ok := value.(*errdetails.RetryInfo); err == nil && ok {
+			return info.GetRetryDelay().AsDuration()
+		}
+	}
+	seconds, err := strconv.Atoi(wire.Meta().Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,138 @@
+// Package upload brings a corpus into an index: the client's side of an ingest.
+// It sends documents with bounded concurrency, rides out a service that is busy
+// or restarting, and waits for the jobs that the uploads started.
+//
+//	result, err := upload.Run(ctx, client, corpus.Files(".", "handbook"), upload.Config{Index: "docs"})
+//
+// An upload can be repeated at any time: uris are stable and the service takes the
+// same bytes under the same uri as a no-op, so that a run that was interrupted is
+// resumed by running it again.
+package upload
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/corpus"
+)
+
+// Client are the services an upload talks to.
+type Client struct {
+	Documents ragdv1connect.DocumentServiceClient
+	Indexes   ragdv1connect.IndexServiceClient
+}
+
+// Config says where the documents go and how.
+type Config struct {
+	Index string
+	// Concurrency bounds the uploads in flight, and with them the documents in
+	// memory. Default 4.
+	Concurrency int
+	// Chunking and Metadata go with every document; a document's own metadata wins
+	// key by key.
+	Chunking *ragdv1.Chunking
+	Metadata map[string]any
+	// NoWait returns when everything is uploaded, before the jobs are done.
+	NoWait bool
+	// Progress is told after every step, from one goroutine at a time. It must not
+	// block for long. Optional.
+	Progress func(Progress)
+	// Retrying is told of every failure that is going to be tried again, from many
+	// goroutines. Optional.
+	Retrying func(error)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	InputBytes int64 // read from the corpus, as corpus.Size counts them
+	Uploaded   int   // documents the service has acknowledged
+	Failed     int
+	Sent       bool // everything is uploaded
+	Jobs       int  // that were running when everything was uploaded
+	Waiting    int  // of Jobs, at most, still to be done
+}
+
+// Failure is a document that did not make it.
+type Failure struct {
+	Place  string `json:"place"` // in the corpus
+	URI    string `json:"uri,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Result is what became of a corpus.
+type Result struct {
+	Uploaded  int // documents the service has acknowledged: Ready, Pending or failed since
+	Unchanged int // of those, the ones that were ready before
+	Ready     int // searchable
+	Pending   int // still with the service when the run ended
+	Failures  []Failure
+	Skips     []corpus.Skip
+	Elapsed   time.Duration
+}
+
+// Run uploads the documents and waits until the service is done with them.
+// A document that fails is a Failure and the run goes on; an error ends the run:
+// context.Canceled, a key or an index that the service refuses, or a service that
+// has not answered for two minutes. The Result holds what was done until then.
+func Run(ctx context.Context, client Client, docs iter.Seq2[corpus.Document, error], cfg Config) (*Result, error) {
+	r := &run{client: client, cfg: cfg, open: map[string][]document{}}
+	start := time.Now()
+	err := r.send(ctx, docs)
+	if err == nil && !cfg.NoWait {
+		err = r.wait(ctx)
+	}
+	return r.end(time.Since(start)), err
+}
+
+// run is the state of one Run.
+type run struct {
+	client Client
+	cfg    Config
+
+	mu       sync.Mutex // guards the rest while documents are sent
+	ended    bool       // nothing changes any more
+	result   Result
+	progress Progress
+	// The documents that are uploaded and not known to be done, by job id. The same
+	// document given twice has one job.
+	open   map[string][]document
+	oldest time.Time // creation of the oldest open job, on the service's clock
+}
+
+// document is what is remembered of an uploaded document.
+type document struct{ place, uri string }
+
+// step changes the state and shows the progress, unless the run has ended: the
+// corpus may still be stuck in a read then.
+func (r *run) step(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	change()
+	r.progress.Uploaded, r.progress.Failed = r.result.Uploaded, len(r.result.Failures)
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(r.progress)
+	}
+}
+
+func (r *run) end(elapsed time.Duration) *Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	r.result.Elapsed = elapsed
+	for _, docs := range r.open {
+		r.result.Pending += len(docs)
+	}
+	result := r.result
+	return &result
+}
+
+func (r *run) fail(place, uri, reason string) {
+	r.result.Failures = append(r.result.Failures, Failure{place, uri, reason})
+}

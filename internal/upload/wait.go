@@ -1,0 +1,134 @@
+package upload
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+const (
+	firstPoll   = 50 * time.Millisecond
+	longestPoll = time.Second
+	// A sweep costs a call for every thousand jobs. While the index is busy, sweeps
+	// keep this distance and take at most this share of the time.
+	sweepEvery = 5 * time.Second
+	sweepShare = 0.05
+	pageSize   = 1000
+)
+
+// wait returns when every open job has ended. It asks for the index, which costs
+// the service the same whatever the number of documents, and looks at the jobs
+// themselves when the index has nothing pending, and from time to time before, as
+// others may keep it from that.
+func (r *run) wait(ctx context.Context) error {
+	r.step(func() {
+		r.progress.Sent, r.progress.Jobs, r.progress.Waiting = true, len(r.open), len(r.open)
+	})
+	nextSweep := time.Now().Add(sweepEvery)
+	for pause := firstPoll; len(r.open) > 0; pause = min(2*pause, longestPoll) {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		pending, err := r.pending(ctx)
+		if err != nil {
+			return err
+		}
+		if pending == 0 || time.Now().After(nextSweep) {
+			start := time.Now()
+			if err := r.sweep(ctx); err != nil {
+				return err
+			}
+			took := time.Since(start)
+			nextSweep = time.Now().Add(max(sweepEvery, time.Duration(float64(took)/sweepShare)))
+		}
+		r.step(func() { r.progress.Waiting = min(len(r.open), pending) })
+	}
+	return nil
+}
+
+// pending returns how many of the index's documents wait or are worked on.
+func (r *run) pending(ctx context.Context) (int, error) {
+	var index *ragdv1.Index
+	err := Retry(ctx, r.cfg.Retrying, func(ctx context.Context) (err error) {
+		index, err = r.client.Indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: r.cfg.Index})
+		return err
+	})
+	return int(index.GetPendingDocumentCount()), err
+}
+
+// sweep settles the open jobs that have ended. It lists jobs, newest first, until
+// it is past the oldest open one.
+func (r *run) sweep(ctx context.Context) error {
+	missing := make(map[string]bool, len(r.open))
+	for id := range r.open {
+		missing[id] = true
+	}
+	req := &ragdv1.ListJobsRequest{PageSize: pageSize}
+	for len(missing) > 0 {
+		var page *ragdv1.ListJobsResponse
+		err := Retry(ctx, r.cfg.Retrying, func(ctx context.Context) (err error) {
+			page, err = r.client.Documents.ListJobs(ctx, req)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, job := range page.GetJobs() {
+			delete(missing, job.GetJobId())
+			if docs, ok := r.open[job.GetJobId()]; ok && r.settle(job, docs...) {
+				delete(r.open, job.GetJobId())
+			}
+		}
+		req.PageToken = page.GetNextPageToken()
+		if req.PageToken == "" || r.older(page.GetJobs()) {
+			break
+		}
+	}
+	for id := range missing {
+		if err := r.settleDocument(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// older reports whether the last of jobs was made before the oldest open one.
+func (r *run) older(jobs []*ragdv1.Job) bool {
+	if len(jobs) == 0 || r.oldest.IsZero() {
+		return false
+	}
+	created := jobs[len(jobs)-1].GetCreateTime()
+	return created != nil && created.AsTime().Before(r.oldest)
+}
+
+// settleDocument settles an open job that is no longer listed by the state of its
+// document.
+func (r *run) settleDocument(ctx context.Context, jobID string) error {
+	docs := r.open[jobID]
+	req := &ragdv1.GetDocumentRequest{IndexName: r.cfg.Index, Uri: docs[0].uri}
+	var found *ragdv1.Document
+	err := Retry(ctx, r.cfg.Retrying, func(ctx context.Context) (err error) {
+		found, err = r.client.Documents.GetDocument(ctx, req)
+		return err
+	})
+	job := &ragdv1.Job{Error: found.GetError()}
+	switch {
+	case connect.CodeOf(err) == connect.CodeNotFound:
+		job.Status, job.Error = jobFailed, "was deleted while it was processed"
+	case err != nil:
+		return err
+	case found.GetStatus() == "ready":
+		job.Status = jobSucceeded
+	case found.GetStatus() == "failed":
+		job.Status = jobFailed
+	}
+	if r.settle(job, docs...) {
+		delete(r.open, jobID)
+	}
+	return nil
+}
