@@ -30,6 +30,10 @@ type Installation struct {
 // and Homebrew. Finding none is not an error.
 func Find() []Installation { return findIn(searchDirs()) }
 
+// Default returns the installation that a new cluster would use. Its errors are
+// those of Start, all of kind Precondition.
+func Default() (Installation, error) { return choose(Find(), 0, "") }
+
 // searchDirs returns folders that may hold a server's binaries.
 func searchDirs() []string {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
