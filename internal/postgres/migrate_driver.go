@@ -44,20 +44,34 @@ func versionTable(schema string) string {
 	return pgx.Identifier{schema, "schema_migrations"}.Sanitize()
 }
 
-// Lock makes others that migrate this schema wait, and makes the version table.
+// Lock makes others that migrate this schema wait, acts from here on as the
+// schema's owner, who shall own all that is made in it, and makes the version
+// table.
 func (d *migrateDriver) Lock() error {
 	if _, err := d.conn.Exec(d.ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, d.lockName()); err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	_, err := d.conn.Exec(d.ctx, `CREATE TABLE IF NOT EXISTS `+versionTable(d.schema)+
-		` (version bigint PRIMARY KEY, dirty boolean NOT NULL)`)
-	if err == nil {
-		return nil
+	if err := d.prepare(); err != nil {
+		return errors.Join(err, d.Unlock())
 	}
-	if Code(err) == "3F000" {
-		err = fault.New(fault.NotFound, "schema %q does not exist", d.schema)
+	return nil
+}
+
+func (d *migrateDriver) prepare() error {
+	var owner string
+	err := d.conn.QueryRow(d.ctx, `SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = $1`, d.schema).Scan(&owner)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.New(fault.NotFound, "schema %q does not exist", d.schema)
 	}
-	return errors.Join(err, d.Unlock())
+	if err != nil {
+		return fmt.Errorf("find the owner: %w", err)
+	}
+	_, err = d.conn.Exec(d.ctx, `SET ROLE `+pgx.Identifier{owner}.Sanitize()+`;
+		CREATE TABLE IF NOT EXISTS `+versionTable(d.schema)+` (version bigint PRIMARY KEY, dirty boolean NOT NULL)`)
+	if err != nil {
+		return fmt.Errorf("make the version table as %s: %w", owner, err)
+	}
+	return nil
 }
 
 // Unlock also ends what an interrupted step left open. If that fails the
@@ -69,7 +83,11 @@ func (d *migrateDriver) Unlock() error {
 		_ = d.tx.Rollback(ctx) // the step's own error says more
 		d.tx = nil
 	}
-	if _, err := d.conn.Exec(ctx, `SELECT pg_advisory_unlock(hashtextextended($1, 0))`, d.lockName()); err != nil {
+	_, err := d.conn.Exec(ctx, `SELECT pg_advisory_unlock(hashtextextended($1, 0))`, d.lockName())
+	if err == nil {
+		_, err = d.conn.Exec(ctx, `RESET ROLE`)
+	}
+	if err != nil {
 		_ = d.conn.Conn().Close(ctx)
 	}
 	return nil
