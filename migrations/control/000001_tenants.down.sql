@@ -1,0 +1,3 @@
+DROP TABLE instances;
+DROP TABLE api_keys;
+DROP TABLE tenants;

@@ -1,0 +1,30 @@
+CREATE TABLE tenants (
+	tenant_id    text COLLATE "C" PRIMARY KEY,
+	display_name text NOT NULL DEFAULT '',
+	settings     jsonb NOT NULL DEFAULT '{}',
+	status       text NOT NULL CHECK (status IN ('creating', 'ready', 'deleting')),
+	created_at   timestamptz NOT NULL DEFAULT now(),
+	updated_at   timestamptz NOT NULL DEFAULT now()
+);
+
+-- An operator's key has no tenant.
+CREATE TABLE api_keys (
+	api_key_id       text COLLATE "C" PRIMARY KEY,
+	tenant_id        text COLLATE "C" REFERENCES tenants ON DELETE CASCADE,
+	display_name     text NOT NULL DEFAULT '',
+	secret_hash      bytea NOT NULL,
+	scopes           text[] NOT NULL,
+	mandatory_filter jsonb,
+	created_at       timestamptz NOT NULL,
+	expires_at       timestamptz,
+	revoked_at       timestamptz
+);
+
+CREATE INDEX api_keys_tenant ON api_keys (tenant_id, created_at DESC, api_key_id DESC);
+
+-- The running copies of the service. One whose heartbeat is old is dead, and its
+-- jobs are taken over.
+CREATE TABLE instances (
+	instance_id  text PRIMARY KEY,
+	heartbeat_at timestamptz NOT NULL
+);

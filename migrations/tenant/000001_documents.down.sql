@@ -1,0 +1,6 @@
+DROP TABLE jobs;
+DROP TABLE document_contents;
+DROP TABLE documents;
+DROP FUNCTION count_documents();
+DROP TABLE index_counts;
+DROP TABLE indexes;
