@@ -1,0 +1,148 @@
+package tenant
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+const (
+	// keyCacheTTL bounds how long a key that was revoked on another instance goes
+	// on working on this one.
+	keyCacheTTL  = 3 * time.Second
+	keyCacheSize = 10_000
+	// maxSecretBytes keeps a caller from making us hash megabytes.
+	maxSecretBytes = 512
+)
+
+// Authenticator resolves secrets to principals. Safe for concurrent use.
+type Authenticator struct {
+	store        *store
+	operatorHash *[sha256.Size]byte
+	cache        *lru.Cache[[sha256.Size]byte, cachedKey]
+	now          func() time.Time
+}
+
+type cachedKey struct {
+	key        APIKey
+	principal  Principal
+	freshUntil time.Time
+}
+
+func newAuthenticator(s *store, operatorKey string, now func() time.Time) (*Authenticator, error) {
+	cache, err := lru.New[[sha256.Size]byte, cachedKey](keyCacheSize)
+	if err != nil {
+		return nil, err
+	}
+	a := &Authenticator{store: s, cache: cache, now: now}
+	if operatorKey != "" {
+		hash := hashSecret(operatorKey)
+		a.operatorHash = &hash
+	}
+	return a, nil
+}
+
+// Authenticate returns the principal behind a secret. Errors: Unauthenticated
+// for a secret that is unknown, expired or revoked, with one message for all
+// three; Unavailable when the database cannot be asked.
+func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Principal, error) {
+	if secret == "" || len(secret) > maxSecretBytes {
+		return Principal{}, errUnauthenticated
+	}
+	hash := hashSecret(secret)
+	if a.operatorHash != nil && subtle.ConstantTimeCompare(hash[:], a.operatorHash[:]) == 1 {
+		return Principal{Subject: "operator", Scopes: []Scope{Operator}}, nil
+	}
+	now := a.now()
+	if cached, ok := a.cache.Get(hash); ok && now.Before(cached.freshUntil) {
+		if !cached.key.usable(now) {
+			return Principal{}, errUnauthenticated
+		}
+		return cached.principal, nil
+	}
+	return a.lookUp(ctx, secret, hash)
+}
+
+func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (Principal, error) {
+	id, ok := apiKeyIDOf(secret)
+	if !ok {
+		return Principal{}, errUnauthenticated
+	}
+	// The time is taken before the read, so that what is cached is never older
+	// than it says.
+	now := a.now()
+	key, stored, err := a.store.apiKeyWithHash(ctx, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Principal{}, errUnauthenticated
+	}
+	if err != nil {
+		return Principal{}, err
+	}
+	if subtle.ConstantTimeCompare(hash[:], stored) != 1 || !key.usable(now) {
+		return Principal{}, errUnauthenticated
+	}
+	principal := Principal{
+		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter,
+	}
+	a.cache.Add(hash, cachedKey{key: key, principal: principal, freshUntil: now.Add(keyCacheTTL)})
+	return principal, nil
+}
+
+// forget drops what is cached, after keys were revoked on this instance.
+func (a *Authenticator) forget() { a.cache.Purge() }
+
+// Middleware authenticates every request and puts its Request into the context
+// for the handlers behind it. A request it turns away is answered by refuse,
+// which knows the protocol that the caller speaks.
+func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			request, err := a.resolve(r.Context(), r.Header)
+			if err != nil {
+				refuse(w, r, err)
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(NewContext(r.Context(), request)))
+		})
+	}
+}
+
+func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Request, error) {
+	principal, err := a.Authenticate(ctx, bearer(header.Get("Authorization")))
+	if err != nil {
+		return nil, err
+	}
+	request := &Request{Principal: principal, Tenant: principal.Tenant}
+	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
+		if !principal.Has(Operator) {
+			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")
+		}
+		if request.Tenant, err = a.store.existing(ctx, named); err != nil {
+			return nil, err
+		}
+	}
+	if raw := header.Get("Ragd-Context"); raw != "" {
+		if request.Overrides, err = ParseOverrides([]byte(raw)); err != nil {
+			return nil, err
+		}
+	}
+	return request, nil
+}
+
+// bearer returns the token of an Authorization header, or "".
+func bearer(authorization string) string {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

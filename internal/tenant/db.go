@@ -1,0 +1,266 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// DB gives out handles on tenants' data. Safe for concurrent use.
+type DB struct {
+	pool *pgxpool.Pool
+}
+
+// NewDB returns a DB over the pool, which it does not close.
+func NewDB(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
+
+// Handle runs statements as one tenant. SQL is written against stand-in names,
+// which the handle replaces:
+//
+//	tenant.documents   a table of the tenant's schema
+//	tenant.chunk       the chunk table of the index that OfIndex named
+//
+// Handles are cheap to make and safe for concurrent use.
+type Handle struct {
+	pool    *pgxpool.Pool
+	id      ID
+	index   int64
+	standIn *strings.Replacer
+}
+
+// Handle returns the handle of a tenant.
+func (db *DB) Handle(id ID) *Handle {
+	return &Handle{pool: db.pool, id: id, standIn: strings.NewReplacer("tenant.", id.quoted()+".")}
+}
+
+// OfIndex returns a handle that also knows the tables of the index with this
+// number.
+func (h *Handle) OfIndex(index int64) *Handle {
+	schema := h.id.quoted() + "."
+	return &Handle{pool: h.pool, id: h.id, index: index, standIn: strings.NewReplacer(
+		"tenant.chunk", schema+chunkTable(index),
+		"tenant.", schema,
+	)}
+}
+
+func chunkTable(index int64) string { return fmt.Sprintf("chunk_%d", index) }
+
+// ChunkTable names the chunk table for CopyFrom.
+func (h *Handle) ChunkTable() pgx.Identifier {
+	return pgx.Identifier{h.id.Schema(), chunkTable(h.index)}
+}
+
+// sql replaces the stand-in names.
+func (h *Handle) sql(text string) string { return h.standIn.Replace(text) }
+
+// Queryer is what Select and Get read from: a Handle or a Tx.
+type Queryer interface {
+	query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error
+}
+
+// Select returns the rows of a query, scanned into T by column name.
+func Select[T any](ctx context.Context, q Queryer, sql string, args ...any) (out []T, err error) {
+	err = q.query(ctx, sql, args, func(rows pgx.Rows) error {
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	})
+	return out, err
+}
+
+// Get returns the first row of a query, scanned into T by column name, or
+// pgx.ErrNoRows.
+func Get[T any](ctx context.Context, q Queryer, sql string, args ...any) (out T, err error) {
+	err = q.query(ctx, sql, args, func(rows pgx.Rows) error {
+		out, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[T])
+		return err
+	})
+	return out, err
+}
+
+// Value returns the single column of the first row of a query, or pgx.ErrNoRows.
+func Value[T any](ctx context.Context, q Queryer, sql string, args ...any) (out T, err error) {
+	err = q.query(ctx, sql, args, func(rows pgx.Rows) error {
+		out, err = pgx.CollectOneRow(rows, pgx.RowTo[T])
+		return err
+	})
+	return out, err
+}
+
+func (h *Handle) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	b := h.Batch()
+	b.Query(read, sql, args...)
+	return b.Run(ctx)
+}
+
+// Exec runs one statement and returns the number of rows it changed.
+func (h *Handle) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	var n int64
+	b := h.Batch()
+	b.queue(sql, args).Exec(func(tag pgconn.CommandTag) error {
+		n = tag.RowsAffected()
+		return nil
+	})
+	return n, b.Run(ctx)
+}
+
+// Batch is a set of statements that travel in one round trip and take effect
+// together or not at all. They run as the tenant, under the batch's settings.
+type Batch struct {
+	handle   *Handle
+	settings []any // names and values by turns
+	batch    pgx.Batch
+}
+
+// Batch starts a batch.
+func (h *Handle) Batch() *Batch {
+	return &Batch{handle: h, settings: []any{"role", h.id.Schema()}}
+}
+
+// Set changes a PostgreSQL setting for the batch. It must come before the first
+// statement.
+func (b *Batch) Set(name, value string) {
+	b.settings = append(b.settings, name, value)
+}
+
+// queue adds a statement, after the one that makes the settings.
+func (b *Batch) queue(sql string, args []any) *pgx.QueuedQuery {
+	if b.batch.Len() == 0 {
+		b.batch.Queue(settingsSQL(len(b.settings)/2), b.settings...)
+	}
+	return b.batch.Queue(b.handle.sql(sql), args...)
+}
+
+// settingsSQL makes n settings until the end of the transaction.
+func settingsSQL(n int) string {
+	var sql strings.Builder
+	sql.WriteString("SELECT ")
+	for i := range n {
+		if i > 0 {
+			sql.WriteString(", ")
+		}
+		fmt.Fprintf(&sql, "set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+	}
+	return sql.String()
+}
+
+// Exec adds a statement.
+func (b *Batch) Exec(sql string, args ...any) { b.queue(sql, args) }
+
+// Query adds a query whose rows are given to read.
+func (b *Batch) Query(read func(pgx.Rows) error, sql string, args ...any) {
+	b.queue(sql, args).Query(read)
+}
+
+// Run sends the batch and reads its results.
+func (b *Batch) Run(ctx context.Context) error {
+	return b.handle.translate(b.handle.pool.SendBatch(ctx, &b.batch).Close())
+}
+
+// Tx is a transaction that runs as the tenant.
+type Tx struct {
+	handle *Handle
+	tx     pgx.Tx
+}
+
+// Tx runs do in a transaction, which is committed if do returns nil and rolled
+// back otherwise.
+func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
+	begin := pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.id.quoted()}
+	tx, err := h.pool.BeginTx(ctx, begin)
+	if err != nil {
+		return h.translate(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after Commit
+	if err := do(&Tx{handle: h, tx: tx}); err != nil {
+		return h.translate(err)
+	}
+	return h.translate(tx.Commit(ctx))
+}
+
+func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	rows, err := t.tx.Query(ctx, t.handle.sql(sql), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if err := read(rows); err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// Exec runs one statement and returns the number of rows it changed.
+func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	tag, err := t.tx.Exec(ctx, t.handle.sql(sql), args...)
+	return tag.RowsAffected(), err
+}
+
+// OfIndex returns the same transaction for the tables of the index with this
+// number.
+func (t *Tx) OfIndex(index int64) *Tx { return &Tx{handle: t.handle.OfIndex(index), tx: t.tx} }
+
+// CopyFrom loads rows into the chunk table of the handle's index.
+func (t *Tx) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return t.tx.CopyFrom(ctx, t.handle.ChunkTable(), columns, rows)
+}
+
+// AsService runs do inside the transaction with the rights of the service, for
+// what belongs to the control schema: the job queue. do must not touch tenant
+// data.
+func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
+	if _, err := t.tx.Exec(ctx, "SET LOCAL ROLE NONE"); err != nil {
+		return err
+	}
+	if err := do(t.tx); err != nil {
+		return err
+	}
+	_, err := t.tx.Exec(ctx, "SET LOCAL ROLE "+t.handle.id.quoted())
+	return err
+}
+
+// SQLSTATEs that mean that something the statement named is gone.
+const (
+	invalidParameterValue = "22023" // set_config('role', a dropped role)
+	undefinedTable        = "42P01"
+	undefinedSchema       = "3F000"
+	undefinedObject       = "42704"
+)
+
+// translate gives a driver error its kind. A missing table or role means that
+// the index or the tenant was deleted a moment ago.
+func (h *Handle) translate(err error) error {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		switch pgErr.Code {
+		case undefinedTable:
+			return &GoneError{cause: err}
+		case invalidParameterValue, undefinedSchema, undefinedObject:
+			if strings.Contains(pgErr.Message, h.id.Schema()) {
+				return fault.Wrap(fault.NotFound, err, "tenant %q not found", h.id)
+			}
+		}
+	}
+	return postgres.Fault(err)
+}
+
+// GoneError says that a table the statement named does not exist. A caller that
+// took the table's number from a cache looks it up again; to all others it is
+// NotFound.
+type GoneError struct{ cause error }
+
+// Error returns the driver's text, for the log.
+func (e *GoneError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the fault that callers may see.
+func (e *GoneError) Unwrap() error {
+	return fault.Wrap(fault.NotFound, e.cause, "the index was deleted")
+}

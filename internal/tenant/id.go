@@ -1,0 +1,29 @@
+package tenant
+
+import (
+	"regexp"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// ID names a tenant: 1 to 40 characters of [a-z0-9-], the first a letter. A
+// value of this type has been validated by ParseID or comes from the database.
+type ID string
+
+var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// ParseID validates a tenant id that came from outside.
+func ParseID(s string) (ID, error) {
+	if !idPattern.MatchString(s) {
+		return "", fault.Field("tenantId", "must be 1 to 40 characters of a-z, 0-9 and -, the first a letter")
+	}
+	return ID(s), nil
+}
+
+// Schema returns the name of the tenant's schema, which is also its role's.
+func (id ID) Schema() string { return "tenant_" + string(id) }
+
+// quoted returns the schema's (and role's) name as it stands in SQL.
+func (id ID) quoted() string { return pgx.Identifier{id.Schema()}.Sanitize() }

@@ -1,0 +1,155 @@
+package tenant
+
+import (
+	"context"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/page"
+)
+
+// NewKey is what a caller decides about an API key to be made.
+type NewKey struct {
+	TenantID        string
+	DisplayName     string
+	Scopes          []string // read and write if empty
+	ExpiresAt       *time.Time
+	MandatoryFilter filter.Filter
+}
+
+// CreateKey makes an API key and returns it with its secret, which is stored
+// nowhere. An admin makes keys of its own tenant, without the scope operator; an
+// operator makes keys of any tenant, and operator keys, which have none.
+func (s *Service) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string, error) {
+	r, err := requireScope(ctx, Admin)
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	key, err := s.checkKey(ctx, r, wanted)
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	secret, err := s.storeKey(ctx, &key)
+	return key, secret, err
+}
+
+func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIKey, error) {
+	scopes, err := parseScopes(wanted.Scopes)
+	if err != nil {
+		return APIKey{}, err
+	}
+	if err := checkDisplayName(wanted.DisplayName); err != nil {
+		return APIKey{}, err
+	}
+	if wanted.ExpiresAt != nil && !wanted.ExpiresAt.After(s.now()) {
+		return APIKey{}, fault.Field("expireTime", "must lie in the future")
+	}
+	key := APIKey{
+		DisplayName: wanted.DisplayName, Scopes: scopes, ExpiresAt: wanted.ExpiresAt,
+		// A key cannot be made that sees more than the one that made it.
+		MandatoryFilter: filter.And(r.Principal.MandatoryFilter, wanted.MandatoryFilter),
+	}
+	if (Principal{Scopes: scopes}).Has(Operator) {
+		return key, checkOperatorKey(r, wanted)
+	}
+	key.TenantID, err = s.ownTenant(ctx, r, wanted.TenantID)
+	return key, err
+}
+
+func checkOperatorKey(r *Request, wanted NewKey) error {
+	switch {
+	case !r.Principal.Has(Operator):
+		return fault.New(fault.Denied, "only an operator can make an operator key")
+	case wanted.TenantID != "":
+		return fault.Field("tenantId", "must be empty for a key with the scope operator, which is for all tenants")
+	case !wanted.MandatoryFilter.IsZero():
+		return fault.Field("mandatoryFilter", "must be empty for a key with the scope operator")
+	}
+	return nil
+}
+
+// ownTenant returns the tenant that a call about keys is for: any existing one
+// for an operator, its own for an admin. Another tenant's is not found, so that
+// nobody learns which tenants exist.
+func (s *Service) ownTenant(ctx context.Context, r *Request, name string) (ID, error) {
+	if r.Principal.Has(Operator) {
+		return s.store.existing(ctx, name)
+	}
+	if name != "" && name != string(r.Tenant) {
+		return "", fault.New(fault.NotFound, "tenant %q not found", name)
+	}
+	return r.Tenant, nil
+}
+
+func (s *Service) storeKey(ctx context.Context, key *APIKey) (string, error) {
+	key.APIKeyID = newAPIKeyID()
+	key.CreatedAt = s.now().UTC().Truncate(time.Microsecond)
+	secret := newSecret(key.APIKeyID)
+	hash := hashSecret(secret)
+	return secret, s.store.insertAPIKey(ctx, *key, hash[:])
+}
+
+// ListKeys returns a page of a tenant's keys, newest first, revoked ones
+// included.
+func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32, pageToken string) ([]APIKey, string, error) {
+	r, err := requireScope(ctx, Admin)
+	if err != nil {
+		return nil, "", err
+	}
+	id, err := s.ownTenant(ctx, r, tenantID)
+	if err != nil {
+		return nil, "", err
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", err
+	}
+	position, ok, err := page.Parse[apiKeyPosition](pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	after := &position
+	if !ok {
+		after = nil
+	}
+	keys, err := s.store.apiKeys(ctx, id, after, size+1)
+	if err != nil {
+		return nil, "", err
+	}
+	keys, next := page.Cut(keys, size, func(k APIKey) apiKeyPosition { return apiKeyPosition{k.CreatedAt, k.APIKeyID} })
+	return keys, next, nil
+}
+
+// RevokeKey ends a key: at once on this instance, within keyCacheTTL on others.
+func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
+	r, err := requireScope(ctx, Admin)
+	if err != nil {
+		return err
+	}
+	owner, err := s.store.apiKeyTenant(ctx, apiKeyID)
+	if err != nil {
+		return err
+	}
+	if !r.Principal.Has(Operator) && owner != r.Tenant {
+		return fault.New(fault.NotFound, "API key %q not found", apiKeyID)
+	}
+	if err := s.store.revokeAPIKey(ctx, apiKeyID); err != nil {
+		return err
+	}
+	s.Auth.forget()
+	return nil
+}
+
+// EnsureOperatorKey makes an operator key and returns its secret if the
+// database has none yet and none was configured; otherwise it returns "".
+func (s *Service) EnsureOperatorKey(ctx context.Context) (string, error) {
+	if s.Auth.operatorHash != nil {
+		return "", nil
+	}
+	has, err := s.store.hasOperatorKey(ctx)
+	if err != nil || has {
+		return "", err
+	}
+	return s.storeKey(ctx, &APIKey{DisplayName: "first operator key", Scopes: []Scope{Operator}})
+}

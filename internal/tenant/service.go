@@ -1,0 +1,242 @@
+package tenant
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/migrations"
+)
+
+// Limits of what an operator may store.
+const (
+	maxDisplayNameBytes = 200
+	maxSettingsBytes    = 16 << 10
+)
+
+// Tenant is a customer of the service.
+type Tenant struct {
+	TenantID    ID
+	DisplayName string
+	Settings    map[string]any // free-form, for the operator
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// APIKey describes a credential. It does not have the secret.
+type APIKey struct {
+	APIKeyID        string
+	TenantID        ID // empty for an operator key
+	DisplayName     string
+	Scopes          []Scope
+	MandatoryFilter filter.Filter
+	CreatedAt       time.Time
+	ExpiresAt       *time.Time
+	RevokedAt       *time.Time
+}
+
+// Prefix returns the first characters of the secret, to tell keys apart.
+func (k APIKey) Prefix() string { return secretPrefix + k.APIKeyID }
+
+func (k APIKey) usable(now time.Time) bool {
+	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
+}
+
+// Config are the settings of a Service.
+type Config struct {
+	// OperatorKey is accepted as an operator credential, besides the operator
+	// keys in the database. Empty: only those.
+	OperatorKey string
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// Service manages tenants and API keys. Safe for concurrent use.
+type Service struct {
+	Auth     *Authenticator
+	store    *store
+	migrator *postgres.Migrator // of the tenants' schemas
+	now      func() time.Time
+}
+
+// New returns a Service over the control schema in the pool's database, which
+// MigrateControl has made.
+func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, error) {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	s := &store{pool: pool}
+	auth, err := newAuthenticator(s, config.OperatorKey, config.Now)
+	if err != nil {
+		return nil, fmt.Errorf("make the API key cache: %w", err)
+	}
+	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Tenant())
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Auth: auth, store: s, migrator: migrator, now: config.Now}, nil
+}
+
+// Create makes a tenant with its role and schema. A creation that was cut off
+// half way is finished by the next one. Errors: Exists, Invalid.
+func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return Tenant{}, err
+	}
+	id, err := ParseID(name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	if err := checkTenant(displayName, settings); err != nil {
+		return Tenant{}, err
+	}
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	err = s.store.locked(ctx, id, func() error { return s.provision(ctx, id, displayName, settings) })
+	if err != nil {
+		return Tenant{}, err
+	}
+	return s.tenant(ctx, id)
+}
+
+func (s *Service) provision(ctx context.Context, id ID, displayName string, settings map[string]any) error {
+	if err := s.store.insertTenant(ctx, id, displayName, settings); err != nil {
+		return err
+	}
+	row, err := s.store.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	if row.Status != statusCreating {
+		return fault.New(fault.Exists, "tenant %q exists already", id)
+	}
+	if err := s.store.makeSchema(ctx, id); err != nil {
+		return fmt.Errorf("make the schema of tenant %s: %w", id, err)
+	}
+	if _, err := s.migrator.Up(ctx, id.Schema()); err != nil {
+		return fmt.Errorf("migrate the new tenant %s: %w", id, err)
+	}
+	return s.store.setTenantStatus(ctx, id, statusReady)
+}
+
+// Get returns a tenant. Errors: NotFound.
+func (s *Service) Get(ctx context.Context, name string) (Tenant, error) {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return Tenant{}, err
+	}
+	id, err := s.store.existing(ctx, name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	return s.tenant(ctx, id)
+}
+
+func (s *Service) tenant(ctx context.Context, id ID) (Tenant, error) {
+	row, err := s.store.tenant(ctx, id)
+	return row.tenant(), err
+}
+
+func (r tenantRow) tenant() Tenant {
+	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}
+
+// List returns a page of the tenants in the order of their ids, and the token
+// of the next page.
+func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tenant, string, error) {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return nil, "", err
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", err
+	}
+	after, _, err := page.Parse[string](pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.store.tenants(ctx, after, size+1)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, next := page.Cut(rows, size, func(r tenantRow) string { return string(r.TenantID) })
+	tenants := make([]Tenant, len(rows))
+	for i, row := range rows {
+		tenants[i] = row.tenant()
+	}
+	return tenants, next, nil
+}
+
+// Update changes what is not nil.
+func (s *Service) Update(ctx context.Context, name string, displayName *string, settings map[string]any) (Tenant, error) {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return Tenant{}, err
+	}
+	id, err := s.store.existing(ctx, name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	var newName string
+	if displayName != nil {
+		newName = *displayName
+	}
+	if err := checkTenant(newName, settings); err != nil {
+		return Tenant{}, err
+	}
+	if err := s.store.updateTenant(ctx, id, displayName, settings); err != nil {
+		return Tenant{}, err
+	}
+	return s.tenant(ctx, id)
+}
+
+// Delete removes a tenant with everything it owns: schema, role, keys, jobs. A
+// deletion that was cut off half way is finished by the next one.
+func (s *Service) Delete(ctx context.Context, name string) error {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return err
+	}
+	id, err := ParseID(name)
+	if err != nil {
+		return err
+	}
+	defer s.Auth.forget()
+	return s.store.locked(ctx, id, func() error {
+		if _, err := s.store.tenant(ctx, id); err != nil {
+			return err
+		}
+		if err := s.store.setTenantStatus(ctx, id, statusDeleting); err != nil {
+			return err
+		}
+		return s.store.dropTenant(ctx, id)
+	})
+}
+
+func checkTenant(displayName string, settings map[string]any) error {
+	if err := checkDisplayName(displayName); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		return fault.Field("settings", "cannot be written as JSON")
+	}
+	if len(raw) > maxSettingsBytes {
+		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
+	}
+	return nil
+}
+
+func checkDisplayName(name string) error {
+	if len(name) > maxDisplayNameBytes || !utf8.ValidString(name) || slices.Contains([]byte(name), 0) {
+		return fault.Field("displayName", "must be at most %d bytes of UTF-8 without null characters", maxDisplayNameBytes)
+	}
+	return nil
+}

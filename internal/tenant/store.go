@@ -1,0 +1,279 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// store is the control schema: tenants and their API keys.
+type store struct {
+	pool *pgxpool.Pool
+}
+
+// Status of a tenant's row. A tenant that is not ready is being created, or its
+// creation failed half way and creating it again finishes the work.
+const (
+	statusCreating = "creating"
+	statusReady    = "ready"
+	statusDeleting = "deleting"
+)
+
+type tenantRow struct {
+	TenantID    ID
+	DisplayName string
+	Settings    map[string]any
+	Status      string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+const tenantColumns = `tenant_id, display_name, settings, status, created_at, updated_at`
+
+func (s *store) tenant(ctx context.Context, id ID) (tenantRow, error) {
+	rows, _ := s.pool.Query(ctx, `SELECT `+tenantColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id)
+	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, fault.New(fault.NotFound, "tenant %q not found", id)
+	}
+	return row, postgres.Fault(err)
+}
+
+// existing validates a tenant's name from outside and returns its id if it is
+// ready for use.
+func (s *store) existing(ctx context.Context, name string) (ID, error) {
+	id, err := ParseID(name)
+	if err != nil {
+		return "", err
+	}
+	row, err := s.tenant(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if row.Status != statusReady {
+		return "", fault.New(fault.NotFound, "tenant %q not found", id)
+	}
+	return id, nil
+}
+
+// tenants returns up to limit tenants in the order of their ids, from the one
+// after the given id.
+func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenantRow, error) {
+	rows, _ := s.pool.Query(ctx, `
+		SELECT `+tenantColumns+` FROM ragd.tenants
+		WHERE tenant_id > $1 AND status = 'ready'
+		ORDER BY tenant_id LIMIT $2`, after, limit)
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[tenantRow])
+	return out, postgres.Fault(err)
+}
+
+// insertTenant claims the id; it leaves an existing row as it is.
+func (s *store) insertTenant(ctx context.Context, id ID, displayName string, settings map[string]any) error {
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO ragd.tenants (tenant_id, display_name, settings, status)
+		VALUES ($1, $2, $3, 'creating') ON CONFLICT DO NOTHING`, id, displayName, settings)
+	return postgres.Fault(err)
+}
+
+func (s *store) setTenantStatus(ctx context.Context, id ID, status string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE ragd.tenants SET status = $2, updated_at = now() WHERE tenant_id = $1`, id, status)
+	return postgres.Fault(err)
+}
+
+func (s *store) updateTenant(ctx context.Context, id ID, displayName *string, settings map[string]any) error {
+	_, err := s.pool.Exec(ctx, `
+		UPDATE ragd.tenants SET
+			display_name = coalesce($2, display_name),
+			settings = coalesce($3::jsonb, settings),
+			updated_at = now()
+		WHERE tenant_id = $1`, id, displayName, nilIfEmpty(settings))
+	return postgres.Fault(err)
+}
+
+// nilIfEmpty makes an absent map an SQL NULL rather than a JSON null.
+func nilIfEmpty(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
+}
+
+// locked runs do while no other call on any instance creates or deletes the
+// same tenant.
+func (s *store) locked(ctx context.Context, id ID, do func() error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, id.Schema()); err != nil {
+		return postgres.Fault(err)
+	}
+	defer func() {
+		_, err := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(hashtextextended($1, 0))`, id.Schema())
+		if err != nil {
+			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // ends the session and its lock
+		}
+	}()
+	return do()
+}
+
+// makeSchema makes the tenant's role and schema. What exists is left as it is.
+func (s *store) makeSchema(ctx context.Context, id ID) error {
+	return postgres.Fault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var exists bool
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, id.Schema()).Scan(&exists)
+		if err != nil {
+			return err
+		}
+		role := id.quoted()
+		if !exists {
+			if _, err := tx.Exec(ctx, `CREATE ROLE `+role+` NOLOGIN NOINHERIT`); err != nil {
+				return err
+			}
+		}
+		// The service must be able to act as the role, and to own nothing through it.
+		if _, err := tx.Exec(ctx, `GRANT `+role+` TO CURRENT_USER`); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+role+` AUTHORIZATION `+role)
+		return err
+	}))
+}
+
+// dropTenant removes schema, queued jobs, keys and the row, then the role.
+func (s *store) dropTenant(ctx context.Context, id ID) error {
+	role := id.quoted()
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `DROP SCHEMA IF EXISTS `+role+` CASCADE`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM ragd.river_job WHERE args->>'tenant' = $1 AND state <> 'running'`, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // its keys follow
+		return err
+	})
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	// A role is shared by all databases of a server; another one may still use it.
+	const dependentObjects = "2BP01"
+	_, err = s.pool.Exec(ctx, `DROP ROLE IF EXISTS `+role)
+	if err != nil && postgres.Code(err) != dependentObjects {
+		return postgres.Fault(err)
+	}
+	return nil
+}
+
+const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, revoked_at`
+
+type apiKeyRow struct {
+	APIKeyID        string
+	TenantID        ID
+	DisplayName     string
+	Scopes          []Scope
+	MandatoryFilter []byte
+	CreatedAt       time.Time
+	ExpiresAt       *time.Time
+	RevokedAt       *time.Time
+}
+
+// apiKey parses the stored filter. One that cannot be parsed must not be
+// mistaken for none, so it is an error.
+func (r apiKeyRow) apiKey() (APIKey, error) {
+	parsed, err := filter.Parse(r.MandatoryFilter)
+	if err != nil {
+		return APIKey{}, fault.Wrap(fault.Internal, err, "mandatory filter of API key %s", r.APIKeyID)
+	}
+	return APIKey{
+		APIKeyID: r.APIKeyID, TenantID: r.TenantID, DisplayName: r.DisplayName, Scopes: r.Scopes,
+		MandatoryFilter: parsed, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt,
+	}, nil
+}
+
+// apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows.
+func (s *store) apiKeyWithHash(ctx context.Context, id string) (APIKey, []byte, error) {
+	rows, _ := s.pool.Query(ctx, `SELECT `+apiKeyColumns+`, secret_hash FROM ragd.api_keys WHERE api_key_id = $1`, id)
+	type rowWithHash struct {
+		apiKeyRow
+		SecretHash []byte
+	}
+	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[rowWithHash])
+	if err != nil {
+		return APIKey{}, nil, postgres.Fault(err)
+	}
+	key, err := row.apiKey()
+	return key, row.SecretHash, err
+}
+
+func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {
+	var tenantID *ID
+	if key.TenantID != "" {
+		tenantID = &key.TenantID
+	}
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash)
+	return postgres.Fault(err)
+}
+
+// apiKeyPosition is the sort key of a list of keys: newest first.
+type apiKeyPosition struct {
+	CreatedAt time.Time `json:"t"`
+	APIKeyID  string    `json:"id"`
+}
+
+func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit int) ([]APIKey, error) {
+	args := pgx.NamedArgs{"tenant": id, "limit": limit, "after_time": nil, "after_id": ""}
+	if after != nil {
+		args["after_time"], args["after_id"] = after.CreatedAt, after.APIKeyID
+	}
+	rows, _ := s.pool.Query(ctx, `
+		SELECT `+apiKeyColumns+` FROM ragd.api_keys
+		WHERE tenant_id = @tenant
+			AND (@after_time::timestamptz IS NULL OR (created_at, api_key_id) < (@after_time, @after_id))
+		ORDER BY created_at DESC, api_key_id DESC LIMIT @limit`, args)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[apiKeyRow])
+	if err != nil {
+		return nil, postgres.Fault(err)
+	}
+	keys := make([]APIKey, len(found))
+	for i, row := range found {
+		if keys[i], err = row.apiKey(); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// apiKeyTenant returns whose key it is; "" for an operator's.
+func (s *store) apiKeyTenant(ctx context.Context, apiKeyID string) (ID, error) {
+	var id ID
+	err := s.pool.QueryRow(ctx, `SELECT coalesce(tenant_id, '') FROM ragd.api_keys WHERE api_key_id = $1`, apiKeyID).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", fault.New(fault.NotFound, "API key %q not found", apiKeyID)
+	}
+	return id, postgres.Fault(err)
+}
+
+func (s *store) revokeAPIKey(ctx context.Context, apiKeyID string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE ragd.api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE api_key_id = $1`, apiKeyID)
+	return postgres.Fault(err)
+}
+
+// hasOperatorKey reports whether an operator key that works was ever made.
+func (s *store) hasOperatorKey(ctx context.Context) (bool, error) {
+	var has bool
+	err := s.pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM ragd.api_keys WHERE tenant_id IS NULL AND revoked_at IS NULL)`).Scan(&has)
+	return has, postgres.Fault(err)
+}
