@@ -1,0 +1,210 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Service manages the indexes of the calling tenant. Safe for concurrent use.
+type Service struct {
+	db           *tenant.DB
+	models       *embed.Registry
+	defaultModel string
+	known        *cache
+}
+
+// New returns a Service. defaultModel is the embedding model of indexes that
+// name none.
+func New(db *tenant.DB, models *embed.Registry, defaultModel string) *Service {
+	return &Service{db: db, models: models, defaultModel: defaultModel, known: newCache()}
+}
+
+// Create makes an index. The same index again is returned as it is. Errors:
+// Exists when the name is taken by an index with other settings, Invalid.
+func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	h := s.db.Handle(r.Tenant)
+	if err := s.complete(ctx, h, &spec); err != nil {
+		return Index{}, Counts{}, err
+	}
+	made, err := insert(ctx, h, spec)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s.same(ctx, h, spec)
+	}
+	return made, Counts{}, err
+}
+
+// same returns the existing index of the spec's name if it has its settings.
+func (s *Service) same(ctx context.Context, h *tenant.Handle, spec Spec) (Index, Counts, error) {
+	existing, counts, err := counted(ctx, h, spec.Name)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	if differences := existing.differences(spec); len(differences) > 0 {
+		return Index{}, Counts{}, fault.New(fault.Exists, "index %q exists with other settings: %s", spec.Name, strings.Join(differences, "; "))
+	}
+	return existing, counts, nil
+}
+
+// complete validates a spec and fills in what the caller left out.
+func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) error {
+	if err := spec.check(); err != nil {
+		return err
+	}
+	if spec.Chunking == nil {
+		spec.Chunking = map[string]any{}
+	}
+	if len(spec.Chunking) > 0 {
+		if _, err := chunk.ParseOptions(spec.Chunking); err != nil {
+			return fault.Under("chunking", err)
+		}
+	}
+	if err := s.completeDimension(ctx, spec); err != nil {
+		return err
+	}
+	ok, err := languageExists(ctx, h, spec.TextLanguage)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fault.Field("textLanguage", "this PostgreSQL has no text search configuration %q", spec.TextLanguage)
+	}
+	return spec.checkDimension()
+}
+
+// completeDimension settles model and dimension together: a dimension without a
+// model makes an index of ready-made vectors, a model brings its dimension, and
+// neither means the default model.
+func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
+	if spec.EmbeddingModel == "" && spec.Dimension > 0 {
+		return nil
+	}
+	if spec.EmbeddingModel == "" {
+		spec.EmbeddingModel = s.defaultModel
+	}
+	model, err := s.models.Model(spec.EmbeddingModel)
+	if err != nil {
+		return err
+	}
+	if model, err = model.WithDimension(spec.Dimension); err != nil {
+		return err
+	}
+	if model, err = model.Resolve(ctx); err != nil {
+		return err
+	}
+	spec.Dimension = model.Dimension
+	return nil
+}
+
+// Describe returns an index and what it holds, in constant time. Errors:
+// NotFound.
+func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	return counted(ctx, s.db.Handle(r.Tenant), name)
+}
+
+// Described is an index with what it holds.
+type Described struct {
+	Index
+	Counts Counts
+}
+
+// List returns a page of the tenant's indexes in the order of their names, and
+// the token of the next page.
+func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Described, string, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, "", err
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", err
+	}
+	after, _, err := page.Parse[string](pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := listCounted(ctx, s.db.Handle(r.Tenant), after, size+1)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, next := page.Cut(rows, size, func(row countedRow) string { return row.IndexName })
+	out := make([]Described, len(rows))
+	for i, row := range rows {
+		out[i] = Described{row.index(), row.counts()}
+	}
+	return out, next, nil
+}
+
+// Delete removes an index with its documents and chunks. Errors: NotFound.
+func (s *Service) Delete(ctx context.Context, name string) error {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return err
+	}
+	h := s.db.Handle(r.Tenant)
+	found, err := byName(ctx, h, name)
+	if err != nil {
+		return err
+	}
+	defer s.known.forget(r.Tenant, name)
+	return drop(ctx, h, found)
+}
+
+// maxNamesInError bounds how many names an error lists.
+const maxNamesInError = 20
+
+// Resolve returns the index that a request means: the named one, or the tenant's
+// only one when no name is given. It answers from a cache that may be some
+// seconds old; a caller that gets a tenant.GoneError from the index's tables
+// calls Forget and resolves again. Errors: NotFound, Invalid.
+func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index, error) {
+	if name == "" {
+		return s.only(ctx, id)
+	}
+	if found, ok := s.known.get(id, name); ok {
+		return found, nil
+	}
+	found, err := byName(ctx, s.db.Handle(id), name)
+	if err != nil {
+		return Index{}, err
+	}
+	s.known.put(id, found)
+	return found, nil
+}
+
+// Forget drops what Resolve remembers of an index.
+func (s *Service) Forget(id tenant.ID, name string) { s.known.forget(id, name) }
+
+func (s *Service) only(ctx context.Context, id tenant.ID) (Index, error) {
+	rows, err := listCounted(ctx, s.db.Handle(id), "", maxNamesInError+1)
+	if err != nil {
+		return Index{}, err
+	}
+	switch len(rows) {
+	case 0:
+		return Index{}, fault.New(fault.NotFound, "there is no index yet: create one first")
+	case 1:
+		return rows[0].index(), nil
+	}
+	names := make([]string, 0, maxNamesInError)
+	for _, row := range rows[:min(len(rows), maxNamesInError)] {
+		names = append(names, row.IndexName)
+	}
+	return Index{}, fault.Field("indexName", "is needed, as there are several indexes: %s", strings.Join(names, ", "))
+}
