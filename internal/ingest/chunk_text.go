@@ -1,0 +1,36 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// MaxChunkTextBytes bounds a text that is cut while the caller waits.
+const MaxChunkTextBytes = 10 << 20
+
+// ChunkText returns the chunks that an upload of the same text with the same
+// options would make, and stores nothing. A blank text has no chunks. Errors:
+// Invalid naming the option.
+func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking map[string]any) ([]chunk.Chunk, error) {
+	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
+		return nil, err
+	}
+	if len(content) > MaxChunkTextBytes {
+		return nil, fault.Field("text", "is %d bytes, over the limit of %d: upload it instead", len(content), MaxChunkTextBytes)
+	}
+	if err := checkUTF8(content); err != nil {
+		return nil, err
+	}
+	settled, err := contentType(mediaType, "", content)
+	if err != nil {
+		return nil, err
+	}
+	options, err := chunkOptions(chunking, settled, "")
+	if err != nil {
+		return nil, fault.Under("chunking", err)
+	}
+	return chunk.Split(string(content), options)
+}

@@ -1,0 +1,120 @@
+package ingest
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Limits of an upload. Sizes are bytes.
+const (
+	MaxContentBytes  = 16 << 20
+	maxURIBytes      = 2048
+	maxTitleBytes    = 1024
+	maxMetadataBytes = 64 << 10
+	maxMetadataDepth = 32
+)
+
+// Document is one uploaded thing.
+type Document struct {
+	DocumentID  string
+	URI         string // unique in the index
+	Title       string
+	ContentType string
+	Metadata    map[string]any
+	ContentHash string // SHA-256 in hex over the bytes and the settings they are processed with
+	Version     int    // counts the contents this uri has had, from 1
+	Status      string
+	Error       string // public
+	ChunkCount  int
+	ByteSize    int64
+	JobID       string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// States of a document.
+const (
+	DocumentPending    = "pending"
+	DocumentProcessing = "processing"
+	DocumentReady      = "ready"
+	DocumentFailed     = "failed"
+)
+
+// Chunk is a stored piece of a document.
+type Chunk struct {
+	ChunkID    string
+	DocumentID string
+	Ordinal    int // from 0, in reading order
+	Text       string
+	Metadata   map[string]any
+	StartByte  int
+	EndByte    int
+	TokenCount int
+}
+
+// Job is asynchronous work of a tenant.
+type Job struct {
+	JobID      string
+	Kind       string
+	Status     string
+	IndexName  string
+	DocumentID *string
+	Done       int
+	Total      int
+	Unit       string
+	Attempts   int
+	Error      string // public
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// States of a job.
+const (
+	JobQueued    = "queued"
+	JobRunning   = "running"
+	JobSucceeded = "succeeded"
+	JobFailed    = "failed"
+	JobCancelled = "cancelled"
+)
+
+// Terminal reports whether the job has ended for good.
+func (j Job) Terminal() bool {
+	return j.Status == JobSucceeded || j.Status == JobFailed || j.Status == JobCancelled
+}
+
+// Ref names a document of an index by id or by uri.
+type Ref struct {
+	DocumentID string
+	URI        string
+}
+
+// check refuses a reference that names nothing or two things. An id that cannot
+// be one of ours is not found rather than malformed.
+func (r Ref) check() error {
+	if (r.DocumentID == "") == (r.URI == "") {
+		return fault.Field("documentId", "exactly one of documentId and uri must be given")
+	}
+	if r.DocumentID != "" && uuid.Validate(r.DocumentID) != nil {
+		return r.notFound()
+	}
+	return nil
+}
+
+func (r Ref) notFound() error {
+	if r.URI != "" {
+		return fault.New(fault.NotFound, "document with uri %q not found", shorten(r.URI))
+	}
+	return fault.New(fault.NotFound, "document %q not found", shorten(r.DocumentID))
+}
+
+// shorten keeps what a caller sent from filling an error message.
+func shorten(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

@@ -1,0 +1,149 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	// queueSchema is the control schema, where River keeps its tables.
+	queueSchema = tenant.ControlSchema
+	queueName   = "ingest"
+
+	maxAttempts = 8
+	jobTimeout  = 15 * time.Minute
+)
+
+// ingestArgs are what a queued job says: which version of which document. The
+// rest is read when the work begins.
+type ingestArgs struct {
+	Tenant     tenant.ID `json:"tenant"`
+	JobID      string    `json:"job_id"`
+	IndexID    int64     `json:"index_id"`
+	DocumentID string    `json:"document_id"`
+	Version    int       `json:"version"`
+}
+
+// Kind names the job in the queue's tables.
+func (ingestArgs) Kind() string { return "ingest" }
+
+// control runs statements on the control schema.
+type control interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// Queue is this instance's end of the durable queue in PostgreSQL.
+type Queue struct {
+	client   *river.Client[pgx.Tx]
+	control  control
+	instance string
+	log      *slog.Logger
+}
+
+// QueueConfig are the settings of a Queue. All are required.
+type QueueConfig struct {
+	Driver   riverdriver.Driver[pgx.Tx]
+	Control  control
+	Instance string // unique among the running copies of the service
+	Workers  int    // documents processed at once
+	Logger   *slog.Logger
+}
+
+// NewQueue returns a queue whose jobs are done by the worker once Run is called.
+func NewQueue(config QueueConfig, worker *Worker) (*Queue, error) {
+	workers := river.NewWorkers()
+	if err := river.AddWorkerSafely(workers, worker); err != nil {
+		return nil, fmt.Errorf("make the job queue: %w", err)
+	}
+	client, err := river.NewClient(config.Driver, &river.Config{
+		ID:     config.Instance,
+		Schema: queueSchema,
+		Queues: map[string]river.QueueConfig{queueName: {
+			MaxWorkers: config.Workers,
+			// Most jobs are one small document: fetching must keep up with them.
+			FetchCooldown: 5 * time.Millisecond,
+		}},
+		Workers:              workers,
+		JobTimeout:           jobTimeout,
+		RescueStuckJobsAfter: jobTimeout + time.Minute,
+		MaxAttempts:          maxAttempts,
+		RetryPolicy:          backoff{},
+		Logger:               config.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the job queue: %w", err)
+	}
+	return &Queue{client: client, control: config.Control, instance: config.Instance, log: config.Logger}, nil
+}
+
+// MigrateQueue brings the queue's tables up to date.
+func MigrateQueue(ctx context.Context, driver riverdriver.Driver[pgx.Tx]) error {
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Schema: queueSchema, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	return nil
+}
+
+// enqueue adds a job in the caller's transaction.
+func (q *Queue) enqueue(ctx context.Context, tx pgx.Tx, args ingestArgs) error {
+	_, err := q.client.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: queueName})
+	return err
+}
+
+// drainTimeout is how long running jobs may finish after Run was told to stop.
+const drainTimeout = 10 * time.Second
+
+// Run works until ctx ends, then lets running jobs finish for drainTimeout.
+func (q *Queue) Run(ctx context.Context) error {
+	if err := q.beat(ctx); err != nil {
+		return err
+	}
+	// The queue must outlive ctx, or it would cut its jobs off.
+	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	q.keepAlive(ctx)
+	return q.stop(context.WithoutCancel(ctx))
+}
+
+func (q *Queue) stop(ctx context.Context) error {
+	soft, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	if err := q.client.Stop(soft); err != nil {
+		hard, cancel := context.WithTimeout(ctx, drainTimeout)
+		defer cancel()
+		if err := q.client.StopAndCancel(hard); err != nil {
+			return fmt.Errorf("stop the job queue: %w", err)
+		}
+	}
+	return q.leave(ctx)
+}
+
+// backoff is when a failed job is tried again: after 1, 2, 4 ... seconds, at
+// most 5 minutes, each stretched by up to a half so that the jobs of one outage
+// do not come back in step.
+type backoff struct{}
+
+const maxBackoff = 5 * time.Minute
+
+// NextRetry implements river.ClientRetryPolicy.
+func (backoff) NextRetry(job *rivertype.JobRow) time.Time {
+	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), maxBackoff)
+	return time.Now().Add(wait + rand.N(wait/2)) //nolint:gosec // jitter needs no secrecy
+}

@@ -1,0 +1,214 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Service takes documents in and shows what became of them. Safe for concurrent
+// use.
+type Service struct {
+	db      *tenant.DB
+	indexes *index.Service
+	queue   *Queue
+}
+
+// New returns a Service that gives its work to the queue.
+func New(db *tenant.DB, indexes *index.Service, queue *Queue) *Service {
+	return &Service{db: db, indexes: indexes, queue: queue}
+}
+
+// isGone reports whether a table that a statement named is not there any more.
+func isGone(err error) bool {
+	var gone *tenant.GoneError
+	return errors.As(err, &gone)
+}
+
+// reader is what a read of documents needs to know of its request.
+type reader struct {
+	tenant  tenant.ID
+	handle  *tenant.Handle
+	index   index.Index
+	visible filter.Filter // the credential's mandatory filter and the context's
+}
+
+func (s *Service) reader(ctx context.Context, need tenant.Scope, indexName string) (reader, error) {
+	r, err := tenant.Require(ctx, need)
+	if err != nil {
+		return reader{}, err
+	}
+	found, err := s.indexes.Resolve(ctx, r.Tenant, firstOf(r.Overrides.IndexName, indexName))
+	if err != nil {
+		return reader{}, err
+	}
+	return reader{
+		tenant:  r.Tenant,
+		handle:  s.db.Handle(r.Tenant).OfIndex(found.ID),
+		index:   found,
+		visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+	}, nil
+}
+
+// Document returns a document. Errors: NotFound, also for one that the
+// credential's mandatory filter hides.
+func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (Document, string, error) {
+	r, err := s.reader(ctx, tenant.Read, indexName)
+	if err != nil {
+		return Document{}, "", err
+	}
+	if err := ref.check(); err != nil {
+		return Document{}, "", err
+	}
+	d, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible)
+	return d, r.index.Name, err
+}
+
+// Documents returns a page of an index's documents whose metadata the filter
+// selects, in the order of their creation, and the token of the next page.
+func (s *Service) Documents(ctx context.Context, indexName string, f filter.Filter, pageSize int32, pageToken string) ([]Document, string, string, error) {
+	r, err := s.reader(ctx, tenant.Read, indexName)
+	if err != nil {
+		return nil, "", "", err
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", "", err
+	}
+	after, _, err := page.Parse[documentPosition](pageToken)
+	if err != nil {
+		return nil, "", "", err
+	}
+	found, err := documents(ctx, r.handle, r.index.ID, filter.And(r.visible, f), after, size+1)
+	if err != nil {
+		return nil, "", "", err
+	}
+	found, next := page.Cut(found, size, func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} })
+	return found, r.index.Name, next, nil
+}
+
+// Delete removes a document with its chunks, in whatever state it is. Errors:
+// NotFound.
+func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
+	r, err := s.reader(ctx, tenant.Write, indexName)
+	if err != nil {
+		return err
+	}
+	if err := ref.check(); err != nil {
+		return err
+	}
+	return r.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		return deleteDocument(ctx, tx, r.index.ID, ref, r.visible)
+	})
+}
+
+// Chunks returns a page of a document's chunks in reading order and the token of
+// the next page. Errors: NotFound.
+func (s *Service) Chunks(ctx context.Context, indexName, documentID string, pageSize int32, pageToken string) ([]Chunk, string, error) {
+	r, err := s.reader(ctx, tenant.Read, indexName)
+	if err != nil {
+		return nil, "", err
+	}
+	ref := Ref{DocumentID: documentID}
+	if err := ref.check(); err != nil {
+		return nil, "", err
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", err
+	}
+	after, ok, err := page.Parse[int](pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	if !ok {
+		after = -1
+	}
+	if _, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible); err != nil {
+		return nil, "", err
+	}
+	found, err := chunks(ctx, r.handle, documentID, r.visible, after, size+1)
+	if err != nil {
+		return nil, "", err
+	}
+	found, next := page.Cut(found, size, func(c Chunk) int { return c.Ordinal })
+	return found, next, nil
+}
+
+// Job returns a job. Errors: NotFound.
+func (s *Service) Job(ctx context.Context, jobID string) (Job, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return Job{}, err
+	}
+	return jobByID(ctx, s.db.Handle(r.Tenant), jobID)
+}
+
+// Jobs returns a page of the tenant's jobs, newest first, and the token of the
+// next page. An empty status means any.
+func (s *Service) Jobs(ctx context.Context, status string, pageSize int32, pageToken string) ([]Job, string, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, "", err
+	}
+	known := []string{"", JobQueued, JobRunning, JobSucceeded, JobFailed, JobCancelled}
+	if !slices.Contains(known, status) {
+		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, succeeded, failed and cancelled", status)
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", err
+	}
+	position, ok, err := page.Parse[jobPosition](pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	after := &position
+	if !ok {
+		after = nil
+	}
+	found, err := jobs(ctx, s.db.Handle(r.Tenant), status, after, size+1)
+	if err != nil {
+		return nil, "", err
+	}
+	found, next := page.Cut(found, size, func(j Job) jobPosition { return jobPosition{j.CreatedAt, j.JobID} })
+	return found, next, nil
+}
+
+// watchInterval is how often a watched job is looked at.
+const watchInterval = 250 * time.Millisecond
+
+// Watch gives the job to send at once and then whenever it has changed, until it
+// has ended, send fails or the caller leaves. Errors: NotFound.
+func (s *Service) Watch(ctx context.Context, jobID string, send func(Job) error) error {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	var sent time.Time
+	for {
+		job, err := s.Job(ctx, jobID)
+		if err != nil {
+			return err
+		}
+		if !job.UpdatedAt.Equal(sent) {
+			if err := send(job); err != nil {
+				return err
+			}
+			sent = job.UpdatedAt
+		}
+		if job.Terminal() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
