@@ -1,0 +1,51 @@
+package query
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Limits of an Embed call.
+const (
+	maxEmbedTexts     = 2048
+	maxEmbedTextBytes = 1 << 20
+)
+
+// Embeddings are what Embed made: one per text, in order.
+type Embeddings struct {
+	Model     string
+	Dimension int
+	Values    [][]float32
+}
+
+// Embed returns the embeddings of texts by the named model, or by the default
+// one.
+func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embeddings, error) {
+	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
+		return Embeddings{}, err
+	}
+	if model == "" {
+		model = s.defaultModel
+	}
+	if len(texts) == 0 || len(texts) > maxEmbedTexts {
+		return Embeddings{}, fault.Field("texts", "must be 1 to %d texts, got %d", maxEmbedTexts, len(texts))
+	}
+	for i, text := range texts {
+		if strings.TrimSpace(text) == "" || len(text) > maxEmbedTextBytes || !utf8.ValidString(text) {
+			return Embeddings{}, fault.Field("texts", "text %d must be 1 to %d bytes of UTF-8 and not blank", i, maxEmbedTextBytes)
+		}
+	}
+	made, err := s.models.Model(model)
+	if err != nil {
+		return Embeddings{}, err
+	}
+	values, err := made.Embed(ctx, texts)
+	if err != nil {
+		return Embeddings{}, err
+	}
+	return Embeddings{Model: model, Dimension: len(values[0]), Values: values}, nil
+}

@@ -1,0 +1,30 @@
+package query
+
+import "time"
+
+// Explain says how an answer was found.
+type Explain struct {
+	Mode   Mode
+	Stages []Stage
+}
+
+// Stage is one step of a query.
+type Stage struct {
+	Name       string
+	Duration   time.Duration
+	Candidates int // chunks that came out of it
+}
+
+// stopwatch times the stages of one query.
+type stopwatch struct {
+	last   time.Time
+	stages []Stage
+}
+
+func startStopwatch() *stopwatch { return &stopwatch{last: time.Now()} }
+
+func (w *stopwatch) lap(name string, candidates int) {
+	now := time.Now()
+	w.stages = append(w.stages, Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
+	w.last = now
+}
