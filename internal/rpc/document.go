@@ -1,0 +1,133 @@
+package rpc
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/ingest"
+)
+
+// UploadDocument implements DocumentService.
+func (h *Handlers) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error) {
+	chunking, err := chunkingMap(req.GetChunking())
+	if err != nil {
+		return nil, err
+	}
+	d, job, err := h.Ingest.Upload(ctx, ingest.Upload{
+		IndexName: req.GetIndexName(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
+		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
+	})
+	if err != nil {
+		return nil, err
+	}
+	document, err := documentMessage(d, job.IndexName)
+	return &ragdv1.UploadDocumentResponse{Document: document, Job: jobMessage(job)}, err
+}
+
+// contentOf returns whichever of the two ways to send a text was used.
+func contentOf(text string, content []byte) []byte {
+	if text != "" {
+		return []byte(text)
+	}
+	return content
+}
+
+// GetDocument implements DocumentService.
+func (h *Handlers) GetDocument(ctx context.Context, req *ragdv1.GetDocumentRequest) (*ragdv1.Document, error) {
+	d, indexName, err := h.Ingest.Document(ctx, req.GetIndexName(), ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri()})
+	if err != nil {
+		return nil, err
+	}
+	return documentMessage(d, indexName)
+}
+
+// ListDocuments implements DocumentService.
+func (h *Handlers) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error) {
+	f, err := filterOf(req.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	found, indexName, next, err := h.Ingest.Documents(ctx, req.GetIndexName(), f, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	documents, err := convertAll(found, func(d ingest.Document) (*ragdv1.Document, error) {
+		return documentMessage(d, indexName)
+	})
+	return &ragdv1.ListDocumentsResponse{Documents: documents, NextPageToken: next}, err
+}
+
+// DeleteDocument implements DocumentService.
+func (h *Handlers) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
+	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri()}
+	return &ragdv1.DeleteDocumentResponse{}, h.Ingest.Delete(ctx, req.GetIndexName(), ref)
+}
+
+// ListChunks implements DocumentService.
+func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
+	found, next, err := h.Ingest.Chunks(ctx, req.GetIndexName(), req.GetDocumentId(), req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := convertAll(found, storedChunkMessage)
+	return &ragdv1.ListChunksResponse{Chunks: chunks, NextPageToken: next}, err
+}
+
+// GetJob implements DocumentService.
+func (h *Handlers) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
+	job, err := h.Ingest.Job(ctx, req.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	return jobMessage(job), nil
+}
+
+// ListJobs implements DocumentService.
+func (h *Handlers) ListJobs(ctx context.Context, req *ragdv1.ListJobsRequest) (*ragdv1.ListJobsResponse, error) {
+	found, next, err := h.Ingest.Jobs(ctx, req.GetStatus(), req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.ListJobsResponse{NextPageToken: next}
+	for _, job := range found {
+		res.Jobs = append(res.Jobs, jobMessage(job))
+	}
+	return res, nil
+}
+
+// WatchJob implements DocumentService.
+func (h *Handlers) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, stream *connect.ServerStream[ragdv1.Job]) error {
+	return h.Ingest.Watch(ctx, req.GetJobId(), func(job ingest.Job) error { return stream.Send(jobMessage(job)) })
+}
+
+func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, error) {
+	metadata, err := structOf(d.Metadata)
+	return &ragdv1.Document{
+		DocumentId: d.DocumentID, IndexName: indexName, Uri: d.URI, Title: d.Title, ContentType: d.ContentType,
+		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error,
+		ChunkCount: int32(d.ChunkCount), ByteSize: uint32(d.ByteSize),
+		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt),
+	}, err
+}
+
+func storedChunkMessage(c ingest.Chunk) (*ragdv1.Chunk, error) {
+	metadata, err := structOf(c.Metadata)
+	return &ragdv1.Chunk{
+		ChunkId: c.ChunkID, DocumentId: c.DocumentID, Ordinal: int32(c.Ordinal), Text: c.Text, Metadata: metadata,
+		StartByte: uint32(c.StartByte), EndByte: uint32(c.EndByte), TokenCount: int32(c.TokenCount),
+	}, err
+}
+
+func jobMessage(j ingest.Job) *ragdv1.Job {
+	message := &ragdv1.Job{
+		JobId: j.JobID, Kind: j.Kind, Status: j.Status, Attempts: int32(j.Attempts), Error: j.Error, IndexName: j.IndexName,
+		Progress:   &ragdv1.JobProgress{Done: int32(j.Done), Total: int32(j.Total), Unit: j.Unit},
+		CreateTime: timestamp(j.CreatedAt), UpdateTime: timestamp(j.UpdatedAt),
+	}
+	if j.DocumentID != nil {
+		message.DocumentId = *j.DocumentID
+	}
+	return message
+}

@@ -1,0 +1,62 @@
+// Package rpc speaks Connect, gRPC and gRPC-Web: it decodes a message, calls the
+// service and encodes what comes back. It has no rules of its own.
+//
+// The handlers are plain Go calls, so that whoever has a principal in its
+// context may call them without a network; the MCP tools do.
+package rpc
+
+import (
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// MaxMessageBytes bounds a request message. It leaves room for the largest
+// upload as base64 in JSON.
+const MaxMessageBytes = 32 << 20
+
+// Handlers implement the services of the API over ours.
+type Handlers struct {
+	Tenants *tenant.Service
+	Indexes *index.Service
+	Ingest  *ingest.Service
+	Queries *query.Service
+}
+
+// ServiceNames are the services that Mount serves.
+func ServiceNames() []string {
+	return []string{
+		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
+		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName,
+	}
+}
+
+// Mount adds the services to the mux, behind the given authentication, and the
+// open gRPC health and reflection services.
+func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler, log *slog.Logger) {
+	options := connect.WithHandlerOptions(
+		connect.WithReadMaxBytes(MaxMessageBytes),
+		connect.WithInterceptors(&edge{log: log}),
+		connect.WithRecover(recovered(log)),
+	)
+	add := func(path string, handler http.Handler) { mux.Handle(path, authenticate(handler)) }
+	add(ragdv1connect.NewTenantServiceHandler(h, options))
+	add(ragdv1connect.NewIndexServiceHandler(h, options))
+	add(ragdv1connect.NewDocumentServiceHandler(h, options))
+	add(ragdv1connect.NewChunkServiceHandler(h, options))
+	add(ragdv1connect.NewQueryServiceHandler(h, options))
+
+	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...)))
+	reflector := grpcreflect.NewStaticReflector(ServiceNames()...)
+	mux.Handle(grpcreflect.NewHandlerV1(reflector))
+	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector))
+}

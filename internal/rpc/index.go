@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"context"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/index"
+)
+
+// CreateIndex implements IndexService.
+func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexRequest) (*ragdv1.Index, error) {
+	chunking, err := chunkingMap(req.GetChunking())
+	if err != nil {
+		return nil, err
+	}
+	i, counts, err := h.Indexes.Create(ctx, index.Spec{
+		Name: req.GetIndexName(), Dimension: int(req.GetDimension()), Metric: index.Metric(req.GetMetric()),
+		Config: index.Config{
+			Type:           index.Type(req.GetIndexConfig().GetType()),
+			M:              int(req.GetIndexConfig().GetHnsw().GetM()),
+			EfConstruction: int(req.GetIndexConfig().GetHnsw().GetEfConstruction()),
+		},
+		EmbeddingModel: req.GetEmbeddingModel(), Chunking: chunking, TextLanguage: req.GetTextLanguage(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return indexMessage(index.Described{Index: i, Counts: counts})
+}
+
+// DescribeIndex implements IndexService.
+func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
+	i, counts, err := h.Indexes.Describe(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	return indexMessage(index.Described{Index: i, Counts: counts})
+}
+
+// ListIndexes implements IndexService.
+func (h *Handlers) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
+	found, next, err := h.Indexes.List(ctx, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	indexes, err := convertAll(found, indexMessage)
+	names := make([]string, len(found))
+	for i, f := range found {
+		names[i] = f.Name
+	}
+	return &ragdv1.ListIndexesResponse{Indexes: indexes, IndexNames: names, NextPageToken: next}, err
+}
+
+// DeleteIndex implements IndexService.
+func (h *Handlers) DeleteIndex(ctx context.Context, req *ragdv1.DeleteIndexRequest) (*ragdv1.DeleteIndexResponse, error) {
+	return &ragdv1.DeleteIndexResponse{}, h.Indexes.Delete(ctx, req.GetIndexName())
+}
+
+func indexMessage(i index.Described) (*ragdv1.Index, error) {
+	chunking, err := chunkingMessage(i.Chunking)
+	if err != nil {
+		return nil, err
+	}
+	config := &ragdv1.IndexConfig{Type: string(i.Config.Type)}
+	if i.Config.Type == index.HNSW {
+		config.Hnsw = &ragdv1.HnswConfig{M: int32(i.Config.M), EfConstruction: int32(i.Config.EfConstruction)}
+	}
+	return &ragdv1.Index{
+		IndexName: i.Name, Dimension: int32(i.Dimension), Metric: string(i.Metric), IndexConfig: config,
+		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
+		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
+		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
+		Status: "ready", CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
+	}, nil
+}

@@ -1,0 +1,116 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// CreateTenant implements TenantService.
+func (h *Handlers) CreateTenant(ctx context.Context, req *ragdv1.CreateTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Tenants.Create(ctx, req.GetTenantId(), req.GetDisplayName(), req.GetSettings().AsMap())
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// GetTenant implements TenantService.
+func (h *Handlers) GetTenant(ctx context.Context, req *ragdv1.GetTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Tenants.Get(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// ListTenants implements TenantService.
+func (h *Handlers) ListTenants(ctx context.Context, req *ragdv1.ListTenantsRequest) (*ragdv1.ListTenantsResponse, error) {
+	found, next, err := h.Tenants.List(ctx, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	tenants, err := convertAll(found, tenantMessage)
+	return &ragdv1.ListTenantsResponse{Tenants: tenants, NextPageToken: next}, err
+}
+
+// UpdateTenant implements TenantService.
+func (h *Handlers) UpdateTenant(ctx context.Context, req *ragdv1.UpdateTenantRequest) (*ragdv1.Tenant, error) {
+	var settings map[string]any
+	if req.Settings != nil {
+		settings = req.Settings.AsMap()
+	}
+	t, err := h.Tenants.Update(ctx, req.GetTenantId(), req.DisplayName, settings)
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// DeleteTenant implements TenantService.
+func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantRequest) (*ragdv1.DeleteTenantResponse, error) {
+	return &ragdv1.DeleteTenantResponse{}, h.Tenants.Delete(ctx, req.GetTenantId())
+}
+
+// CreateApiKey implements TenantService.
+func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyRequest) (*ragdv1.CreateApiKeyResponse, error) {
+	mandatory, err := filterOf(req.GetMandatoryFilter())
+	if err != nil {
+		return nil, fault.Under("mandatoryFilter", err)
+	}
+	wanted := tenant.NewKey{
+		TenantID: req.GetTenantId(), DisplayName: req.GetDisplayName(), Scopes: req.GetScopes(), MandatoryFilter: mandatory,
+	}
+	if req.ExpireTime != nil {
+		if err := req.ExpireTime.CheckValid(); err != nil {
+			return nil, fault.Field("expireTime", "is not a valid time")
+		}
+		expires := req.ExpireTime.AsTime().Truncate(time.Microsecond)
+		wanted.ExpiresAt = &expires
+	}
+	key, secret, err := h.Tenants.CreateKey(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	message, err := apiKeyMessage(key)
+	return &ragdv1.CreateApiKeyResponse{ApiKey: message, Secret: secret}, err
+}
+
+// ListApiKeys implements TenantService.
+func (h *Handlers) ListApiKeys(ctx context.Context, req *ragdv1.ListApiKeysRequest) (*ragdv1.ListApiKeysResponse, error) {
+	found, next, err := h.Tenants.ListKeys(ctx, req.GetTenantId(), req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	keys, err := convertAll(found, apiKeyMessage)
+	return &ragdv1.ListApiKeysResponse{ApiKeys: keys, NextPageToken: next}, err
+}
+
+// RevokeApiKey implements TenantService.
+func (h *Handlers) RevokeApiKey(ctx context.Context, req *ragdv1.RevokeApiKeyRequest) (*ragdv1.RevokeApiKeyResponse, error) {
+	return &ragdv1.RevokeApiKeyResponse{}, h.Tenants.RevokeKey(ctx, req.GetApiKeyId())
+}
+
+func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
+	settings, err := structOf(t.Settings)
+	return &ragdv1.Tenant{
+		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
+		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt),
+	}, err
+}
+
+func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
+	scopes := make([]string, len(k.Scopes))
+	for i, scope := range k.Scopes {
+		scopes[i] = string(scope)
+	}
+	mandatory, err := filterMessage(k.MandatoryFilter)
+	return &ragdv1.ApiKey{
+		ApiKeyId: k.APIKeyID, TenantId: string(k.TenantID), DisplayName: k.DisplayName, Prefix: k.Prefix(),
+		Scopes: scopes, MandatoryFilter: mandatory, CreateTime: timestamp(k.CreatedAt),
+		ExpireTime: optionalTimestamp(k.ExpiresAt), RevokeTime: optionalTimestamp(k.RevokedAt),
+	}, err
+}
