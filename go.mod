@@ -82,3 +82,6 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
+require github.com/google/go-cmp v0.7.0
+
+require github.com/clipperhouse/uax29/v2 v2.7.0
