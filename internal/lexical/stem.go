@@ -3,10 +3,10 @@ package lexical
 import "bytes"
 
 // stem returns the word without the commonest English endings: plurals, -ing,
-// -ed, -ly and a final e. It does not change word but may share its memory, and keeps at
-// least three letters with a vowel among them, and shares word's memory. It
-// favours joining what belongs together ("stories" and "story", "hoping" and
-// "hope") over being a dictionary's idea of a stem.
+// -ed, -ly and a final e. It keeps at least three letters with a vowel among
+// them. It favours joining what belongs together ("stories" and "story",
+// "hoping" and "hope") over being a dictionary's idea of a stem. The word is not
+// changed; the stem may share its memory.
 func stem(word []byte) []byte {
 	if len(word) < 4 {
 		return word
