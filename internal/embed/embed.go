@@ -1,7 +1,7 @@
 // Package embed turns texts into vectors: embedding providers behind one small
 // interface, and a built-in model that needs no provider.
 //
-//	registry := embed.NewRegistry(embed.Config{OpenAI: embed.Endpoint{APIKey: key}})
+//	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{APIKey: key}})
 //	model, err := registry.Model("openai/text-embedding-3-small")
 //	vectors, err := model.Embed(ctx, texts)
 //
