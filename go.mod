@@ -85,3 +85,10 @@ require (
 require github.com/google/go-cmp v0.7.0
 
 require github.com/clipperhouse/uax29/v2 v2.7.0
+require (
+	github.com/openai/openai-go/v3 v3.95.0
+)
+
+require (
+	github.com/coder/websocket v1.8.15 // indirect
+)
