@@ -1,0 +1,153 @@
+package embedded
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// minMajor is the oldest server that is used.
+const minMajor = 15
+
+// Installation is one set of PostgreSQL server binaries.
+type Installation struct {
+	BinDir  string // holds postgres and initdb
+	Version string // such as "15.18"
+	Major   int
+	Vector  string // version of pgvector installed for it, "" if none
+}
+
+// Find returns the servers installed on this machine, newest first. It looks
+// along PATH, where pg_config points, and in the usual folders of Debian, Fedora
+// and Homebrew. Finding none is not an error.
+func Find() []Installation { return findIn(searchDirs()) }
+
+// Default returns the installation that a new cluster would use. Its errors are
+// those of Start, all of kind Precondition.
+func Default() (Installation, error) { return choose(Find(), 0, "") }
+
+// searchDirs returns folders that may hold a server's binaries.
+func searchDirs() []string {
+	dirs := filepath.SplitList(os.Getenv("PATH"))
+	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+		dirs = append(dirs, strings.TrimSpace(string(out)))
+	}
+	for _, pattern := range []string{
+		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+		"/usr/pgsql-*/bin",          // the PostgreSQL project's RPMs
+		"/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin",
+		"/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin",
+	} {
+		found, _ := filepath.Glob(pattern) // the only error is a bad pattern
+		dirs = append(dirs, found...)
+	}
+	return dirs
+}
+
+func findIn(dirs []string) []Installation {
+	var found []Installation
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		// PATH often leads to the same server by a link of the binary itself.
+		binary, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
+		if err != nil || !filepath.IsAbs(binary) || seen[binary] {
+			continue
+		}
+		seen[binary] = true
+		if in, ok := inspect(filepath.Dir(binary)); ok {
+			found = append(found, in)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Installation) int { return cmp.Compare(b.Major, a.Major) })
+	return found
+}
+
+var versionPattern = regexp.MustCompile(`(\d+)(\.\d+|devel|beta\d+|rc\d+)\S*`)
+
+// inspect asks the binaries of a folder what they are. A folder without initdb,
+// or with binaries that do not run here, is no installation.
+func inspect(dir string) (Installation, bool) {
+	out, err := exec.Command(filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return Installation{}, false
+	}
+	if _, err := exec.LookPath(filepath.Join(dir, "initdb")); err != nil {
+		return Installation{}, false
+	}
+	m := versionPattern.FindStringSubmatch(string(out))
+	if m == nil {
+		return Installation{}, false
+	}
+	major, err := strconv.Atoi(m[1])
+	if err != nil {
+		return Installation{}, false
+	}
+	return Installation{BinDir: dir, Version: m[0], Major: major, Vector: vectorVersion(dir, major)}, true
+}
+
+var defaultVersion = regexp.MustCompile(`(?m)^default_version\s*=\s*'([^']+)'`)
+
+// vectorVersion reads pgvector's control file. pg_config knows where it is, but
+// some distributions put pg_config into a package for developers.
+func vectorVersion(dir string, major int) string {
+	shares := []string{
+		filepath.Join(dir, "../share"),
+		filepath.Join(dir, "../share/postgresql"),
+		"/usr/share/pgsql",
+		fmt.Sprintf("/usr/share/postgresql/%d", major),
+	}
+	if out, err := exec.Command(filepath.Join(dir, "pg_config"), "--sharedir").Output(); err == nil {
+		shares = []string{strings.TrimSpace(string(out))}
+	}
+	for _, share := range shares {
+		control, err := os.ReadFile(filepath.Join(share, "extension", "vector.control"))
+		if err != nil {
+			continue
+		}
+		if m := defaultVersion.FindSubmatch(control); m != nil {
+			return string(m[1])
+		}
+	}
+	return ""
+}
+
+// choose returns the newest usable installation, or the newest of the major
+// version that made the cluster when major is not 0.
+func choose(found []Installation, major int, dir string) (Installation, error) {
+	const deps = "run `make deps`"
+	var bare, other []string
+	for _, in := range found {
+		name := fmt.Sprintf("%s in %s", in.Version, in.BinDir)
+		switch {
+		case in.Major < minMajor, major != 0 && in.Major != major:
+			other = append(other, name)
+		case in.Vector == "":
+			bare = append(bare, name)
+		default:
+			return in, nil
+		}
+	}
+	switch {
+	case len(bare) > 0:
+		return Installation{}, fault.New(fault.Precondition,
+			"PostgreSQL (%s) is installed without pgvector: %s", strings.Join(bare, ", "), deps)
+	case major != 0 && len(other) > 0:
+		return Installation{}, fault.New(fault.Precondition,
+			"the data directory %s was made by PostgreSQL %d, and installed is %s: install PostgreSQL %[2]d with pgvector, or move the data with pg_upgrade",
+			dir, major, strings.Join(other, ", "))
+	case len(other) > 0:
+		return Installation{}, fault.New(fault.Precondition,
+			"PostgreSQL %s is too old: ragd needs %d or newer; %s", strings.Join(other, ", "), minMajor, deps)
+	}
+	return Installation{}, fault.New(fault.Precondition,
+		"no PostgreSQL server is installed: %s, or set RAGD_DATABASE_URL to use one elsewhere", deps)
+}

@@ -1,0 +1,43 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// lockDir takes the directory for this process until the returned file is
+// closed. The lock ends with the process, however it ends; the pid in the file
+// is there to be read by people and by the error below.
+func lockDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fault.Wrap(fault.Precondition, err, "the data directory %s is not writable: %v", dir, err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder, _ := io.ReadAll(io.LimitReader(f, 20)) // without it the error still tells enough
+		_ = f.Close()
+		return nil, fault.New(fault.Precondition,
+			"the data directory %s is in use by another ragd (process %s): stop that one, or use another --data-dir",
+			dir, strings.TrimSpace(string(holder)))
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}

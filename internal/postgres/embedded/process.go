@@ -1,0 +1,246 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 30 * time.Second
+	readyPoll    = 10 * time.Millisecond
+)
+
+// supervise keeps the server running until ctx ends, and reports the outcome of
+// the first start. Its goroutine stays on one thread: on Linux the child gets
+// its signal when the thread that started it ends.
+func (s *Server) supervise(ctx context.Context, started chan<- error) {
+	runtime.LockOSThread()
+	defer close(s.done)
+	p, err := s.launch(ctx)
+	started <- err
+	if err != nil {
+		return
+	}
+	for p != nil {
+		select {
+		case <-ctx.Done():
+			p.stop()
+			return
+		case <-p.exited:
+			s.log.ErrorContext(ctx, "PostgreSQL ended unexpectedly and is started again", "err", p.failure())
+			p = s.relaunch(ctx)
+		}
+	}
+}
+
+// relaunch tries until the server is ready, or returns nil when ctx ends. After
+// a killed postmaster the first tries may fail: PostgreSQL waits for the last of
+// its backends to be gone.
+func (s *Server) relaunch(ctx context.Context) *process {
+	for wait := firstBackoff; ; wait = min(2*wait, lastBackoff) {
+		p, err := s.launch(ctx)
+		if err == nil {
+			s.log.InfoContext(ctx, "PostgreSQL is back")
+			return p
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.log.ErrorContext(ctx, "PostgreSQL did not start and is tried again", "err", err, "wait", wait)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// launch starts the server and waits until it takes connections.
+func (s *Server) launch(ctx context.Context) (*process, error) {
+	socketDir := "."
+	if s.cluster.socketDir != s.cluster.dir {
+		socketDir = s.cluster.socketDir
+	}
+	// Not bound to ctx, which would kill the server where it should shut down.
+	cmd, release, err := s.cluster.command(context.WithoutCancel(ctx), s.cluster.dir, "postgres",
+		"-c", "listen_addresses=", "-c", "port=5432", "-c", "unix_socket_directories="+socketDir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	dieWithParent(cmd.SysProcAttr)
+	p, err := startProcess(cmd, s.log)
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	s.current.Store(p)
+	if err := p.awaitReady(ctx, s.cluster.dir); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// process is one run of the postmaster.
+type process struct {
+	cmd      *exec.Cmd
+	exited   chan struct{} // closed once state is set
+	state    string        // how it ended
+	stopping atomic.Bool
+	log      *slog.Logger
+	tail     tail
+}
+
+// startProcess starts cmd and follows its log. The log's pipe is our own and not
+// exec's: backends hold it open after the postmaster's death, and Wait would
+// wait for them.
+func startProcess(cmd *exec.Cmd, log *slog.Logger) (*process, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	p := &process{cmd: cmd, exited: make(chan struct{}), log: log}
+	err = cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		p.follow(r)
+	}()
+	go func() {
+		_ = cmd.Wait() // its text is in ProcessState
+		select {
+		case <-logged: // the last lines say why
+		case <-time.After(time.Second):
+		}
+		p.state = cmd.ProcessState.String()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+func (p *process) signal(sig syscall.Signal) {
+	_ = p.cmd.Process.Signal(sig) // the only error is that it has ended
+}
+
+// stop asks for a fast shutdown and waits for the end.
+func (p *process) stop() {
+	p.stopping.Store(true)
+	p.signal(syscall.SIGINT)
+	<-p.exited
+}
+
+// failure tells how the process ended. Only after exited.
+func (p *process) failure() error {
+	if lines := p.tail.String(); lines != "" {
+		return fmt.Errorf("%s: %s", p.state, lines)
+	}
+	return fmt.Errorf("%s", p.state)
+}
+
+// awaitReady returns when the server's own pid file says ready. Recovery after a
+// crash takes its time, so nothing but ctx bounds the wait.
+func (p *process) awaitReady(ctx context.Context, dir string) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		pid, status := readPidFile(dir)
+		if pid == p.cmd.Process.Pid && status == "ready" {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("PostgreSQL did not start: %w", p.failure())
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// readPidFile returns the postmaster's pid and status, zero values if there is
+// no such file. Its lines are pid, directory, start time, port, socket folder,
+// address, shared memory, status.
+func readPidFile(dir string) (pid int, status string) {
+	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
+	if err != nil {
+		return 0, ""
+	}
+	lines := strings.Split(string(text), "\n")
+	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0])) // half-written: not there yet
+	if len(lines) > 7 {
+		status = strings.TrimSpace(lines[7])
+	}
+	return pid, status
+}
+
+// follow hands the server's lines to the log until it has ended.
+func (p *process) follow(r io.ReadCloser) {
+	defer r.Close()
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		if line = strings.TrimSpace(line); line != "" {
+			p.tail.add(line)
+			p.log.Log(context.Background(), p.level(line), "postgres: "+line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *process) level(line string) slog.Level {
+	severity, _, _ := strings.Cut(line, ":")
+	switch {
+	case p.stopping.Load():
+		return slog.LevelDebug // every client's connection ends with a FATAL
+	case severity == "PANIC":
+		return slog.LevelError
+	case severity == "FATAL", severity == "WARNING", strings.Contains(line, "terminated by signal"):
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
+
+// tail keeps the last few lines of a log.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+const tailLines = 8
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	if len(t.lines) > tailLines {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, "; ")
+}

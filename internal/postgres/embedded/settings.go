@@ -1,0 +1,94 @@
+package embedded
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// confName is our settings' file, beside postgresql.conf.
+const confName = "ragd.conf"
+
+// appendInclude makes postgresql.conf read our settings. What an operator adds
+// below the line, or sets with ALTER SYSTEM, wins.
+func appendInclude(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, "postgresql.conf"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("configure the cluster: %w", err)
+	}
+	_, err = fmt.Fprintf(f, "\n# Written by ragd at each start. Settings below this line override it.\ninclude '%s'\n", confName)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// configure writes the settings for this machine and the caller's own.
+func (c *cluster) configure(extra map[string]string) error {
+	settings := machineSettings(memoryBytes(), runtime.NumCPU())
+	if smallSharedMemory() {
+		// Parallel index builds keep their memory there; containers often have
+		// just 64 MB of it. Files in the data directory have no such limit.
+		settings["dynamic_shared_memory_type"] = "mmap"
+	}
+	maps.Copy(settings, extra)
+	var text strings.Builder
+	text.WriteString("# Written by ragd at each start; see docs/postgres.md.\n")
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&text, "%s = '%s'\n", name, strings.ReplaceAll(settings[name], "'", "''"))
+	}
+	path := filepath.Join(c.dir, confName)
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		return fmt.Errorf("write the server's settings: %w", err)
+	}
+	return c.account.own(path)
+}
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// machineSettings returns our settings for a machine with so much memory, in
+// bytes, and so many CPUs. The server shares the machine with ragd and with
+// whatever else a developer runs, so it takes an eighth of the memory and not
+// the quarter of a machine of its own.
+func machineSettings(memory int64, cpus int) map[string]string {
+	megabytes := func(n, low, high int64) string {
+		return fmt.Sprintf("%dMB", min(max(n, low), high)/mib)
+	}
+	return map[string]string{
+		"shared_buffers":       megabytes(memory/8, 128*mib, 4*gib),
+		"effective_cache_size": megabytes(memory/2, 256*mib, 1024*gib),
+		// An HNSW build that does not fit into this is many times slower.
+		"maintenance_work_mem":             megabytes(memory/16, 64*mib, 2*gib),
+		"work_mem":                         megabytes(memory/512, 4*mib, 32*mib),
+		"max_parallel_maintenance_workers": fmt.Sprint(min(max(cpus/2, 2), 8)),
+		"max_connections":                  fmt.Sprint(max(100, 10*cpus)),
+		// Dropping a tenant locks each of its relations in one transaction.
+		"max_locks_per_transaction": "256",
+		// Queries of a few milliseconds are not worth compiling.
+		"jit":              "off",
+		"random_page_cost": "1.1",
+		// There are no replicas of a private server: COPY into a new table and
+		// index builds need not be logged, only synced.
+		"wal_level":       "minimal",
+		"max_wal_senders": "0",
+		"max_wal_size":    "2GB",
+		"wal_compression": "on",
+		"timezone":        "UTC",
+		"log_timezone":    "UTC",
+		// The log goes to ragd's, which must not hold questions, texts or keys:
+		// failed statements and row values are left out. Callers get the errors.
+		"lc_messages":             "C",
+		"log_checkpoints":         "off",
+		"log_error_verbosity":     "terse",
+		"log_line_prefix":         "",
+		"log_min_error_statement": "panic",
+		"log_min_messages":        "log",
+	}
+}

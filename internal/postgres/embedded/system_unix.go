@@ -1,0 +1,38 @@
+//go:build unix && !linux
+
+package embedded
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// dieWithParent does nothing here: the next Start finds the orphan.
+func dieWithParent(*syscall.SysProcAttr) {}
+
+// reachable returns the path itself: a server of another user must be able to
+// walk it.
+func reachable(dir string, _ *account) (string, []*os.File, error) { return dir, nil, nil }
+
+// isPostmaster tells whether the process is a PostgreSQL server. That it runs on
+// this directory is what the pid file says.
+func isPostmaster(pid int, _ string) bool {
+	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && filepath.Base(strings.TrimSpace(string(out))) == "postgres"
+}
+
+// smallSharedMemory is about /dev/shm, which is Linux's.
+func smallSharedMemory() bool { return false }
+
+// memoryBytes returns the machine's memory.
+func memoryBytes() int64 {
+	out, err := exec.Command("sysctl", "-n", "hw.memsize").Output()
+	if n, perr := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64); err == nil && perr == nil {
+		return n
+	}
+	return 4 * gib
+}

@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// The SQLSTATEs that callers of this package branch on; see the table in [Fault]
+// for the others.
+const (
+	CodeUndefinedTable  = "42P01" // a table or its schema is not there
+	CodeUniqueViolation = "23505"
+
+	codeInsufficientPrivilege = "42501"
+	codeDuplicateSchema       = "42P06"
+)
+
+// Code returns the SQLSTATE that the server gave for err, or "" when the server
+// gave none.
+func Code(err error) string {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return pe.Code
+	}
+	return ""
+}
+
+type verdict struct {
+	kind    fault.Kind
+	message string
+}
+
+// verdicts holds full SQLSTATEs, and classes of two characters for the codes
+// that are not listed. Their messages are for callers and name nothing of ours.
+var verdicts = map[string]verdict{
+	"08":    {fault.Unavailable, "the connection to the database broke; retry"},
+	"22003": {fault.Invalid, "a number is out of range"},
+	"22021": {fault.Invalid, "the text holds a NUL character or is not valid UTF-8"},
+	"2201B": {fault.Invalid, "a regular expression is not valid"},
+	"22P05": {fault.Invalid, "the text holds a NUL character (\\u0000), which cannot be stored"},
+	"23503": {fault.Conflict, "what this refers to was removed meanwhile; retry"},
+	"23505": {fault.Exists, "it exists already"},
+	"25006": {fault.Unavailable, "the database takes no writes at the moment; retry"},
+	"28":    {fault.Unavailable, "the database is not available"},
+	"3D000": {fault.Unavailable, "the database is not available"},
+	"40001": {fault.Conflict, "it was changed by another request meanwhile; retry"},
+	"40P01": {fault.Conflict, "it was changed by another request meanwhile; retry"},
+	"53":    {fault.Unavailable, "the database is short of resources; retry later"},
+	"54000": {fault.Invalid, "the text or the query is too large"},
+	"54001": {fault.Invalid, "the query is nested too deeply"},
+	"55P03": {fault.Conflict, "it is locked by another request; retry"},
+	"57014": {fault.Deadline, "the query took too long"},
+	"57P":   {fault.Unavailable, "the database is restarting; retry"},
+	"58":    {fault.Unavailable, "the database had a system error; retry later"},
+}
+
+// Fault gives a driver's error the kind that callers may see; the driver's own
+// text stays as the cause, for the log. It leaves alone: nil, faults, context
+// errors, [pgx.ErrNoRows], an undefined table ([CodeUndefinedTable], which means
+// different things to different callers) and whatever else can only be a bug of
+// ours, such as a syntax error or a missing privilege: those stay Internal.
+func Fault(err error) error {
+	var f *fault.Error
+	switch {
+	case err == nil, errors.As(err, &f), errors.Is(err, pgx.ErrNoRows),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	if code := Code(err); code != "" {
+		for _, key := range [...]string{code, code[:min(3, len(code))], code[:min(2, len(code))]} {
+			if v, ok := verdicts[key]; ok {
+				return fault.Wrap(v.kind, err, "%s", v.message)
+			}
+		}
+		return err
+	}
+	if disconnected(err) {
+		return fault.Wrap(fault.Unavailable, err, "the database is not answering; retry")
+	}
+	return err
+}
+
+// disconnected tells whether the server could not be reached or went away.
+func disconnected(err error) bool {
+	var connect *pgconn.ConnectError
+	var netErr net.Error
+	return errors.As(err, &connect) || errors.As(err, &netErr) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) ||
+		errors.Is(err, puddle.ErrClosedPool)
+}

@@ -1,0 +1,177 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/source"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Migrator moves schemas of one database along one numbered set of files. It is
+// safe for concurrent use; two that work on the same schema wait for each other,
+// also across processes.
+//
+// Files are golang-migrate's: 000001_name.up.sql and 000001_name.down.sql. Their
+// names are unqualified: they run with search_path = <schema>, <vector schema>.
+// Each file is one transaction together with its version, so that a file that
+// fails, or a process that dies, leaves nothing half done and the next run goes
+// on from there; for the same reason a file cannot hold COMMIT or CREATE INDEX
+// CONCURRENTLY. The version table is schema_migrations inside the schema, in
+// the form that golang-migrate's own command reads.
+type Migrator struct {
+	pool         *pgxpool.Pool
+	files        source.Driver
+	newest       int
+	vectorSchema string
+}
+
+// NewMigrator reads the file names in the root of files and finds the schema of
+// the vector extension.
+func NewMigrator(ctx context.Context, pool *pgxpool.Pool, files fs.FS) (*Migrator, error) {
+	src, err := iofs.New(files, ".")
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	newest, err := newestVersion(src)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	vectorSchema, err := VectorSchema(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	return &Migrator{pool: pool, files: src, newest: newest, vectorSchema: vectorSchema}, nil
+}
+
+func newestVersion(src source.Driver) (int, error) {
+	v, err := src.First()
+	for err == nil {
+		var next uint
+		if next, err = src.Next(v); err == nil {
+			v = next
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	return int(v), nil
+}
+
+// Newest returns the version that Up leads to, 0 for an empty set of files.
+func (m *Migrator) Newest() int { return m.newest }
+
+// Version returns the version that the schema is at. 0 is a schema in which no
+// file has run, and one that does not exist.
+func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
+	// Not prepared: the statement has another text for each schema.
+	sql := `SELECT version, dirty FROM ` + versionTable(schema)
+	var version int
+	var dirty bool
+	err := m.pool.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&version, &dirty)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows), Code(err) == CodeUndefinedTable:
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("read the version of schema %q: %w", schema, Fault(err))
+	case dirty:
+		return version, dirtyFault(schema, version)
+	}
+	return max(version, 0), nil
+}
+
+// dirtyFault tells of a mark that we never leave: another program did.
+func dirtyFault(schema string, version int) error {
+	return fault.New(fault.Precondition,
+		"schema %q is marked dirty at version %d: another tool stopped in the middle of a migration; "+
+			"compare the schema with the migration files, repair it, set its version in %s and clear dirty",
+		schema, version, versionTable(schema))
+}
+
+// Up brings the schema to the newest version and returns how many files ran: 0,
+// after a single query, when none is due. A schema that is already past the
+// newest file belongs to a newer ragd in mid-rollout and is left alone. When ctx
+// ends, the file that is running is rolled back.
+//
+// Errors by kind: NotFound for a schema that does not exist, Precondition for
+// one that another tool left dirty; a file that PostgreSQL refuses is Internal
+// and names schema, version and line.
+func (m *Migrator) Up(ctx context.Context, schema string) (applied int, err error) {
+	for {
+		version, err := m.Version(ctx, schema)
+		if err != nil || version >= m.newest {
+			return applied, err
+		}
+		switch err := m.step(ctx, schema, +1); {
+		case errors.Is(err, fs.ErrNotExist) && m.reached(ctx, schema):
+			return applied, nil // another process ran the last file between our look and our lock
+		case err != nil:
+			return applied, err
+		}
+		applied++
+	}
+}
+
+func (m *Migrator) reached(ctx context.Context, schema string) bool {
+	version, err := m.Version(ctx, schema)
+	return err == nil && version >= m.newest
+}
+
+// Down runs every down file, newest first, and returns how many ran. It exists
+// for tests: it destroys the schema's data.
+func (m *Migrator) Down(ctx context.Context, schema string) (reverted int, err error) {
+	for {
+		version, err := m.Version(ctx, schema)
+		if err != nil || version == 0 {
+			return reverted, err
+		}
+		if err := m.step(ctx, schema, -1); err != nil {
+			return reverted, err
+		}
+		reverted++
+	}
+}
+
+// step runs one file, up or down.
+func (m *Migrator) step(ctx context.Context, schema string, n int) error {
+	conn, err := m.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate schema %q: %w", schema, Fault(err))
+	}
+	defer conn.Release()
+	d := &migrateDriver{ctx: ctx, conn: conn, schema: schema, vectorSchema: m.vectorSchema}
+	mig, err := migrate.NewWithInstance("files", m.files, schema, d)
+	if err != nil {
+		return fmt.Errorf("migrate schema %q: %w", schema, err)
+	}
+	mig.LockTimeout = math.MaxInt64 // ctx bounds the wait
+	err = mig.Steps(n)
+	if errDirty := (migrate.ErrDirty{}); errors.As(err, &errDirty) {
+		return dirtyFault(schema, errDirty.Version)
+	}
+	if err != nil {
+		return fmt.Errorf("migrate schema %q: %w", schema, Fault(err))
+	}
+	return nil
+}
+
+// EnsureSchema creates the schema unless it exists.
+func EnsureSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error {
+	_, err := pool.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{schema}.Sanitize())
+	switch Code(err) {
+	case CodeUniqueViolation, codeDuplicateSchema: // two at once: the other one was first
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("create schema %q: %w", schema, Fault(err))
+	}
+	return nil
+}

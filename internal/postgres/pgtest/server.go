@@ -1,0 +1,145 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// missingError says why there is no server to be had.
+type missingError struct{ reasons []string }
+
+func (e *missingError) Error() string {
+	return "no PostgreSQL for this test: " + strings.Join(e.reasons, "; ")
+}
+
+// server is one that databases can be made on.
+type server struct {
+	base     *url.URL
+	admin    *pgxpool.Pool
+	template string
+}
+
+// newServer follows the order in the package comment.
+func newServer(ctx context.Context) (*server, error) {
+	source := os.Getenv("RAGD_TEST_POSTGRES")
+	if given := os.Getenv("RAGD_TEST_DATABASE_URL"); given != "" && source == "" {
+		return openServer(ctx, given)
+	}
+	var missing missingError
+	for _, s := range []struct {
+		name  string
+		start func(context.Context) (string, error)
+	}{{"installed", startInstalled}, {"container", startContainer}} {
+		if source != "" && source != s.name {
+			continue
+		}
+		address, err := s.start(ctx)
+		if err == nil {
+			return openServer(ctx, address)
+		}
+		var m *missingError
+		if source != "" || !errors.As(err, &m) {
+			return nil, fmt.Errorf("%s PostgreSQL: %w", s.name, err)
+		}
+		missing.reasons = append(missing.reasons, m.reasons...)
+	}
+	if source != "" {
+		return nil, fmt.Errorf("RAGD_TEST_POSTGRES is %q: want installed or container", source)
+	}
+	return nil, &missing
+}
+
+// openServer connects as who makes databases, and makes the template unless it
+// is there.
+func openServer(ctx context.Context, address string) (*server, error) {
+	base, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(base.Scheme, "postgres") {
+		return nil, errors.New("RAGD_TEST_DATABASE_URL is not a URL: want postgres://user:password@host:port/database")
+	}
+	admin, err := pgxpool.New(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{base: base, admin: admin}
+	if err := s.ensureTemplate(ctx); err != nil {
+		admin.Close()
+		return nil, fmt.Errorf("make a template database: %w", err)
+	}
+	return s, nil
+}
+
+// ensureTemplate makes a database with the extension, of which the tests'
+// databases are copies. It stays on the server.
+func (s *server) ensureTemplate(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, s.admin, func(tx pgx.Tx) error {
+		// Other test processes may be at it too, on a server that was given.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd_test_template', 0))`); err != nil {
+			return err
+		}
+		var version string
+		err := tx.QueryRow(ctx, `SELECT coalesce(max(default_version), '') FROM pg_available_extensions WHERE name = 'vector'`).Scan(&version)
+		if err != nil {
+			return err
+		}
+		// A database in the making has another name, so that one that was not
+		// finished is not taken for the template.
+		s.template = "ragd_test_template_" + version
+		var exists bool
+		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, s.template).Scan(&exists); err != nil || exists {
+			return err
+		}
+		return s.makeTemplate(ctx)
+	})
+}
+
+func (s *server) makeTemplate(ctx context.Context) error {
+	raw := s.template + "_" + randomName()
+	if _, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(raw)); err != nil {
+		return err
+	}
+	pool, err := postgres.Open(ctx, postgres.Config{URL: s.databaseURL(raw)})
+	if err != nil {
+		return errors.Join(err, s.drop(ctx, raw))
+	}
+	pool.Close()
+	// A session that has just ended may still count as connected.
+	const others = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1`
+	if _, err := s.admin.Exec(ctx, others, raw); err != nil {
+		return err
+	}
+	_, err = s.admin.Exec(ctx, `ALTER DATABASE `+quote(raw)+` RENAME TO `+quote(s.template))
+	return err
+}
+
+func (s *server) create(ctx context.Context, name string) error {
+	// Copying files is five times quicker than logging what is in them.
+	_, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(name)+` TEMPLATE `+quote(s.template)+` STRATEGY file_copy`)
+	if err != nil {
+		return fmt.Errorf("make the test's database: %w", err)
+	}
+	return nil
+}
+
+func (s *server) drop(ctx context.Context, name string) error {
+	if _, err := s.admin.Exec(ctx, `DROP DATABASE IF EXISTS `+quote(name)+` WITH (FORCE)`); err != nil {
+		return fmt.Errorf("drop the test's database: %w", err)
+	}
+	return nil
+}
+
+func (s *server) databaseURL(name string) string {
+	u := *s.base
+	u.Path = "/" + name
+	return u.String()
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -1,0 +1,180 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+const (
+	// extensionSchema is where the extension goes when it is ours to create.
+	extensionSchema = "extensions"
+	// extensionLock serialises replicas that start on the same empty database.
+	extensionLock = 0x72616764_76656374 // "ragdvect"
+)
+
+var (
+	minVector  = vectorVersion{0, 8, 0} // iterative index scans
+	safeVector = vectorVersion{0, 8, 4} // VACUUM keeps HNSW indexes whole
+)
+
+// Querier is what a pool, a connection and a transaction have in common here.
+type Querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// VectorSchema returns the schema that the vector extension lives in. A role
+// that is to use vectors needs USAGE on it. Without the extension the error is
+// of kind Precondition.
+func VectorSchema(ctx context.Context, q Querier) (string, error) {
+	ext, err := findVector(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	if ext.schema == "" {
+		return "", fault.New(fault.Precondition, "this database does not have the extension vector")
+	}
+	return ext.schema, nil
+}
+
+// vectorExtension is what the catalogue says: schema and created are empty in a
+// database without the extension, available on a server that cannot have it.
+type vectorExtension struct {
+	schema    string
+	created   string // version of the SQL objects
+	available string // version of the files on the server
+}
+
+func findVector(ctx context.Context, q Querier) (vectorExtension, error) {
+	const sql = `
+		SELECT coalesce(n.nspname, ''), coalesce(e.extversion, ''), coalesce(a.default_version, '')
+		FROM (VALUES ('vector')) AS want (name)
+		LEFT JOIN pg_catalog.pg_extension AS e ON e.extname = want.name
+		LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace
+		LEFT JOIN pg_catalog.pg_available_extensions AS a ON a.name = want.name`
+	var ext vectorExtension
+	if err := q.QueryRow(ctx, sql).Scan(&ext.schema, &ext.created, &ext.available); err != nil {
+		return ext, fmt.Errorf("look for the vector extension: %w", Fault(err))
+	}
+	return ext, nil
+}
+
+// ensureVector returns the schema of the vector extension, which it creates
+// where it is missing and updates where the files are newer than the objects.
+func ensureVector(ctx context.Context, conn *pgx.Conn, log *slog.Logger) (string, error) {
+	ext, err := findVector(ctx, conn)
+	if err != nil {
+		return "", err
+	}
+	if ext.schema == "" {
+		if err := createVector(ctx, conn, ext); err != nil {
+			return "", err
+		}
+		// Another replica may have been first, and elsewhere: look again.
+		if ext, err = findVector(ctx, conn); err != nil {
+			return "", err
+		}
+	} else if parseVectorVersion(ext.created).less(minVector) && ext.created != ext.available {
+		if ext, err = updateVector(ctx, conn, ext, log); err != nil {
+			return "", err
+		}
+	}
+	return ext.schema, checkVector(ext, log)
+}
+
+func createVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension) error {
+	if ext.available == "" {
+		return fault.New(fault.Precondition,
+			"pgvector is not installed on the PostgreSQL server: run `make deps` there, or install its package (postgresql-NN-pgvector)")
+	}
+	if v := parseVectorVersion(ext.available); v.less(minVector) {
+		return tooOld(ext.available)
+	}
+	schema := pgx.Identifier{extensionSchema}.Sanitize()
+	sql := fmt.Sprintf(`
+		SELECT pg_advisory_xact_lock(%d);
+		CREATE SCHEMA IF NOT EXISTS %s;
+		GRANT USAGE ON SCHEMA %[2]s TO PUBLIC;
+		CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA %[2]s`, int64(extensionLock), schema)
+	if _, err := conn.Exec(ctx, sql); err != nil {
+		if Code(err) == codeInsufficientPrivilege {
+			return fault.Wrap(fault.Precondition, err,
+				"the database role may not create the extension vector: as a superuser, run in this database: "+
+					"CREATE SCHEMA %s; GRANT USAGE ON SCHEMA %[1]s TO PUBLIC; CREATE EXTENSION vector SCHEMA %[1]s", extensionSchema)
+		}
+		return fmt.Errorf("create the vector extension: %w", Fault(err))
+	}
+	return nil
+}
+
+// updateVector tries to lift objects below the floor to the installed files. It
+// may fail for want of ownership, and then the version check speaks.
+func updateVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension, log *slog.Logger) (vectorExtension, error) {
+	if _, err := conn.Exec(ctx, `ALTER EXTENSION vector UPDATE`); err != nil {
+		if ctx.Err() != nil {
+			return ext, ctx.Err()
+		}
+		log.WarnContext(ctx, "the vector extension could not be updated: run ALTER EXTENSION vector UPDATE as its owner",
+			"from", ext.created, "to", ext.available, "err", err)
+		return ext, nil
+	}
+	return findVector(ctx, conn)
+}
+
+// checkVector refuses what cannot work and warns of what may break. The fixes
+// are in the library, so where files and objects differ the files decide.
+func checkVector(ext vectorExtension, log *slog.Logger) error {
+	if parseVectorVersion(ext.created).less(minVector) {
+		return tooOld(ext.created)
+	}
+	library := ext.created
+	if parseVectorVersion(library).less(parseVectorVersion(ext.available)) {
+		library = ext.available
+	}
+	if parseVectorVersion(library).less(safeVector) {
+		log.Warn("THIS PGVECTOR CAN CORRUPT HNSW INDEXES DURING VACUUM: upgrade it (`make deps`), then REINDEX every HNSW index",
+			"installed", library, "fixed_in", safeVector.String())
+	}
+	return nil
+}
+
+func tooOld(version string) error {
+	return fault.New(fault.Precondition,
+		"pgvector %s is too old: ragd needs %s or newer; run `make deps` on the database server, then ALTER EXTENSION vector UPDATE",
+		version, minVector)
+}
+
+// vectorVersion is major, minor, patch.
+type vectorVersion [3]int
+
+// parseVectorVersion reads "0.8.6". What it cannot read counts as 0, so that an
+// unknown form is refused and not let through.
+func parseVectorVersion(s string) vectorVersion {
+	var v vectorVersion
+	for i, part := range strings.SplitN(s, ".", len(v)) {
+		n, err := strconv.Atoi(part)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			break
+		}
+		v[i] = n
+	}
+	return v
+}
+
+func (v vectorVersion) less(w vectorVersion) bool {
+	for i := range v {
+		if v[i] != w[i] {
+			return v[i] < w[i]
+		}
+	}
+	return false
+}
+
+func (v vectorVersion) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
