@@ -141,9 +141,9 @@ func (n size) sql(c *compiler, at string, want bool) string {
 	for i, test := range n.tests {
 		kids[i] = length + " " + string(test.operator) + " " + c.args.Add(strconv.Itoa(test.length)) + "::int"
 	}
-	test := conjunction(kids)
+	test := group(kids, " AND ")
 	if !want {
-		return test + " IS NOT TRUE"
+		return "(" + test + ") IS NOT TRUE"
 	}
 	return test
 }

@@ -44,20 +44,21 @@ func (n equal) sql(c *compiler, at string, want bool) string {
 		}
 	}
 	if test, ok := c.contain(n, at); ok {
-		return "(" + test + ")"
+		return test
 	}
 	return c.json(at, n.path) + " = ANY (" + c.set(variants(n.text)) + ")"
 }
 
 // indexedSQL tests the two expressions that a field's own Postgres indexes are
-// built over. It cannot tell a string from the text of an array or an object,
-// so that it leaves texts that look like one alone.
-func (n equal) indexedSQL(c *compiler, at string) (string, bool) {
-	if strings.HasPrefix(n.text, "[") || strings.HasPrefix(n.text, "{") {
+// built over. The printed text alone does not tell a string from an array or an
+// object, nor "1.0" from a number that was stored so: ok is false for these.
+func (n equal) indexedSQL(c *compiler, at string) (test string, ok bool) {
+	canonical := isCanonicalNumber(n.text)
+	if strings.HasPrefix(n.text, "[") || strings.HasPrefix(n.text, "{") || isNumber(n.text) && !canonical {
 		return "", false
 	}
-	test := c.text(at, n.path) + ` COLLATE "C" = ` + c.args.Add(n.text) + "::text"
-	if isCanonicalNumber(n.text) {
+	test = c.text(at, n.path) + ` COLLATE "C" = ` + c.args.Add(n.text) + "::text"
+	if canonical {
 		test = "(" + test + " OR " + c.number(at, n.path) + " = " + c.args.Add(n.text) + "::numeric)"
 	}
 	return test, true

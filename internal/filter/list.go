@@ -80,7 +80,7 @@ func (n in) sql(c *compiler, at string, want bool) string {
 	}
 	if want {
 		if test, ok := c.contain(n, at); ok {
-			return "(" + test + ")"
+			return test
 		}
 	}
 	value := c.json(at, n.path)
@@ -178,25 +178,28 @@ func (n all) truth(v any) truth {
 }
 
 func (n all) sql(c *compiler, at string, want bool) string {
-	value := c.json(at, n.path)
-	if len(n.texts) == 0 {
-		if want {
-			return "false"
-		}
-		return value + " IS NOT NULL"
-	}
-	if want {
+	switch {
+	case len(n.texts) == 0 && want:
+		return "false"
+	case len(n.texts) == 0:
+		return c.json(at, n.path) + " IS NOT NULL"
+	case want:
 		if test, ok := c.contain(n, at); ok {
-			return "(" + test + ")"
+			return test
 		}
 	}
+	value := c.json(at, n.path)
 	// A jsonb array contains its scalar elements, a scalar itself, and neither
 	// contains what is inside an object or an inner array.
 	kids := make([]string, len(n.texts))
 	for i, text := range n.texts {
 		kids[i] = value + " @> ANY (" + c.set(variants(text)) + ")"
 	}
-	return wanted(conjunction(kids), want)
+	test := group(kids, " AND ")
+	if !want {
+		return "NOT (" + test + ")"
+	}
+	return test
 }
 
 func (n all) needs(root bool) [][]string {
