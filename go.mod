@@ -91,4 +91,5 @@ require (
 
 require (
 	github.com/coder/websocket v1.8.15 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
