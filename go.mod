@@ -82,14 +82,9 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-require github.com/google/go-cmp v0.7.0
 
 require github.com/clipperhouse/uax29/v2 v2.7.0
-require (
-	github.com/openai/openai-go/v3 v3.95.0
-)
 
-require (
-	github.com/coder/websocket v1.8.15 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
-)
+require github.com/openai/openai-go/v3 v3.95.0
+
+require github.com/coder/websocket v1.8.15 // indirect
