@@ -184,7 +184,7 @@ func TestBadBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close() //nolint:errcheck // a read error shows below
+			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
 			if err != nil {
 				t.Fatal(err)
