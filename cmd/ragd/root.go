@@ -23,7 +23,8 @@ Commands exit with 0, with 1 if something failed, with 2 if the command line is
 wrong, and with 130 if they were interrupted. With --json they print one JSON
 object, and lists print one object a line.`,
 		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(),
-		p.ingestCommand(), p.queryCommand(), p.chunkCommand(), p.versionCommand(),
+		p.ingestCommand(), p.queryCommand(), p.chunkCommand(), p.evalCommand(),
+		p.versionCommand(),
 	)
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
