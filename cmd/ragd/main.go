@@ -33,6 +33,7 @@ type program struct {
 	getenv         func(string) string
 	asks           bool // a person at stdin can be asked
 	animates       bool // stderr is a terminal that can show a bar
+	localChecks    []check
 
 	settings settings
 	client   *client // once connected

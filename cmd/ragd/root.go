@@ -24,7 +24,7 @@ wrong, and with 130 if they were interrupted. With --json they print one JSON
 object, and lists print one object a line.`,
 		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(),
 		p.ingestCommand(), p.queryCommand(), p.chunkCommand(), p.evalCommand(),
-		p.versionCommand(),
+		p.doctorCommand(), p.versionCommand(),
 	)
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
