@@ -44,11 +44,12 @@ func contentType(given, uri string, content []byte) (string, error) {
 	if known, ok := byExtension[strings.ToLower(path.Ext(uri))]; ok {
 		return known, nil
 	}
-	sniffed, _, err := mime.ParseMediaType(http.DetectContentType(content))
-	if err != nil {
-		return "text/plain", nil
+	// Only a page is told from other text by its bytes: a text that happens to
+	// begin as some binary format does is still a text.
+	if strings.HasPrefix(http.DetectContentType(content), "text/html") {
+		return "text/html", nil
 	}
-	return checkTextual(sniffed)
+	return "text/plain", nil
 }
 
 func checkTextual(mediaType string) (string, error) {
