@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,9 @@ service; each includes those before it.`,
 		}
 		req := &ragdv1.CreateApiKeyRequest{
 			TenantId: c.access.tenant, DisplayName: *name, Scopes: *scopes, MandatoryFilter: filter(),
+		}
+		if slices.Contains(*scopes, "operator") && p.settings.Tenant == "" {
+			req.TenantId = "" // an operator's key belongs to no tenant
 		}
 		if *expires != 0 {
 			req.ExpireTime = timestamppb.New(time.Now().Add(*expires))

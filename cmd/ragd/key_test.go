@@ -19,6 +19,7 @@ secret  secret-key2
 			stderr: "the secret is shown this once\n",
 		},
 		{args: args("key create --tenant acme --expires 1h --json"), stdout: `..."secret": "secret-key3"`},
+		{args: args("key create --scopes operator --json"), stdout: `..."tenantId": "",`, stderr: anything},
 		{args: args("key revoke key2"), stdout: "revoked key key2\n"},
 		{args: args("key list"), stdout: `...
 key1  rk_ke                     2026-11-21T08:00:00Z  valid
