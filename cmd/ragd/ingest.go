@@ -93,7 +93,11 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	if err != nil {
 		return "", err
 	}
-	index, err := p.ensureIndex(ctx, c, o.index, o.create)
+	var index string
+	err = upload.Retry(ctx, nil, func(ctx context.Context) (err error) {
+		index, err = p.ensureIndex(ctx, c, o.index, o.create)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}

@@ -70,7 +70,11 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	group.Go(func() error { return s.queue.Run(groupCtx) })
 	group.Go(func() error { return serveHTTP(groupCtx, listener, s.handler()) })
 	note(p.stderr, "ragd is ready at %s", address)
-	return group.Wait()
+	err = group.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to stop while something was still starting
+	}
+	return err
 }
 
 // drainTimeout is how long running requests may finish on shutdown.
