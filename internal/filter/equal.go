@@ -13,6 +13,27 @@ type equal struct {
 	isFloat bool    // false if there is none
 }
 
+// equal reads the argument of $eq, or a bare value.
+func (p *parser) equal(field path, v any, at place) (node, error) {
+	switch v.(type) {
+	case nil:
+		return null{field}, nil
+	case []any, map[string]any:
+		value, err := p.value(v, at)
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		writePrinted(&b, value)
+		return identical{path: field, value: value, json: b.String()}, nil
+	}
+	text, err := p.scalar(v, at)
+	if err != nil {
+		return nil, err
+	}
+	return newEqual(field, text), nil
+}
+
 func newEqual(p path, text string) equal {
 	n := equal{path: p, text: text}
 	if f, err := strconv.ParseFloat(text, 64); err == nil && formatFloat(f) == text {
@@ -38,7 +59,7 @@ func (n equal) sql(c *compiler, at string, want bool) string {
 		// 'null' in the list, because <> would hold for JSON null.
 		return c.json(at, n.path) + " <> ALL (" + c.set(append(variants(n.text), "null")) + ")"
 	}
-	if c.indexed[n.path.String()] && at == c.column {
+	if len(c.indexed) > 0 && at == c.column && c.indexed[n.path.String()] {
 		if test, ok := n.indexedSQL(c, at); ok {
 			return test
 		}

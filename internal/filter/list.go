@@ -1,6 +1,9 @@
 package filter
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // in is true for a scalar that equals a listed one, and for an array with such an
 // element.
@@ -17,7 +20,7 @@ func (p *parser) in(field path, list []any, at place) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}
-	texts, hasNull, err := p.scalars(list, MaxList, at)
+	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +33,11 @@ func (p *parser) in(field path, list []any, at place) (node, error) {
 
 // scalars returns the distinct canonical texts of a list, in its order, and
 // whether null was among them.
-func (p *parser) scalars(list []any, limit int, at place) (texts []string, hasNull bool, err error) {
-	if len(list) > limit {
-		return nil, false, at.refuse("lists %d values; %d are allowed", len(list), limit)
+func (p *parser) scalars(list []any, at place) (texts []string, hasNull bool, err error) {
+	if len(list) > MaxList {
+		return nil, false, at.refuse("lists %d values; %d are allowed", len(list), MaxList)
 	}
-	if err := nest(at); err != nil {
+	if err := p.nest(at, len(list)); err != nil {
 		return nil, false, err
 	}
 	seen := make(map[string]bool, len(list))
@@ -63,10 +66,13 @@ func (n in) truth(v any) truth {
 	if array, ok := v.([]any); ok {
 		return truthOf(slices.ContainsFunc(array, n.lists))
 	}
-	if !n.lists(v) && n.hasNull {
+	switch {
+	case n.lists(v):
+		return yes
+	case n.hasNull:
 		return unknown
 	}
-	return truthOf(n.lists(v))
+	return no
 }
 
 func (n in) lists(v any) bool {
@@ -139,13 +145,17 @@ type all struct {
 }
 
 // all reads the argument of $all. An empty list is never satisfied, and neither
-// is one with null.
+// is one with null. Each value counts as a condition, because each becomes one in
+// SQL.
 func (p *parser) all(field path, list []any, at place) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}
-	texts, hasNull, err := p.scalars(list, MaxAll, at)
+	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.count(len(texts)); err != nil {
 		return nil, err
 	}
 	if hasNull {
@@ -195,11 +205,10 @@ func (n all) sql(c *compiler, at string, want bool) string {
 	for i, text := range n.texts {
 		kids[i] = value + " @> ANY (" + c.set(variants(text)) + ")"
 	}
-	test := group(kids, " AND ")
 	if !want {
-		return "NOT (" + test + ")"
+		return "NOT (" + strings.Join(kids, " AND ") + ")"
 	}
-	return test
+	return group(kids, " AND ")
 }
 
 func (n all) needs(root bool) [][]string {
