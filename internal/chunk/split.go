@@ -33,6 +33,10 @@ func Split(text string, opts Options) ([]Chunk, error) {
 	switch opts.Strategy {
 	case Recursive, LaTeX:
 		return splitRecursive(text, &opts)
+	case Character:
+		return splitCharacter(text, &opts)
+	case Sentence:
+		return splitSentence(text, &opts)
 	case Markdown:
 		if len(opts.Headers) > 0 {
 			return splitMarkdownHeaders(text, &opts)
