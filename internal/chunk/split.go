@@ -35,6 +35,10 @@ func Split(text string, opts Options) ([]Chunk, error) {
 		return splitRecursive(text, &opts)
 	case Character:
 		return splitCharacter(text, &opts)
+	case Token:
+		return splitToken(text, &opts)
+	case SemanticMarkdown:
+		return splitSemantic(text, &opts)
 	case Sentence:
 		return splitSentence(text, &opts)
 	case Markdown:
