@@ -57,16 +57,21 @@ func ensureSchema(t *testing.T, pool *pgxpool.Pool, schema string) {
 // path of the pool's connections has moved.
 func wantClean(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
-	if n := pool.Stat().AcquiredConns(); n != 0 {
-		t.Errorf("%d connections are not back", n)
+	// A connection that was interrupted is closed in the background.
+	for deadline := time.Now().Add(5 * time.Second); pool.Stat().AcquiredConns() != 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("%d connections are not back", pool.Stat().AcquiredConns())
+			return
+		}
 	}
 	for _, conn := range pool.AcquireAllIdle(context.Background()) {
 		var locks int
 		var path string
-		err := conn.QueryRow(context.Background(), `SELECT current_setting('search_path'),
-			(SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database())`).Scan(&path, &locks)
-		if err != nil || locks != 0 || path != `"extensions"` {
-			t.Errorf("%d locks, search_path %s, %v", locks, path, err)
+		var ourselves bool
+		err := conn.QueryRow(context.Background(), `SELECT current_setting('search_path'), current_user = session_user,
+			(SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database())`).Scan(&path, &ourselves, &locks)
+		if err != nil || locks != 0 || path != `"extensions"` || !ourselves {
+			t.Errorf("%d locks, search_path %s, own role %v, %v", locks, path, ourselves, err)
 		}
 		conn.Release()
 	}
