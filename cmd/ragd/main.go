@@ -21,6 +21,9 @@ func main() {
 		getenv:   os.Getenv,
 		asks:     term.IsTerminal(int(os.Stdin.Fd())),
 		animates: term.IsTerminal(int(os.Stderr.Fd())),
+		localChecks: []check{
+			{"PostgreSQL here", installedPostgres},
+		},
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }

@@ -120,6 +120,15 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	return s, nil
 }
 
+// installedPostgres says which server a database of our own would run on.
+func installedPostgres(context.Context) (string, error) {
+	found, err := embedded.Default()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s in %s, with pgvector %s", found.Version, found.BinDir, found.Vector), nil
+}
+
 func (s *service) openDatabase(ctx context.Context, settings serviceSettings) (err error) {
 	url := settings.DatabaseURL
 	if url == "" {
