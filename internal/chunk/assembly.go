@@ -17,22 +17,22 @@ type assembly struct {
 	buf        []byte // the text, if it is not source[start:end]
 	copied     bool
 	visible    bool // something but white space was added
-	marks      []mark
+	origins    []origin
 }
 
-// mark says that the text from a position on came from a place in the source.
+// origin says that the text from a position on came from a place in the source.
 // Plain parts have the same length in both. Others (a decoded entity, a joiner)
-// are opaque: all of it came from between the mark and the next one.
-type mark struct {
+// are opaque: all of it came from between the origin and the next one.
+type origin struct {
 	text uint32 // the highest bit says opaque
 	src  uint32
 }
 
 const opaque = 1 << 31
 
-func (m mark) at() int { return int(m.text &^ opaque) }
+func (o origin) at() int { return int(o.text &^ opaque) }
 
-// maxTracked is the longest source that a mark can point into.
+// maxTracked is the longest source that an origin can point into.
 const maxTracked = math.MaxInt32
 
 func checkTracked(text string) error {
@@ -43,7 +43,7 @@ func checkTracked(text string) error {
 }
 
 func (a *assembly) reset() {
-	a.buf, a.marks = a.buf[:0], a.marks[:0]
+	a.buf, a.origins = a.buf[:0], a.origins[:0]
 	a.copied, a.visible, a.start, a.end = false, false, 0, 0
 }
 
@@ -62,15 +62,15 @@ func (a *assembly) add(start, end int) {
 		return
 	case a.len() == 0:
 		a.start, a.end = start, end
-		a.mark(0, start, 0)
+		a.note(0, start, 0)
 		return
 	case start == a.end && !a.copied:
 		a.end = end
 		return
 	}
 	a.copy()
-	if start != a.end || len(a.marks) > 0 && a.marks[len(a.marks)-1].text&opaque != 0 {
-		a.mark(len(a.buf), start, 0)
+	if start != a.end || len(a.origins) > 0 && a.origins[len(a.origins)-1].text&opaque != 0 {
+		a.note(len(a.buf), start, 0)
 	}
 	a.buf = append(a.buf, a.source[start:end]...)
 	a.end = end
@@ -83,7 +83,7 @@ func (a *assembly) addDecoded(text string, start, end int) {
 		a.start, a.end = start, start
 	}
 	a.copy()
-	a.mark(len(a.buf), start, opaque)
+	a.note(len(a.buf), start, opaque)
 	a.buf = append(a.buf, text...)
 	a.end = end
 }
@@ -98,16 +98,16 @@ func (a *assembly) copy() {
 	}
 }
 
-// mark notes that the text from at on comes from src. If it does not follow on
-// the opaque part before it, a mark of its own says where that one ends.
-func (a *assembly) mark(at, src int, flag uint32) {
+// note says that the text from at on comes from src. If it does not follow on
+// the opaque part before it, one of its own says where that one ends.
+func (a *assembly) note(at, src int, flag uint32) {
 	if !a.track {
 		return
 	}
-	if n := len(a.marks); n > 0 && a.marks[n-1].text&opaque != 0 && a.end != src {
-		a.marks = append(a.marks, mark{uint32(at), uint32(a.end)})
+	if n := len(a.origins); n > 0 && a.origins[n-1].text&opaque != 0 && a.end != src {
+		a.origins = append(a.origins, origin{uint32(at), uint32(a.end)})
 	}
-	a.marks = append(a.marks, mark{uint32(at) | flag, uint32(src)})
+	a.origins = append(a.origins, origin{uint32(at) | flag, uint32(src)})
 }
 
 // text returns the assembled text.
@@ -135,17 +135,17 @@ func (a *assembly) tail(from int) string {
 // bounds returns the part of the source that text[from:to] was made from; it
 // needs track. The text must not be empty.
 func (a *assembly) bounds(from, to int) (start, end int) {
-	first := sort.Search(len(a.marks), func(i int) bool { return a.marks[i].at() > from }) - 1
-	last := sort.Search(len(a.marks), func(i int) bool { return a.marks[i].at() >= to }) - 1
-	start = int(a.marks[first].src)
-	if a.marks[first].text&opaque == 0 {
-		start += from - a.marks[first].at()
+	first := sort.Search(len(a.origins), func(i int) bool { return a.origins[i].at() > from }) - 1
+	last := sort.Search(len(a.origins), func(i int) bool { return a.origins[i].at() >= to }) - 1
+	start = int(a.origins[first].src)
+	if a.origins[first].text&opaque == 0 {
+		start += from - a.origins[first].at()
 	}
-	switch m := a.marks[last]; {
+	switch m := a.origins[last]; {
 	case m.text&opaque == 0:
 		end = int(m.src) + to - m.at()
-	case last+1 < len(a.marks):
-		end = int(a.marks[last+1].src)
+	case last+1 < len(a.origins):
+		end = int(a.origins[last+1].src)
 	default:
 		end = a.end
 	}

@@ -1,71 +1,90 @@
 package chunk
 
 import (
-	"slices"
-	"strings"
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-const defaultEncoding = "cl100k_base"
-
-// encodingNames are the tokenizers by name; gpt2 is r50k_base under its old one.
-var encodingNames = []string{"cl100k_base", "gpt2", "o200k_base", "p50k_base", "p50k_edit", "r50k_base"}
-
-// modelEncodings name the encoding of a model and, where the name ends in a
-// dash or a colon, of all whose names start so.
-var modelEncodings = map[string]string{
-	"o1": "o200k_base", "o1-": "o200k_base",
-	"o3": "o200k_base", "o3-": "o200k_base",
-	"o4-":   "o200k_base",
-	"gpt-5": "o200k_base", "gpt-5-": "o200k_base", "gpt-5.": "o200k_base",
-	"gpt-4.5": "o200k_base", "gpt-4.5-": "o200k_base",
-	"gpt-4.1": "o200k_base", "gpt-4.1-": "o200k_base",
-	"gpt-4o": "o200k_base", "gpt-4o-": "o200k_base", "chatgpt-4o-": "o200k_base",
-	"gpt-oss-": "o200k_base", "ft:gpt-4o": "o200k_base",
-	"gpt-4": "cl100k_base", "gpt-4-": "cl100k_base", "ft:gpt-4": "cl100k_base",
-	"gpt-3.5": "cl100k_base", "gpt-3.5-": "cl100k_base", "gpt-35-": "cl100k_base", "ft:gpt-3.5": "cl100k_base",
-	"davinci-002": "cl100k_base", "babbage-002": "cl100k_base", "ft:davinci-002": "cl100k_base", "ft:babbage-002": "cl100k_base",
-	"text-embedding-ada-002": "cl100k_base", "text-embedding-3-": "cl100k_base",
-	"text-davinci-002": "p50k_base", "text-davinci-003": "p50k_base", "code-davinci-": "p50k_base", "code-cushman-": "p50k_base",
-	"davinci-codex": "p50k_base", "cushman-codex": "p50k_base",
-	"text-davinci-edit-": "p50k_edit", "code-davinci-edit-": "p50k_edit",
-	"text-davinci-001": "r50k_base", "text-curie-": "r50k_base", "text-babbage-": "r50k_base", "text-ada-": "r50k_base",
-	"davinci": "r50k_base", "curie": "r50k_base", "babbage": "r50k_base", "ada": "r50k_base",
-	"text-similarity-": "r50k_base", "text-search-": "r50k_base", "code-search-": "r50k_base",
-	"gpt2": "gpt2", "gpt-2": "gpt2",
+// encoding is a byte pair encoding: a way to cut a text into pre-tokens, and the
+// ranks by which the bytes of one are merged into tokens.
+type encoding struct {
+	ranks    map[string]uint32
+	pairs    []uint32 // rank of two bytes, by first<<8 | second
+	preToken func(text string, pos, to int) int
 }
 
-// encodingOf returns the encoding of a model, by the longest name that fits.
-// A prefix with the provider ("openai/gpt-4o") is skipped.
-func encodingOf(model string) (string, bool) {
-	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	if e, ok := modelEncodings[name]; ok {
-		return e, true
+// loadEncoding returns an encoding by one of encodingNames. The first call for a
+// name builds its table of ranks, 50,000 to 200,000 entries; the tables stay for
+// the life of the process.
+func loadEncoding(name string) *encoding {
+	switch name {
+	case "o200k_base":
+		return o200k()
+	case "p50k_base", "p50k_edit":
+		return p50k()
+	case "r50k_base", "gpt2":
+		return r50k()
 	}
-	best := ""
-	for prefix := range modelEncodings {
-		open := strings.HasSuffix(prefix, "-") || strings.HasSuffix(prefix, ".") || strings.HasPrefix(prefix, "ft:")
-		if open && len(prefix) > len(best) && strings.HasPrefix(name, prefix) {
-			best = prefix
-		}
-	}
-	return modelEncodings[best], best != ""
+	return cl100k()
 }
 
-// resolveEncoding settles EncodingName; a model beats an encoding.
-func (r *optionReader) resolveEncoding(o *Options) {
-	if o.ModelName != "" {
-		e, ok := encodingOf(o.ModelName)
-		if !ok {
-			r.refuse("modelName", "no known encoding for the model %q; give encodingName instead, one of %s",
-				o.ModelName, strings.Join(encodingNames, ", "))
-			return
+var (
+	cl100k = lazyEncoding(codec.NewCl100kBase, 100_256, preTokenCl100k)
+	o200k  = lazyEncoding(codec.NewO200kBase, 199_998, preTokenO200k)
+	p50k   = lazyEncoding(codec.NewP50kBase, 50_281, preTokenGPT2)
+	r50k   = lazyEncoding(codec.NewR50kBase, 50_256, preTokenGPT2)
+)
+
+// lazyEncoding takes the ranks out of a codec by decoding every token. We encode
+// ourselves: the codec takes time quadratic in the longest word.
+func lazyEncoding(newCodec func() *codec.Codec, size uint, preToken func(string, int, int) int) func() *encoding {
+	return sync.OnceValue(func() *encoding {
+		e := &encoding{ranks: make(map[string]uint32, size), pairs: make([]uint32, 1<<16), preToken: preToken}
+		for i := range e.pairs {
+			e.pairs[i] = noRank
 		}
-		o.EncodingName = e
+		c := newCodec()
+		for id := range size {
+			token, err := c.Decode([]uint{id})
+			if err != nil { // a gap between the ranks and the special tokens
+				continue
+			}
+			e.ranks[token] = uint32(id)
+			if len(token) == 2 {
+				e.pairs[int(token[0])<<8|int(token[1])] = uint32(id)
+			}
+		}
+		return e
+	})
+}
+
+// each calls yield with the end of every token of text[from:to], in order.
+func (e *encoding) each(text string, from, to int, yield func(end int)) {
+	var m pairMerger
+	for from < to {
+		end := e.preToken(text, from, to)
+		for end-from > maxMerge {
+			cut := runeStart(text, from+maxMerge)
+			m.merge(e, text, from, cut, yield)
+			from = cut
+		}
+		m.merge(e, text, from, end, yield)
+		from = end
 	}
-	if o.EncodingName == "" {
-		o.EncodingName = defaultEncoding
+}
+
+// count returns the number of tokens of text, special tokens not recognised.
+func (e *encoding) count(text string) int {
+	n := 0
+	e.each(text, 0, len(text), func(int) { n++ })
+	return n
+}
+
+// runeStart returns the start of the code point that text[pos] belongs to.
+func runeStart(text string, pos int) int {
+	for pos > 0 && pos < len(text) && text[pos]&0xC0 == 0x80 {
+		pos--
 	}
-	if !slices.Contains(encodingNames, o.EncodingName) {
-		r.refuse("encodingName", "unknown encoding %q; choose one of %s", o.EncodingName, strings.Join(encodingNames, ", "))
-	}
+	return pos
 }

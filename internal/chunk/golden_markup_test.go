@@ -132,15 +132,6 @@ func checkHTMLText(t *testing.T, text string, opts Options, chunks []Chunk) {
 	}
 }
 
-func withoutSpace(s string) string {
-	return strings.Map(func(r rune) rune {
-		if isSpace(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
 func isSubsequence(short, long string) bool {
 	for i := 0; i < len(long) && short != ""; i++ {
 		if long[i] == short[0] {

@@ -2,12 +2,16 @@ package chunk
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // goldenCase is one file of testdata/golden; its README says what the fields
@@ -45,7 +49,7 @@ func readGolden(t *testing.T, name string) (goldenCase, string) {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/golden/*.json")
-	if err != nil || len(files) < 20 {
+	if err != nil || len(files) < 43 {
 		t.Fatalf("%d golden files, error %v", len(files), err)
 	}
 	for _, file := range files {
@@ -191,5 +195,56 @@ func checkCoverage(t *testing.T, text string, _ Options, chunks []Chunk) {
 	}
 	if start, end := trim(text, covered, len(text)); start < end {
 		t.Errorf("no chunk has the end, %q at %d", text[start:end], start)
+	}
+}
+
+// acceptedErrors are the calls that the reference refuses and we do not.
+var acceptedErrors = map[string]string{
+	"unknown-option":          "size is an alias of maxSize",
+	"overlap-default-too-big": "the default overlap follows a small maxSize",
+	"semantic-overlap":        "the default overlap follows a small maxSize",
+	"token-special":           "special tokens are ordinary text unless disallowedSpecial is given",
+}
+
+func TestGoldenErrors(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/golden/errors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Name, Strategy, Text string
+			Params               map[string]any
+		}
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			raw := map[string]any{"strategy": c.Strategy}
+			for k, v := range c.Params {
+				raw[k] = v
+			}
+			opts, err := ParseOptions(raw)
+			if err == nil {
+				_, err = Split(c.Text, opts)
+			}
+			if why, ok := acceptedErrors[c.Name]; ok {
+				if err != nil {
+					t.Errorf("refused with %q, although %s", err, why)
+				}
+				return
+			}
+			var e *fault.Error
+			if !errors.As(err, &e) || e.Kind != fault.Invalid || len(e.Violations) == 0 {
+				t.Fatalf("error %v, want an invalid one that names the option", err)
+			}
+			if slices.ContainsFunc(e.Violations, func(v fault.Violation) bool { return v.Field == "" || v.Reason == "" }) {
+				t.Errorf("violations %+v", e.Violations)
+			}
+		})
 	}
 }

@@ -55,9 +55,9 @@ func splitHTML(text string, o *Options) ([]Chunk, error) {
 	return nil, s.out.err
 }
 
-// maxTitle is the length in bytes from which on a header's text is content and
+// maxHTMLTitle is the length in bytes from which on a header's text is content and
 // only its start the title.
-const maxTitle = 1024
+const maxHTMLTitle = 1024
 
 // htmlSections is the state of a split while it reads tokens.
 type htmlSections struct {
@@ -289,7 +289,7 @@ func (s *htmlSections) endTitle() {
 	from, to := trim(title, 0, len(title))
 	title = title[from:to]
 	h.start, h.end = s.title.start, s.title.end
-	content := len(title) > maxTitle
+	content := len(title) > maxHTMLTitle
 	h.value = shortTitle(title)
 	s.nameContainer(h.value)
 	keep := s.keep(h.level)
@@ -396,10 +396,10 @@ func (s *htmlSections) nameContainer(title string) {
 }
 
 func shortTitle(title string) string {
-	if len(title) <= maxTitle {
+	if len(title) <= maxHTMLTitle {
 		return title
 	}
-	to := maxTitle
+	to := maxHTMLTitle
 	for !utf8.RuneStart(title[to]) {
 		to--
 	}

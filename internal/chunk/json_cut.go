@@ -1,7 +1,5 @@
 package chunk
 
-import "unicode/utf8"
-
 // longestEscape is the length of a surrogate pair in ASCII.
 const longestEscape = len(`\ud83d\ude00`)
 
@@ -60,46 +58,39 @@ type stringCutter struct {
 	from int // of the next part
 }
 
-// next returns the next part. It ends behind the last space that leaves
-// something before it, or else between characters.
+// next returns the next part. It ends behind its last space, or else between two
+// characters.
 func (c *stringCutter) next() string {
-	start, end := c.from, len(c.text)
-	if window := 4 * (c.room + 1); end-start > window { // more than room units
-		end = start + window
-		for !utf8.RuneStart(c.text[end]) {
-			end--
-		}
-	}
-	src := source{text: c.text, ascii: isASCII(c.text[start:end])}
-	walk := newCutter(&src, start, end, c.room)
-	to, size, space := start, 0, 0
-	for to < walk.end {
-		next := c.whole(walk)
-		if size += units(c.text[to:next]); size > c.room && to > start {
+	start, to, size, space := c.from, c.from, 0, 0
+	for to < len(c.text) {
+		_, n := jsonRune(c.text[to:])
+		if size += units(c.text[to : to+n]); size > c.room && to > start {
 			break
 		}
-		if c.text[next-1] == ' ' {
-			space = next
+		if to += n; c.text[to-1] == ' ' {
+			space = to
 		}
-		to = next
 	}
-	if space > 0 && to < len(c.text) {
+	switch {
+	case to == len(c.text):
+	case space > 0:
 		to = space
+	default:
+		to = c.characterEnd(start, to)
 	}
 	c.from = to
 	return c.text[start:to]
 }
 
-// whole returns the end of the next character; an escape, or two for one
-// code point, is one.
-func (c *stringCutter) whole(walk *cutter) int {
-	at := walk.pos
-	if c.text[at] != '\\' {
-		return walk.next()
+// characterEnd returns the last end of a character in text[start:to], to itself
+// if there is none near it.
+func (c *stringCutter) characterEnd(start, to int) int {
+	near := to
+	for at := start; at < to; {
+		_, n := jsonRune(c.text[at:])
+		if at += n; at >= to-clusterContext && isClusterBorder(c.text, start, at) {
+			near = at
+		}
 	}
-	_, n := jsonRune(c.text[at:])
-	for walk.pos < min(at+n, walk.end) {
-		walk.next()
-	}
-	return max(walk.pos, at+n)
+	return near
 }

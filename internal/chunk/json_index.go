@@ -259,7 +259,7 @@ func (p *jsonParser) member() error {
 	f.n++
 	if !f.object {
 		if p.lists {
-			f.size += len(`"":`) + digits(f.n-1)
+			f.size += len(`"":`) + len(strconv.Itoa(f.n-1))
 		}
 		return nil
 	}
@@ -372,8 +372,6 @@ func digitRun(s string) int {
 	}
 	return i
 }
-
-func digits(n int) int { return len(strconv.Itoa(n)) }
 
 func (p *jsonParser) space() {
 	to := p.skipSpace(p.pos)

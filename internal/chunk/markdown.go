@@ -1,9 +1,6 @@
 package chunk
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // markdownSeparators are headings, the ends of fenced code and rules. Other
 // than the preset of the recursive strategy they know what is code: a line in
@@ -27,7 +24,7 @@ var heading = pattern{prefix: "\n#", match: headingMarker}
 type endOf []span
 
 func (spans endOf) find(text string, from, to int) (int, int) {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].end >= from })
+	i := spanAfter(spans, from-1)
 	if i == len(spans) || spans[i].end >= to {
 		return -1, -1
 	}

@@ -215,9 +215,6 @@ func (r *optionReader) resolve(o *Options) {
 	if o.Strategy == Token || o.Strategy == SemanticMarkdown {
 		r.resolveEncoding(o)
 	}
-	if len(o.SentenceEnders) == 0 {
-		o.SentenceEnders = []string{".", "!", "?"}
-	}
 	for i, s := range o.SentenceEnders {
 		if utf8.RuneCountInString(s) != 1 {
 			r.refuse(fmt.Sprintf("sentenceEnders[%d]", i), "must be a single character, got %q", s)

@@ -67,7 +67,7 @@ func (o outside) find(text string, from, to int) (int, int) {
 		if start < 0 {
 			return -1, -1
 		}
-		i := sort.Search(len(o.spans), func(i int) bool { return o.spans[i].end > start })
+		i := spanAfter(o.spans, start)
 		if i == len(o.spans) || start < o.spans[i].start {
 			return start, end
 		}
@@ -77,6 +77,17 @@ func (o outside) find(text string, from, to int) (int, int) {
 
 // span is a part of the source, in bytes.
 type span struct{ start, end int }
+
+// spanAfter returns the index of the first span that ends behind at, in spans
+// that are in order.
+func spanAfter(spans []span, at int) int {
+	return sort.Search(len(spans), func(i int) bool { return spans[i].end > at })
+}
+
+func inSpan(spans []span, at int) bool {
+	i := spanAfter(spans, at)
+	return i < len(spans) && spans[i].start <= at
+}
 
 // expression is a caller's regular expression. A single search is linear, but
 // an expression that looks far ahead and then matches little makes all of them

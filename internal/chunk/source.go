@@ -6,16 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// source is a text that is measured in UTF-16 code units.
+// source is a text that is measured in UTF-16 code units, or by count.
 type source struct {
 	text  string
 	ascii bool // then units are bytes
+	count func(string) int
 }
 
 func newSource(text string) source { return source{text: text, ascii: isASCII(text)} }
 
-// size returns the length of text[start:end] in UTF-16 code units.
+// size returns the length of text[start:end].
 func (s *source) size(start, end int) int {
+	if s.count != nil {
+		return s.count(s.text[start:end])
+	}
 	if s.ascii {
 		return end - start
 	}

@@ -22,7 +22,7 @@ const MaxChunks = 1_000_000
 //
 // Errors are fault.Invalid: text that is not valid UTF-8 or not what the
 // strategy reads, options that ParseOptions would refuse, and splits into more
-// than MaxChunks.
+// than MaxChunks or with so much overlap that a text is repeated over and over.
 func Split(text string, opts Options) ([]Chunk, error) {
 	if !utf8.ValidString(text) {
 		return nil, fault.Field("text", "is not valid UTF-8 (first bad byte at offset %d); convert it to UTF-8 first", firstInvalid(text))
@@ -33,6 +33,14 @@ func Split(text string, opts Options) ([]Chunk, error) {
 	switch opts.Strategy {
 	case Recursive, LaTeX:
 		return splitRecursive(text, &opts)
+	case Character:
+		return splitCharacter(text, &opts)
+	case Token:
+		return splitToken(text, &opts)
+	case SemanticMarkdown:
+		return splitSemantic(text, &opts)
+	case Sentence:
+		return splitSentence(text, &opts)
 	case Markdown:
 		if len(opts.Headers) > 0 {
 			return splitMarkdownHeaders(text, &opts)
@@ -57,13 +65,24 @@ func firstInvalid(text string) int {
 	return len(text)
 }
 
+// maxRepeat is how many times its own length a text may be long in all its
+// chunks together, some slack for short texts apart. An overlap close to the
+// size would otherwise turn a megabyte into a terabyte.
+const (
+	maxRepeat      = 32
+	maxRepeatSlack = 1 << 20
+)
+
 // builder collects the chunks of one split whose texts are slices of the
 // source.
 type builder struct {
 	src    source
 	opts   *Options
 	chunks []Chunk
-	err    error // set once, when there are too many chunks
+	err    error // set once, when there is too much
+
+	bytes   int // of all chunks
+	lastEnd int // of the last chunk
 
 	// The start of the last chunk, in bytes and in UTF-16 units: startIndex of
 	// the next one is counted from here.
@@ -71,16 +90,23 @@ type builder struct {
 }
 
 // add appends the chunk src.text[start:end], trimmed if the options say so,
-// unless nothing is left of it. Chunks come in order of their start.
+// unless nothing is left of it that the chunk before does not have. Chunks come
+// in order of their start.
 func (b *builder) add(start, end int) {
 	if b.opts.StripWhitespace {
 		start, end = trim(b.src.text, start, end)
 	}
-	if start == end || b.err != nil {
+	if start == end || end <= b.lastEnd || b.err != nil {
 		return
 	}
-	if len(b.chunks) == MaxChunks {
+	b.lastEnd = end
+	b.bytes += end - start
+	switch {
+	case len(b.chunks) == MaxChunks:
 		b.err = tooManyChunks()
+		return
+	case b.bytes > maxRepeat*len(b.src.text)+maxRepeatSlack:
+		b.err = fault.Field("overlap", "the chunks would repeat the text more than %d times; choose an overlap well below maxSize", maxRepeat)
 		return
 	}
 	c := Chunk{Text: b.src.text[start:end], StartByte: start, EndByte: end}
