@@ -51,10 +51,13 @@ servers() {
 
 # vector_of BINDIR: the version of pgvector installed for that server, if any.
 vector_of() {
-  [ -x "$1/pg_config" ] || return 0
-  control=$("$1/pg_config" --sharedir)/extension/vector.control
-  [ -r "$control" ] || return 0
-  sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" "$control"
+  if [ -x "$1/pg_config" ]; then set -- "$("$1/pg_config" --sharedir)"
+  else set -- "$1/../share" "$1/../share/postgresql" /usr/share/pgsql
+  fi
+  for share in "$@"; do
+    control=$share/extension/vector.control
+    [ ! -r "$control" ] || sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" "$control"
+  done | head -n 1
 }
 
 # ready MINIMUM: is there a server with at least that pgvector? Says which.

@@ -7,7 +7,8 @@ package chunk
 
 // Chunk is a piece of a text.
 type Chunk struct {
-	// Text is what is embedded and shown; never blank, always valid UTF-8.
+	// Text is what is embedded and shown: valid UTF-8, never empty, and never
+	// blank unless the options keep white space.
 	Text string
 	// Metadata is what the strategy found out about the place of the chunk:
 	// header path, section title, token count, startIndex. Nil if nothing. The

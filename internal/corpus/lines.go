@@ -32,7 +32,7 @@ func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
 			yield(Document{}, problem(name, "%v", err))
 			return
 		}
-		lines := &lineReader{r: bufio.NewReaderSize(plain, 64<<10)}
+		lines := &lineReader{r: bufio.NewReaderSize(plain, 64<<10), limit: MaxLine}
 		var seen int64 // of the input, by the documents before
 		for number := 1; ; number++ {
 			place := fmt.Sprintf("%s:%d", name, number)
@@ -133,6 +133,8 @@ func decodeLine(line []byte) (Document, error) {
 		return Document{}, errors.New(`has neither a field "id" nor a field "uri" that names the document`)
 	case fields.Text == nil:
 		return Document{}, errors.New(`has no field "text"`)
+	case len(*fields.Text) > MaxDocument:
+		return Document{}, fmt.Errorf("has a text of %d bytes, over the limit of %d for one document", len(*fields.Text), MaxDocument)
 	}
 	doc.Text = *fields.Text
 	return doc, nil
@@ -178,19 +180,20 @@ var errLongLine = fmt.Errorf("is longer than %d MiB, the limit of one line", Max
 
 // lineReader returns one line after the other in a buffer that it uses again.
 type lineReader struct {
-	r    *bufio.Reader
-	line []byte
+	r     *bufio.Reader
+	limit int // bytes of a line with its newline
+	line  []byte
 }
 
 // next returns the next line without its newline, errLongLine after reading past
-// a line over MaxLine, io.EOF after the last line.
+// a line over the limit, io.EOF after the last line.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	long, some := false, false
 	for {
 		part, err := l.r.ReadSlice('\n')
 		some = some || len(part) > 0
-		if len(l.line)+len(part) > MaxLine {
+		if len(l.line)+len(part) > l.limit {
 			long = true
 		}
 		if !long {

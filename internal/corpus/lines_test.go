@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -74,6 +75,10 @@ func TestLinesNamesTheLineOfEveryProblemAndGoesOn(t *testing.T) {
 		{"metadata of another type", `{"id":"x","text":"","metadata":[]}`, `field "metadata" must be an object, not a JSON array`},
 		{"huge number", `{"id":"x","text":"","metadata":{"n":1e999}}`, `field "metadata" has a number out of range: number 1e999`},
 		{"invalid UTF-8", "{\"id\":\"x\",\"text\":\"caf\xe9\"}", "is not valid UTF-8"},
+		{
+			"text over the limit of a document", `{"id":"x","text":"` + strings.Repeat("x", MaxDocument+1) + `"}`,
+			"has a text of 16777217 bytes, over the limit of 16777216 for one document",
+		},
 		{"too long", strings.Repeat("x", MaxLine+1), "is longer than 32 MiB, the limit of one line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,12 +97,19 @@ func TestLinesNamesTheLineOfEveryProblemAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestLinesTakesALineOfExactlyTheLimit(t *testing.T) {
+func TestLineReaderTakesALineOfExactlyTheLimit(t *testing.T) {
 	t.Parallel()
-	line := `{"id":"x","text":"` + strings.Repeat("a", MaxLine-len(`{"id":"x","text":""}`+"\n")) + `"}` + "\n"
-	for doc, err := range Lines("c", strings.NewReader(line)) {
-		if err != nil || doc.URI != "x" {
-			t.Errorf("got %q, %v", doc.URI, err)
+	const size = 16 // of the buffer, the smallest there is
+	for _, limit := range []int{size - 1, size, size + 1, 3 * size} {
+		fits := strings.Repeat("a", limit-1)
+		lines := &lineReader{r: bufio.NewReaderSize(strings.NewReader(fits+"\n"+fits+"b\nend"), size), limit: limit}
+		for _, want := range []struct {
+			line string
+			err  error
+		}{{fits, nil}, {"", errLongLine}, {"end", nil}, {"", io.EOF}, {"", io.EOF}} {
+			if line, err := lines.next(); string(line) != want.line || !errors.Is(err, want.err) {
+				t.Errorf("limit %d: got %q, %v, want %q, %v", limit, line, err, want.line, want.err)
+			}
 		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 // Above 0 is relevant; what is absent is not.
 type Judgements map[string]float64
 
-// relevant counts the relevant documents.
-func (j Judgements) relevant() int {
+// Relevant counts the relevant documents.
+func (j Judgements) Relevant() int {
 	n := 0
 	for _, relevance := range j {
 		if relevance > 0 {
@@ -34,7 +34,7 @@ func (j Judgements) relevant() int {
 // Recall returns the share of the relevant documents that are among the first k,
 // in [0,1]; 0 if no document is relevant.
 func Recall(ranking []string, j Judgements, k int) float64 {
-	all := j.relevant()
+	all := j.Relevant()
 	if all == 0 {
 		return 0
 	}

@@ -17,14 +17,14 @@ const maxAlternatives = 32
 type compiler struct {
 	args         *Args
 	column       string            // the metadata, as the caller wrote it
-	bound        map[string]string // paths bound so far: key or joined keys -> placeholder
+	keys, paths  map[string]string // what is bound so far, with its placeholder
 	indexed      map[string]bool   // names of fields that have their own Postgres indexes
 	elements     int               // $elemMatch subqueries so far
 	containments int               // containment tests so far
 }
 
 // access returns the SQL that gets the value at p out of `at` with the JSON
-// operator (-> and ->> for one key, #> and #>> for several). Keys are bound.
+// operator for one key (-> or ->>) or for a path (#> or #>>). Keys are bound.
 func (c *compiler) access(at string, p path, one, several string) string {
 	if len(p) == 0 {
 		if one == "->" {
@@ -32,22 +32,21 @@ func (c *compiler) access(at string, p path, one, several string) string {
 		}
 		return "(" + at + " #>> '{}')"
 	}
-	operator, key := several, "\x01"+strings.Join(p, "\x00")
-	_, isPosition := position(p[0])
-	single := len(p) == 1 && !isPosition
-	if single {
-		operator, key = one, p[0]
-	}
-	placeholder, ok := c.bound[key]
-	if !ok {
-		if single {
+	if p.isKey() {
+		placeholder, ok := c.keys[p[0]]
+		if !ok {
 			placeholder = c.args.Add(p[0]) + "::text"
-		} else {
-			placeholder = c.args.Add([]string(p)) + "::text[]"
+			c.keys[p[0]] = placeholder
 		}
-		c.bound[key] = placeholder
+		return "(" + at + " " + one + " " + placeholder + ")"
 	}
-	return "(" + at + " " + operator + " " + placeholder + ")"
+	joined := strings.Join(p, "\x00") // which no key contains
+	placeholder, ok := c.paths[joined]
+	if !ok {
+		placeholder = c.args.Add([]string(p)) + "::text[]"
+		c.paths[joined] = placeholder
+	}
+	return "(" + at + " " + several + " " + placeholder + ")"
 }
 
 // json is the jsonb at p: NULL where the field is missing.
@@ -89,31 +88,23 @@ func (c *compiler) contain(n node, at string) (string, bool) {
 		for j, alternative := range alternatives {
 			tests[j] = at + " @> " + c.args.Add(alternative) + "::jsonb"
 		}
-		all[i] = "(" + strings.Join(tests, " OR ") + ")"
+		all[i] = group(tests, " OR ")
 	}
-	return strings.Join(all, " AND "), true
+	return group(all, " AND "), true
+}
+
+// group joins expressions into one that can stand in any larger expression.
+func group(parts []string, operator string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, operator) + ")"
 }
 
 // element returns a fresh alias for the elements of an array.
 func (c *compiler) element() string {
 	c.elements++
 	return "element" + strconv.Itoa(c.elements)
-}
-
-// conjunction joins tests by AND, as one operand of what stands around it.
-func conjunction(tests []string) string {
-	if len(tests) == 1 {
-		return "(" + tests[0] + ")"
-	}
-	return "(" + strings.Join(tests, " AND ") + ")"
-}
-
-// wanted negates a test that is not wanted.
-func wanted(test string, want bool) string {
-	if want {
-		return test
-	}
-	return "NOT " + test
 }
 
 // TextIndex returns the expression of a Postgres index that serves equality and
@@ -132,7 +123,7 @@ func NumberIndex(column, field string) string {
 // literalAccess is compiler.access with the path written into the SQL, where
 // CREATE INDEX allows no parameters.
 func literalAccess(column string, p path, one, several string) string {
-	if _, isPosition := position(p[0]); len(p) == 1 && !isPosition {
+	if p.isKey() {
 		return "(" + column + " " + one + " " + quoteSQL(p[0]) + "::text)"
 	}
 	keys := make([]string, len(p))

@@ -28,7 +28,7 @@ func decode(text []byte) (object map[string]any, source string, err error) {
 	}
 	d := decoder{json.NewDecoder(bytes.NewReader(compact.Bytes()))}
 	d.tokens.UseNumber()
-	v, err := d.value(place{name: "filter"})
+	v, err := d.value(top)
 	if err != nil {
 		return nil, "", err
 	}
@@ -51,7 +51,7 @@ func (d decoder) value(at place) (any, error) {
 	if !ok {
 		return token, nil
 	}
-	if err := nest(at); err != nil {
+	if err := at.nest(); err != nil {
 		return nil, err
 	}
 	if delimiter == '{' {

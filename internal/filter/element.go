@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // elemMatch is true for an array with an element on which the condition is true,
@@ -91,6 +92,9 @@ func (p *parser) size(field path, v any, at place) (node, error) {
 	if len(object) == 0 {
 		return nil, at.refuse("$size cannot be empty")
 	}
+	if err := p.enter(at, object); err != nil {
+		return nil, err
+	}
 	n := size{path: field}
 	for _, key := range sortedKeys(object) {
 		here := at.key(key)
@@ -141,11 +145,10 @@ func (n size) sql(c *compiler, at string, want bool) string {
 	for i, test := range n.tests {
 		kids[i] = length + " " + string(test.operator) + " " + c.args.Add(strconv.Itoa(test.length)) + "::int"
 	}
-	test := conjunction(kids)
 	if !want {
-		return test + " IS NOT TRUE"
+		return "(" + strings.Join(kids, " AND ") + ") IS NOT TRUE"
 	}
-	return test
+	return group(kids, " AND ")
 }
 
 func (size) needs(bool) [][]string   { return nil }

@@ -13,6 +13,27 @@ type equal struct {
 	isFloat bool    // false if there is none
 }
 
+// equal reads the argument of $eq, or a bare value.
+func (p *parser) equal(field path, v any, at place) (node, error) {
+	switch v.(type) {
+	case nil:
+		return null{field}, nil
+	case []any, map[string]any:
+		value, err := p.value(v, at)
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		writePrinted(&b, value)
+		return identical{path: field, value: value, json: b.String()}, nil
+	}
+	text, err := p.scalar(v, at)
+	if err != nil {
+		return nil, err
+	}
+	return newEqual(field, text), nil
+}
+
 func newEqual(p path, text string) equal {
 	n := equal{path: p, text: text}
 	if f, err := strconv.ParseFloat(text, 64); err == nil && formatFloat(f) == text {
@@ -38,26 +59,27 @@ func (n equal) sql(c *compiler, at string, want bool) string {
 		// 'null' in the list, because <> would hold for JSON null.
 		return c.json(at, n.path) + " <> ALL (" + c.set(append(variants(n.text), "null")) + ")"
 	}
-	if c.indexed[n.path.String()] && at == c.column {
+	if len(c.indexed) > 0 && at == c.column && c.indexed[n.path.String()] {
 		if test, ok := n.indexedSQL(c, at); ok {
 			return test
 		}
 	}
 	if test, ok := c.contain(n, at); ok {
-		return "(" + test + ")"
+		return test
 	}
 	return c.json(at, n.path) + " = ANY (" + c.set(variants(n.text)) + ")"
 }
 
 // indexedSQL tests the two expressions that a field's own Postgres indexes are
-// built over. It cannot tell a string from the text of an array or an object,
-// so that it leaves texts that look like one alone.
-func (n equal) indexedSQL(c *compiler, at string) (string, bool) {
-	if strings.HasPrefix(n.text, "[") || strings.HasPrefix(n.text, "{") {
+// built over. The printed text alone does not tell a string from an array or an
+// object, nor "1.0" from a number that was stored so: ok is false for these.
+func (n equal) indexedSQL(c *compiler, at string) (test string, ok bool) {
+	canonical := isCanonicalNumber(n.text)
+	if strings.HasPrefix(n.text, "[") || strings.HasPrefix(n.text, "{") || isNumber(n.text) && !canonical {
 		return "", false
 	}
-	test := c.text(at, n.path) + ` COLLATE "C" = ` + c.args.Add(n.text) + "::text"
-	if isCanonicalNumber(n.text) {
+	test = c.text(at, n.path) + ` COLLATE "C" = ` + c.args.Add(n.text) + "::text"
+	if canonical {
 		test = "(" + test + " OR " + c.number(at, n.path) + " = " + c.args.Add(n.text) + "::numeric)"
 	}
 	return test, true

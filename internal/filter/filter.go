@@ -24,10 +24,9 @@ import (
 // What a filter may hold. Parse refuses more with an error that names the limit.
 const (
 	MaxBytes      = 1 << 20 // of JSON text, or of all names and strings in a decoded object
-	MaxDepth      = 32      // levels of nesting, and of a field's path
-	MaxConditions = 1000    // comparisons, and branches of $and, $or and $nor
+	MaxDepth      = 64      // levels of nesting, and of a field's path
+	MaxConditions = 1000    // comparisons, values of $all, and branches of $and, $or and $nor
 	MaxList       = 10000   // values of $in and $nin
-	MaxAll        = 100     // values of $all and of $contains with a list
 	MaxNameBytes  = 1024    // of one field name, dots included
 	MaxRegexBytes = 512     // of one $regex
 	MaxTextBytes  = 512     // of one $contains
@@ -103,7 +102,7 @@ func (f Filter) SQL(column string, args *Args, indexed ...string) string {
 	if f.root == nil {
 		return "true"
 	}
-	c := &compiler{args: args, column: column, bound: map[string]string{}, indexed: map[string]bool{}}
+	c := &compiler{args: args, column: column, keys: map[string]string{}, paths: map[string]string{}, indexed: map[string]bool{}}
 	for _, name := range indexed {
 		c.indexed[parsePath(name).String()] = true
 	}

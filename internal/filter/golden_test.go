@@ -28,7 +28,7 @@ type goldenFile struct {
 	Cases       []goldenCase
 }
 
-func readGolden(t *testing.T) goldenFile {
+func readGolden(t testing.TB) goldenFile {
 	t.Helper()
 	text, err := os.ReadFile("testdata/golden.json")
 	if err != nil {

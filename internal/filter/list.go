@@ -1,6 +1,9 @@
 package filter
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // in is true for a scalar that equals a listed one, and for an array with such an
 // element.
@@ -17,7 +20,7 @@ func (p *parser) in(field path, list []any, at place) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}
-	texts, hasNull, err := p.scalars(list, MaxList, at)
+	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +33,11 @@ func (p *parser) in(field path, list []any, at place) (node, error) {
 
 // scalars returns the distinct canonical texts of a list, in its order, and
 // whether null was among them.
-func (p *parser) scalars(list []any, limit int, at place) (texts []string, hasNull bool, err error) {
-	if len(list) > limit {
-		return nil, false, at.refuse("lists %d values; %d are allowed", len(list), limit)
+func (p *parser) scalars(list []any, at place) (texts []string, hasNull bool, err error) {
+	if len(list) > MaxList {
+		return nil, false, at.refuse("lists %d values; %d are allowed", len(list), MaxList)
 	}
-	if err := nest(at); err != nil {
+	if err := p.nest(at, len(list)); err != nil {
 		return nil, false, err
 	}
 	seen := make(map[string]bool, len(list))
@@ -63,10 +66,13 @@ func (n in) truth(v any) truth {
 	if array, ok := v.([]any); ok {
 		return truthOf(slices.ContainsFunc(array, n.lists))
 	}
-	if !n.lists(v) && n.hasNull {
+	switch {
+	case n.lists(v):
+		return yes
+	case n.hasNull:
 		return unknown
 	}
-	return truthOf(n.lists(v))
+	return no
 }
 
 func (n in) lists(v any) bool {
@@ -80,7 +86,7 @@ func (n in) sql(c *compiler, at string, want bool) string {
 	}
 	if want {
 		if test, ok := c.contain(n, at); ok {
-			return "(" + test + ")"
+			return test
 		}
 	}
 	value := c.json(at, n.path)
@@ -139,13 +145,17 @@ type all struct {
 }
 
 // all reads the argument of $all. An empty list is never satisfied, and neither
-// is one with null.
+// is one with null. Each value counts as a condition, because each becomes one in
+// SQL.
 func (p *parser) all(field path, list []any, at place) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}
-	texts, hasNull, err := p.scalars(list, MaxAll, at)
+	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.count(len(texts)); err != nil {
 		return nil, err
 	}
 	if hasNull {
@@ -178,25 +188,27 @@ func (n all) truth(v any) truth {
 }
 
 func (n all) sql(c *compiler, at string, want bool) string {
-	value := c.json(at, n.path)
-	if len(n.texts) == 0 {
-		if want {
-			return "false"
-		}
-		return value + " IS NOT NULL"
-	}
-	if want {
+	switch {
+	case len(n.texts) == 0 && want:
+		return "false"
+	case len(n.texts) == 0:
+		return c.json(at, n.path) + " IS NOT NULL"
+	case want:
 		if test, ok := c.contain(n, at); ok {
-			return "(" + test + ")"
+			return test
 		}
 	}
+	value := c.json(at, n.path)
 	// A jsonb array contains its scalar elements, a scalar itself, and neither
 	// contains what is inside an object or an inner array.
 	kids := make([]string, len(n.texts))
 	for i, text := range n.texts {
 		kids[i] = value + " @> ANY (" + c.set(variants(text)) + ")"
 	}
-	return wanted(conjunction(kids), want)
+	if !want {
+		return "NOT (" + strings.Join(kids, " AND ") + ")"
+	}
+	return group(kids, " AND ")
 }
 
 func (n all) needs(root bool) [][]string {

@@ -1,7 +1,5 @@
 package filter
 
-import "strings"
-
 // A node is one condition of a filter, on a JSON value in which it finds its
 // field: the metadata, or an element of an array in it. Nodes are immutable.
 //
@@ -157,7 +155,7 @@ func joinSQL(c *compiler, kids []node, at string, want bool, operator string) st
 	for i, kid := range kids {
 		parts[i] = kid.sql(c, at, want)
 	}
-	return "(" + strings.Join(parts, operator) + ")"
+	return group(parts, operator)
 }
 
 // not is NOT: unknown stays unknown.

@@ -66,7 +66,7 @@ func (p *parser) order(field path, key string, v any, at place) (node, error) {
 	case bool, []any, map[string]any:
 		return nil, at.refuse("%s needs a number or a string, got %s", key, typeName(v))
 	case string:
-		if err := p.spend(t, at); err != nil {
+		if err := p.text(t, at); err != nil {
 			return nil, err
 		}
 		if !isNumber(t) {
@@ -110,11 +110,11 @@ func (n order) truth(v any) truth {
 		}
 		return truthOf(n.operator.holds(0))
 	}
-	literal, ok := numberLiteral(v)
+	literal, _ := numberLiteral(v)
+	number, ok := canonicalNumber(literal)
 	if !ok {
 		return unknown
 	}
-	number, _ := canonicalNumber(literal)
 	return truthOf(n.operator.holds(compareNumbers(number, n.text)))
 }
 

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -54,97 +52,14 @@ func parseText(text []byte) (Filter, error) {
 
 func parseObject(object map[string]any) (node, error) {
 	p := &parser{}
-	return p.object(object, nil, false, place{name: "filter"})
-}
-
-// parser counts what the limits bound.
-type parser struct {
-	bytes      int
-	conditions int
-}
-
-// place is where in the filter the parser stands, for errors and for the depth
-// limit.
-type place struct {
-	above *place
-	name  string // key, or empty for an element of a list
-	index int
-	depth int
-}
-
-func (at *place) key(name string) place   { return place{above: at, name: name, depth: at.depth + 1} }
-func (at *place) element(index int) place { return place{above: at, index: index, depth: at.depth + 1} }
-
-// maxNameShown bounds the part of a caller's own name that an error repeats.
-const maxNameShown = 64
-
-func (at *place) String() string {
-	switch {
-	case at.above == nil:
-		return at.name
-	case at.name == "":
-		return at.above.String() + "[" + strconv.Itoa(at.index) + "]"
-	}
-	return at.above.String() + "." + shown(at.name)
-}
-
-// shown makes a caller's text fit to stand in an error: short and printable.
-func shown(name string) string {
-	if len(name) > maxNameShown {
-		cut := maxNameShown
-		for cut > 0 && !utf8.RuneStart(name[cut]) {
-			cut--
-		}
-		name = name[:cut] + "..."
-	}
-	quoted := strconv.Quote(name)
-	if quoted != `"`+name+`"` {
-		return quoted
-	}
-	return name
-}
-
-// refuse returns the error about the place. It is not on any hot path.
-func (at place) refuse(format string, args ...any) error {
-	return fault.Field(at.String(), format, args...)
-}
-
-// spend counts the bytes of a name or string, after checking that PostgreSQL
-// can hold it.
-func (p *parser) spend(s string, at place) error {
-	if p.bytes += len(s); p.bytes > MaxBytes {
-		return fault.Field("filter", "is longer than the %d bytes allowed", MaxBytes)
-	}
-	if !utf8.ValidString(s) {
-		return at.refuse("is not valid UTF-8")
-	}
-	if strings.IndexByte(s, 0) >= 0 {
-		return at.refuse("contains the character U+0000, which metadata cannot hold; remove it")
-	}
-	return nil
-}
-
-// count counts one condition or branch.
-func (p *parser) count() error {
-	if p.conditions++; p.conditions > MaxConditions {
-		return fault.Field("filter", "has more than the %d conditions allowed; write many alternatives for one field as $in", MaxConditions)
-	}
-	return nil
-}
-
-// nest checks the depth of an object or list at the place.
-func nest(at place) error {
-	if at.depth >= MaxDepth {
-		return fault.Field("filter", "is nested deeper than the %d levels allowed", MaxDepth)
-	}
-	return nil
+	return p.object(object, nil, false, top)
 }
 
 // object reads an object of field names and logical operators; prefix is the
 // path of the field whose value it stands for. For an element of an array
 // (element) it may instead hold operators that compare the element itself.
 func (p *parser) object(object map[string]any, prefix path, element bool, at place) (node, error) {
-	if err := nest(at); err != nil {
+	if err := p.enter(at, object); err != nil {
 		return nil, err
 	}
 	if element && comparesItself(object) {
@@ -161,6 +76,14 @@ func (p *parser) object(object map[string]any, prefix path, element bool, at pla
 	return allOf(kids), nil
 }
 
+// enter checks an object of conditions before its keys are sorted.
+func (p *parser) enter(at place, object map[string]any) error {
+	if err := p.room(len(object)); err != nil {
+		return err
+	}
+	return at.nest()
+}
+
 // comparesItself reports whether a key of object is an operator that needs a
 // value to compare.
 func comparesItself(object map[string]any) bool {
@@ -174,7 +97,7 @@ func comparesItself(object map[string]any) bool {
 
 // entry reads one key of an object of field names and logical operators.
 func (p *parser) entry(key string, v any, prefix path, element bool, at place) (node, error) {
-	if err := p.spend(key, at); err != nil {
+	if err := p.text(key, at); err != nil {
 		return nil, err
 	}
 	switch {
@@ -199,7 +122,7 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at place) (
 func (p *parser) field(field path, v any, at place) (node, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		if err := p.count(); err != nil {
+		if err := p.count(1); err != nil {
 			return nil, err
 		}
 		if list, ok := v.([]any); ok {
@@ -222,13 +145,13 @@ func (p *parser) field(field path, v any, at place) (node, error) {
 // (element) the field is the element itself, and logical operators may stand
 // beside the others.
 func (p *parser) operators(field path, object map[string]any, element bool, at place) (node, error) {
-	if err := nest(at); err != nil {
+	if err := p.enter(at, object); err != nil {
 		return nil, err
 	}
 	kids := make([]node, 0, len(object))
 	for _, key := range sortedKeys(object) {
 		here := at.key(key)
-		if err := p.spend(key, here); err != nil {
+		if err := p.text(key, here); err != nil {
 			return nil, err
 		}
 		var kid node
@@ -265,7 +188,7 @@ func unsupported(key string) string {
 
 // operator reads one operator on a field, which is the key of object.
 func (p *parser) operator(key string, field path, object map[string]any, at place) (node, error) {
-	if err := p.count(); err != nil {
+	if err := p.count(1); err != nil {
 		return nil, err
 	}
 	v := object[key]
@@ -353,7 +276,7 @@ func nonEmpty(operator string, v any, at place) (map[string]any, error) {
 // logical reads $and, $or, $nor and the $not that stands above field names.
 func (p *parser) logical(key string, v any, element bool, at place) (node, error) {
 	if key == "$not" {
-		if err := p.count(); err != nil {
+		if err := p.count(1); err != nil {
 			return nil, err
 		}
 		object, err := nonEmpty(key, v, at)
@@ -366,15 +289,15 @@ func (p *parser) logical(key string, v any, element bool, at place) (node, error
 	if !ok {
 		return nil, at.refuse("%s requires a list of filter objects", key)
 	}
-	if err := nest(at); err != nil {
+	if err := at.nest(); err != nil {
 		return nil, err
 	}
-	kids := make([]node, 0, min(len(list), MaxConditions))
+	if err := p.count(len(list)); err != nil {
+		return nil, err
+	}
+	kids := make([]node, 0, len(list))
 	for i, branch := range list {
 		here := at.element(i)
-		if err := p.count(); err != nil {
-			return nil, err
-		}
 		object, ok := branch.(map[string]any)
 		if !ok {
 			return nil, here.refuse("must be a filter object")
@@ -392,122 +315,4 @@ func (p *parser) logical(key string, v any, element bool, at place) (node, error
 		return anyOf(kids), nil
 	}
 	return negate(anyOf(kids)), nil
-}
-
-// equal reads the argument of $eq, or a bare value.
-func (p *parser) equal(field path, v any, at place) (node, error) {
-	switch v.(type) {
-	case nil:
-		return null{field}, nil
-	case []any, map[string]any:
-		value, err := p.value(v, at)
-		if err != nil {
-			return nil, err
-		}
-		var b strings.Builder
-		writePrinted(&b, value)
-		return identical{path: field, value: value, json: b.String()}, nil
-	}
-	text, err := p.scalar(v, at)
-	if err != nil {
-		return nil, err
-	}
-	return newEqual(field, text), nil
-}
-
-// scalar returns the canonical text of a string, number or boolean.
-func (p *parser) scalar(v any, at place) (string, error) {
-	switch t := v.(type) {
-	case string:
-		return t, p.spend(t, at)
-	case bool:
-		return strconv.FormatBool(t), nil
-	}
-	return p.number(v, at)
-}
-
-// number returns the canonical text of a number within the limits.
-func (p *parser) number(v any, at place) (string, error) {
-	literal, ok := numberLiteral(v)
-	if !ok {
-		if _, isFloat := v.(float64); isFloat {
-			return "", at.refuse("must be a finite number, got %v", v)
-		}
-		return "", at.refuse("must be a string, a number or a boolean, got %s", typeName(v))
-	}
-	if err := p.spend(literal, at); err != nil {
-		return "", err
-	}
-	return limitedNumber(literal, at)
-}
-
-// limitedNumber returns the canonical text of a JSON number literal and refuses
-// one that is too long.
-func limitedNumber(literal string, at place) (string, error) {
-	text, ok := canonicalNumber(literal)
-	if ok {
-		integer, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
-		ok = len(integer) <= MaxDigits && len(fraction) <= MaxDigits
-	}
-	if !ok {
-		return "", at.refuse("is a number with more than %d digits before or after the point", MaxDigits)
-	}
-	return text, nil
-}
-
-// value checks an array or object that is compared as a whole and returns a copy
-// of it with its numbers in canonical form.
-func (p *parser) value(v any, at place) (any, error) {
-	switch t := v.(type) {
-	case nil, bool:
-		return t, nil
-	case string:
-		return t, p.spend(t, at)
-	case []any:
-		if err := nest(at); err != nil {
-			return nil, err
-		}
-		list := make([]any, len(t))
-		for i, element := range t {
-			var err error
-			if list[i], err = p.value(element, at.element(i)); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
-	case map[string]any:
-		if err := nest(at); err != nil {
-			return nil, err
-		}
-		object := make(map[string]any, len(t))
-		for _, key := range sortedKeys(t) {
-			here := at.key(key)
-			if err := p.spend(key, here); err != nil {
-				return nil, err
-			}
-			value, err := p.value(t[key], here)
-			if err != nil {
-				return nil, err
-			}
-			object[key] = value
-		}
-		return object, nil
-	}
-	text, err := p.number(v, at)
-	return json.Number(text), err
-}
-
-// typeName names the type of a decoded JSON value in an error.
-func typeName(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "an object"
-	case bool:
-		return "a boolean"
-	}
-	return fmt.Sprintf("a Go %T", v)
 }

@@ -56,6 +56,16 @@ func (p path) String() string {
 // below returns p extended by rest. It never shares memory with another path.
 func (p path) below(rest path) path { return slices.Concat(p, rest) }
 
+// isKey reports whether p is a single key that can never be a position in an
+// array, so that the operators for one key do for it.
+func (p path) isKey() bool {
+	if len(p) != 1 {
+		return false
+	}
+	_, may := position(p[0])
+	return !may
+}
+
 // find returns the value at p in v, or missing.
 func (p path) find(v any) any {
 	for _, key := range p {

@@ -22,7 +22,7 @@ func (p *parser) regex(field path, v, options any, at place) (node, error) {
 	if len(pattern) > MaxRegexBytes {
 		return nil, at.refuse("is %d bytes long; a pattern may have %d", len(pattern), MaxRegexBytes)
 	}
-	if err := p.spend(pattern, at); err != nil {
+	if err := p.text(pattern, at); err != nil {
 		return nil, err
 	}
 	flags := ""
@@ -185,7 +185,7 @@ func (p *parser) contains(field path, v any, at place) (node, error) {
 		if len(t) > MaxTextBytes {
 			return nil, at.refuse("is %d bytes long; $contains may look for %d", len(t), MaxTextBytes)
 		}
-		if err := p.spend(t, at); err != nil {
+		if err := p.text(t, at); err != nil {
 			return nil, err
 		}
 		pattern := foldedPattern(t)

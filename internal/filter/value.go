@@ -13,15 +13,16 @@ import (
 // null.
 type missing struct{}
 
-// isNull reports whether v is absent or JSON null: what SQL's ->> turns to NULL.
+// isNull reports whether v is absent, JSON null, or nothing that JSON can carry:
+// what SQL's ->> turns to NULL.
 func isNull(v any) bool {
 	switch t := v.(type) {
-	case nil, missing:
-		return true
+	case string, bool, json.Number, int, int64, []any, map[string]any:
+		return false
 	case float64:
 		return math.IsNaN(t) || math.IsInf(t, 0)
 	}
-	return false
+	return true
 }
 
 // numberLiteral returns v as a JSON number literal, and false if v is none.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -60,6 +61,16 @@ type Index struct {
 	TextLanguage   string         // text search configuration of PostgreSQL
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+}
+
+// Model returns the model that makes the index's embeddings. Errors:
+// Precondition when its provider is not configured any more.
+func (i Index) Model(models *embed.Registry) (*embed.Model, error) {
+	model, err := models.Model(i.EmbeddingModel)
+	if err != nil {
+		return nil, err
+	}
+	return model.WithDimension(i.Dimension)
 }
 
 // Counts are what an index holds.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"mime"
 	"net/http"
 	"path"
@@ -43,11 +44,12 @@ func contentType(given, uri string, content []byte) (string, error) {
 	if known, ok := byExtension[strings.ToLower(path.Ext(uri))]; ok {
 		return known, nil
 	}
-	sniffed, _, err := mime.ParseMediaType(http.DetectContentType(content))
-	if err != nil {
-		return "text/plain", nil
+	// Only a page is told from other text by its bytes: a text that happens to
+	// begin as some binary format does is still a text.
+	if strings.HasPrefix(http.DetectContentType(content), "text/html") {
+		return "text/html", nil
 	}
-	return checkTextual(sniffed)
+	return "text/plain", nil
 }
 
 func checkTextual(mediaType string) (string, error) {
@@ -59,8 +61,8 @@ func checkTextual(mediaType string) (string, error) {
 
 // Defaults of a split, where neither the upload nor its index says anything.
 const (
-	defaultMaxSize = chunk.DefaultMaxSize
-	defaultOverlap = chunk.DefaultOverlap
+	defaultMaxSize = 1000
+	defaultOverlap = 100
 )
 
 // chunkOptions settles how a document is cut: what was asked for, completed by
@@ -78,10 +80,20 @@ func chunkOptions(asked map[string]any, contentType, uri string) (chunk.Options,
 		}
 	}
 	if raw["strategy"] == string(chunk.HTML) && raw["headers"] == nil && raw["sections"] == nil {
-		raw["headers"] = chunk.DefaultHTMLHeaders()
+		raw["headers"] = htmlHeaders()
 	}
 	completeSize(raw)
 	return chunk.ParseOptions(raw)
+}
+
+// htmlHeaders keeps the headings above a chunk in its metadata.
+func htmlHeaders() []any {
+	headers := make([]any, 6)
+	for level := range headers {
+		tag := fmt.Sprintf("h%d", level+1)
+		headers[level] = []any{tag, tag}
+	}
+	return headers
 }
 
 // completeSize gives a split our default size. An overlap goes with the size it

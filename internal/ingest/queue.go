@@ -80,7 +80,8 @@ func NewQueue(config QueueConfig, worker *Worker) (*Queue, error) {
 		RescueStuckJobsAfter: jobTimeout + time.Minute,
 		MaxAttempts:          maxAttempts,
 		RetryPolicy:          backoff{},
-		Logger:               config.Logger,
+		// What River says at info is of its own life, not of ours.
+		Logger: slog.New(warnings{config.Logger.Handler()}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
@@ -146,4 +147,12 @@ const maxBackoff = 5 * time.Minute
 func (backoff) NextRetry(job *rivertype.JobRow) time.Time {
 	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), maxBackoff)
 	return time.Now().Add(wait + rand.N(wait/2)) //nolint:gosec // jitter needs no secrecy
+}
+
+// warnings is a log handler that drops what is less than a warning.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }

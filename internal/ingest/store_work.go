@@ -9,6 +9,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -24,6 +25,11 @@ type workDocument struct {
 	EmbeddingModel string
 	Dimension      int
 	Content        []byte
+}
+
+// index returns what is known of the document's index.
+func (d workDocument) index() index.Index {
+	return index.Index{EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension}
 }
 
 // begin marks the job as running and reads the version of the document that it

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -191,6 +192,9 @@ func depthWithin(v any, most int) int {
 }
 
 func checkUTF8(content []byte) error {
+	if at := bytes.IndexByte(content, 0); at >= 0 {
+		return fault.Field("content", "has a null character at offset %d: it is not text", at)
+	}
 	if !utf8.Valid(content) {
 		return fault.Field("content", "is not valid UTF-8 (first bad byte at offset %d): convert it to UTF-8 text", firstInvalidByte(content))
 	}

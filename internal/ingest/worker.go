@@ -87,11 +87,8 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 const embedBatch = 256
 
 func (w *Worker) embedAll(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument, chunks []chunk.Chunk) ([][]float32, error) {
-	model, err := w.models.Model(d.EmbeddingModel)
+	model, err := d.index().Model(w.models)
 	if err != nil {
-		return nil, err
-	}
-	if model, err = model.WithDimension(d.Dimension); err != nil {
 		return nil, err
 	}
 	embeddings := make([][]float32, 0, len(chunks))

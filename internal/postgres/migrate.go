@@ -72,13 +72,20 @@ func (m *Migrator) Newest() int { return m.newest }
 // Version returns the version that the schema is at. 0 is a schema in which no
 // file has run, and one that does not exist.
 func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
-	// Not prepared: the statement has another text for each schema.
-	sql := `SELECT version, dirty FROM ` + versionTable(schema)
+	table := versionTable(schema)
+	var exists bool // asked first: a query that fails would stand in the server's log
+	err := m.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&exists)
+	if err == nil && !exists {
+		return 0, nil
+	}
 	var version int
 	var dirty bool
-	err := m.pool.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&version, &dirty)
+	if err == nil {
+		// Not prepared: the statement has another text for each schema.
+		err = m.pool.QueryRow(ctx, `SELECT version, dirty FROM `+table, pgx.QueryExecModeExec).Scan(&version, &dirty)
+	}
 	switch {
-	case errors.Is(err, pgx.ErrNoRows), Code(err) == CodeUndefinedTable:
+	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("read the version of schema %q: %w", schema, Fault(err))
@@ -97,7 +104,7 @@ func dirtyFault(schema string, version int) error {
 }
 
 // Up brings the schema to the newest version and returns how many files ran: 0,
-// after a single query, when none is due. A schema that is already past the
+// after two short queries, when none is due. A schema that is already past the
 // newest file belongs to a newer ragd in mid-rollout and is left alone. When ctx
 // ends, the file that is running is rolled back.
 //

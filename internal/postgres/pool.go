@@ -74,6 +74,7 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
+	pc.ConnConfig.RuntimeParams["jit"] = "off" // compiling costs more than our queries take
 	pc.ConnConfig.StatementCacheCapacity = cfg.StatementCache
 	pc.ConnConfig.ConnectTimeout = cmp.Or(pc.ConnConfig.ConnectTimeout, connectTimeout)
 	pc.MaxConns = int32(min(cfg.MaxConns, 1<<16))

@@ -80,8 +80,11 @@ func (s *Service) retrieveOnce(ctx context.Context, id tenant.ID, indexName stri
 		return nil, found, err
 	}
 	if p.mode != Keyword && len(p.vector) == 0 {
-		p.vector, err = s.models.EmbedQuery(ctx, string(id), found.EmbeddingModel, found.Dimension, p.text)
+		model, err := found.Model(s.models)
 		if err != nil {
+			return nil, found, err
+		}
+		if p.vector, err = s.models.EmbedQuery(ctx, string(id), model, p.text); err != nil {
 			return nil, found, err
 		}
 	}

@@ -3,32 +3,294 @@ package rpc_test
 import (
 	"testing"
 
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
+
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
 
-func TestUploadThenQuery(t *testing.T) {
+func text(s string) *ragdv1.UploadDocumentRequest_Text {
+	return &ragdv1.UploadDocumentRequest_Text{Text: s}
+}
+
+func object(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantCode fails unless err has the code.
+func wantCode(t *testing.T, what string, err error, want connect.Code) {
+	t.Helper()
+	if got := connect.CodeOf(err); err == nil || got != want {
+		t.Errorf("%s: error %v, want code %v", what, err, want)
+	}
+}
+
+// Two tenants with the same index name, uris and texts: each call of the one is
+// made with what belongs to the other.
+func TestTenantsNeverSeeEachOther(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	upload := func(c servicetest.Client, body string) *ragdv1.Document {
+		c.Index(t, "docs")
+		return c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "plan.txt", Source: text(body)})
+	}
+	ours := upload(acme, "The acme plan is to open a harbour.")
+	theirs := upload(bolt, "The bolt plan is to open a quarry.")
+	ctx := t.Context()
+	jobs, err := bolt.ListJobs(ctx, &ragdv1.ListJobsRequest{})
+	if err != nil || len(jobs.Jobs) != 1 {
+		t.Fatalf("bolt's jobs = %v, %v", jobs, err)
+	}
+	theirJob := jobs.Jobs[0].JobId
+
+	t.Run("what is another's is not found", func(t *testing.T) {
+		_, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
+		wantCode(t, "GetDocument", err, connect.CodeNotFound)
+		_, err = acme.ListChunks(ctx, &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
+		wantCode(t, "ListChunks", err, connect.CodeNotFound)
+		_, err = acme.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
+		wantCode(t, "DeleteDocument", err, connect.CodeNotFound)
+		_, err = acme.GetJob(ctx, &ragdv1.GetJobRequest{JobId: theirJob})
+		wantCode(t, "GetJob", err, connect.CodeNotFound)
+		watch, err := acme.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: theirJob})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if watch.Receive() {
+			t.Errorf("WatchJob: received %v", watch.Msg())
+		}
+		wantCode(t, "WatchJob", watch.Err(), connect.CodeNotFound)
+	})
+	t.Run("lists and answers have only one's own", func(t *testing.T) {
+		documents, err := acme.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: "docs"})
+		if err != nil || len(documents.Documents) != 1 || documents.Documents[0].DocumentId != ours.DocumentId {
+			t.Errorf("ListDocuments = %v, %v", documents, err)
+		}
+		jobs, err := acme.ListJobs(ctx, &ragdv1.ListJobsRequest{})
+		if err != nil || len(jobs.Jobs) != 1 || jobs.Jobs[0].DocumentId != ours.DocumentId {
+			t.Errorf("ListJobs = %v, %v", jobs, err)
+		}
+		byURI, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "plan.txt"})
+		if err != nil || byURI.DocumentId != ours.DocumentId {
+			t.Errorf("GetDocument by uri = %v, %v", byURI, err)
+		}
+		for _, mode := range []string{"vector", "keyword", "hybrid"} {
+			answer, err := acme.VectorQuery(ctx, &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "the bolt plan of a quarry", SearchMode: mode})
+			if err != nil || len(answer.Sources) != 1 || answer.Sources[0].DocumentId != ours.DocumentId {
+				t.Errorf("VectorQuery %s = %v, %v", mode, answer, err)
+			}
+		}
+		described, err := acme.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: "docs"})
+		if err != nil || described.DocumentCount != 1 || described.Count != 1 {
+			t.Errorf("DescribeIndex = %v, %v", described, err)
+		}
+	})
+	t.Run("a tenant cannot name another tenant", func(t *testing.T) {
+		_, err := s.Client(acme.Secret, "Ragd-Tenant", "bolt").ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+		wantCode(t, "ListIndexes", err, connect.CodePermissionDenied)
+	})
+	t.Run("deleting one's own leaves the other's", func(t *testing.T) {
+		if _, err := acme.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := acme.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: "docs"}); err == nil {
+			t.Error("the deleted index is still there")
+		}
+		answer, err := bolt.VectorQuery(ctx, &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "quarry"})
+		if err != nil || len(answer.Sources) != 1 {
+			t.Errorf("bolt's answer = %v, %v", answer, err)
+		}
+	})
+}
+
+// An admin manages the keys of its own tenant and nothing else of the service.
+func TestAdminsStayInTheirTenant(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	s.Tenant(t, "bolt")
+	ctx := t.Context()
+	theirs, err := s.Operator().CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: "bolt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, call := range map[string]func() error{
+		"CreateTenant": func() error {
+			_, err := acme.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: "mine"})
+			return err
+		},
+		"GetTenant":   func() error { _, err := acme.GetTenant(ctx, &ragdv1.GetTenantRequest{TenantId: "acme"}); return err },
+		"ListTenants": func() error { _, err := acme.ListTenants(ctx, &ragdv1.ListTenantsRequest{}); return err },
+		"UpdateTenant": func() error {
+			_, err := acme.UpdateTenant(ctx, &ragdv1.UpdateTenantRequest{TenantId: "acme"})
+			return err
+		},
+		"DeleteTenant": func() error {
+			_, err := acme.DeleteTenant(ctx, &ragdv1.DeleteTenantRequest{TenantId: "bolt"})
+			return err
+		},
+		"an operator key": func() error {
+			_, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{Scopes: []string{"operator"}})
+			return err
+		},
+	} {
+		wantCode(t, what, call(), connect.CodePermissionDenied)
+	}
+	_, err = acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: "bolt"})
+	wantCode(t, "a key of another tenant", err, connect.CodeNotFound)
+	_, err = acme.ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{TenantId: "bolt"})
+	wantCode(t, "the keys of another tenant", err, connect.CodeNotFound)
+	_, err = acme.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: theirs.ApiKey.ApiKeyId})
+	wantCode(t, "another tenant's key", err, connect.CodeNotFound)
+	if _, err := s.Client(theirs.Secret).ListIndexes(ctx, &ragdv1.ListIndexesRequest{}); err != nil {
+		t.Errorf("bolt's key stopped working: %v", err)
+	}
+	own, err := acme.ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{})
+	if err != nil || len(own.ApiKeys) != 1 {
+		t.Errorf("own keys = %v, %v", own, err)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
+	writer := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"write"}}))
+	ctx := t.Context()
+	if _, err := reader.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "a"}); err != nil {
+		t.Errorf("a reader cannot query: %v", err)
+	}
+	if _, err := writer.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "a"}); err != nil {
+		t.Errorf("a writer cannot query: %v", err)
+	}
+	_, err := reader.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{Source: text("a")})
+	wantCode(t, "UploadDocument", err, connect.CodePermissionDenied)
+	_, err = reader.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "more"})
+	wantCode(t, "CreateIndex", err, connect.CodePermissionDenied)
+	_, err = reader.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"})
+	wantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
+	_, err = reader.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "a"})
+	wantCode(t, "DeleteDocument", err, connect.CodePermissionDenied)
+	_, err = writer.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
+	wantCode(t, "CreateApiKey", err, connect.CodePermissionDenied)
+}
+
+// A credential's mandatory filter bounds all that it reads, whatever the request
+// says.
+func TestMandatoryFilter(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
-	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{
-		IndexName: "docs", Uri: "tides.txt", Title: "Tides",
-		Source: &ragdv1.UploadDocumentRequest_Text{Text: "The gate opens two hours before high water."},
-	})
-	if d.Status != "ready" || d.ChunkCount != 1 {
-		t.Fatalf("document = %v", d)
-	}
-	for _, mode := range []string{"vector", "keyword", "hybrid"} {
-		res, err := acme.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{
-			IndexName: "docs", QueryText: "when does the gate open", SearchMode: mode, Explain: true,
+	documents := map[string]*ragdv1.Document{}
+	for _, team := range []string{"red", "blue"} {
+		documents[team] = acme.Upload(t, &ragdv1.UploadDocumentRequest{
+			IndexName: "docs", Uri: team, Source: text("The secret of the " + team + " team."), Metadata: object(t, map[string]any{"team": team}),
 		})
-		if err != nil {
-			t.Fatal(mode, err)
-		}
-		if len(res.Sources) != 1 || res.Sources[0].Uri != "tides.txt" {
-			t.Errorf("%s: sources = %v", mode, res.Sources)
-		}
-		t.Log(mode, res)
 	}
+	key := &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: object(t, map[string]any{"team": "red"})}
+	ctx := t.Context()
+
+	check := func(t *testing.T, red servicetest.Client) {
+		for _, mode := range []string{"vector", "keyword", "hybrid"} {
+			for name, filter := range map[string]any{"no filter": nil, "another filter": map[string]any{"team": "blue"}, "an $or": map[string]any{"$or": []any{map[string]any{"team": "blue"}, map[string]any{"team": "red"}}}} {
+				value, err := structpb.NewValue(filter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer, err := red.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "the secret of the blue team", SearchMode: mode, Filter: value})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, source := range answer.Sources {
+					if source.Uri != "red" {
+						t.Errorf("%s with %s shows %s", mode, name, source.Uri)
+					}
+				}
+			}
+		}
+		list, err := red.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: "docs"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list.Documents {
+			if d.Uri != "red" {
+				t.Errorf("ListDocuments shows %s", d.Uri)
+			}
+		}
+		hidden := documents["blue"].DocumentId
+		_, err = red.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: hidden})
+		wantCode(t, "GetDocument", err, connect.CodeNotFound)
+		_, err = red.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "blue"})
+		wantCode(t, "GetDocument by uri", err, connect.CodeNotFound)
+		_, err = red.ListChunks(ctx, &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: hidden})
+		wantCode(t, "ListChunks", err, connect.CodeNotFound)
+		_, err = red.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", DocumentId: hidden})
+		wantCode(t, "DeleteDocument", err, connect.CodeNotFound)
+	}
+	red := s.Client(s.Key(t, key))
+	check(t, red)
+	t.Run("it passes to the keys that the key makes", func(t *testing.T) {
+		made, err := red.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, s.Client(made.Secret))
+	})
+	t.Run("the request context cannot lift it", func(t *testing.T) {
+		check(t, s.Client(red.Secret, "Ragd-Context", `{"filter": {"team": "blue"}}`))
+	})
+}
+
+// The request context goes before the body, and its filter is and-ed with the
+// body's.
+func TestRequestContextPrecedence(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme := s.Tenant(t, "acme")
+	for _, name := range []string{"one", "two"} {
+		acme.Index(t, name)
+		for _, kind := range []string{"a", "b"} {
+			acme.Upload(t, &ragdv1.UploadDocumentRequest{
+				IndexName: name, Uri: name + kind, Source: text("A tale of two rivers, part " + kind), Metadata: object(t, map[string]any{"kind": kind, "all": true}),
+			})
+		}
+	}
+	query := func(header string, req *ragdv1.VectorQueryRequest) *ragdv1.VectorQueryResponse {
+		t.Helper()
+		req.QueryText = "rivers"
+		res, err := s.Client(acme.Secret, "Ragd-Context", header).VectorQuery(t.Context(), req)
+		if err != nil {
+			t.Fatal(header, err)
+		}
+		return res
+	}
+	five := int32(5)
+	if got := query(`{"indexName": "two"}`, &ragdv1.VectorQueryRequest{IndexName: "one"}); got.Sources[0].Uri[:3] != "two" {
+		t.Errorf("indexName: %v", got)
+	}
+	if got := query(`{"topK": 1}`, &ragdv1.VectorQueryRequest{IndexName: "one", TopK: &five}); len(got.Sources) != 1 {
+		t.Errorf("topK: %v", got)
+	}
+	if got := query(`{"includeSources": false}`, &ragdv1.VectorQueryRequest{IndexName: "one"}); len(got.Sources) != 0 || got.RelevantContext == "" {
+		t.Errorf("includeSources: %v", got)
+	}
+	if got := query(`{"includeVectors": true}`, &ragdv1.VectorQueryRequest{IndexName: "one"}); len(got.Sources[0].Vector) == 0 {
+		t.Errorf("includeVectors: %v", got)
+	}
+	both := &ragdv1.VectorQueryRequest{IndexName: "one", Filter: structpb.NewStructValue(object(t, map[string]any{"kind": "b"}))}
+	if got := query(`{"filter": {"all": true}}`, both); len(got.Sources) != 1 || got.Sources[0].Uri != "oneb" {
+		t.Errorf("filter: %v", got)
+	}
+	_, err := s.Client(acme.Secret, "Ragd-Context", `{"topk": 1}`).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "a"})
+	wantCode(t, "a misspelt override", err, connect.CodeInvalidArgument)
 }

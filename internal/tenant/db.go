@@ -178,7 +178,7 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 	if err != nil {
 		return h.translate(err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after Commit
+	defer tx.Rollback(context.WithoutCancel(ctx))
 	if err := do(&Tx{handle: h, tx: tx}); err != nil {
 		return h.translate(err)
 	}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 
 	"connectrpc.com/connect"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -115,8 +117,16 @@ func (r *run) request(doc corpus.Document) (*ragdv1.UploadDocumentRequest, error
 			return nil, err
 		}
 	}
+	// The service would not read such a message, and answer as if it were busy.
+	if size := proto.Size(req); size > maxRequest {
+		return nil, fmt.Errorf("has %d bytes with its metadata, over the limit of %d for one upload", size, maxRequest)
+	}
 	return req, nil
 }
+
+// maxRequest is the size of the largest document with more metadata than any index
+// takes.
+const maxRequest = corpus.MaxDocument + 1<<20
 
 // acknowledge records a document that the service has taken: as done if its job
 // is, which is so when the service had the same document before.
@@ -135,22 +145,23 @@ func (r *run) acknowledge(doc document, res *ragdv1.UploadDocumentResponse) {
 	}
 }
 
-// The states in which a job ends.
+// States of a job.
 const (
 	jobSucceeded = "succeeded"
 	jobFailed    = "failed"
 	jobCancelled = "cancelled"
 )
 
-// settle records the end of a job for its documents and reports whether it has
-// ended.
+// settle records the end of a job for its documents and reports whether that is
+// known. A cancelled job says nothing: a newer version of the document, or its
+// deletion, has overtaken it.
 func (r *run) settle(job *ragdv1.Job, docs ...document) bool {
 	switch job.GetStatus() {
 	case jobSucceeded:
 		r.result.Ready += len(docs)
-	case jobFailed, jobCancelled:
+	case jobFailed:
 		for _, doc := range docs {
-			r.fail(doc.place, doc.uri, cmp.Or(job.GetError(), "the job was "+job.GetStatus()))
+			r.fail(doc.place, doc.uri, cmp.Or(job.GetError(), "the service does not say why"))
 		}
 	default:
 		return false

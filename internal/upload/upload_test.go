@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,9 @@ func (s *service) UploadDocument(ctx context.Context, req *ragdv1.UploadDocument
 	}
 	doc := s.documents[req.GetUri()]
 	if doc == nil || doc.text != text {
+		if doc != nil && doc.job.GetStatus() == "queued" {
+			doc.job.Status = "cancelled"
+		}
 		job := &ragdv1.Job{JobId: strconv.Itoa(len(s.jobs)), CreateTime: timestamppb.Now()}
 		s.jobs = append(s.jobs, job)
 		doc = &stored{text: text, job: job, req: req}
@@ -235,6 +239,41 @@ func TestRunCountsADocumentGivenTwice(t *testing.T) {
 		got, err := Run(t.Context(), s.client(), docs, Config{})
 		if err != nil || got.Uploaded != 2 || got.Ready != 2 {
 			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestRunFollowsADocumentThatANewerVersionOvertook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		docs := func(yield func(corpus.Document, error) bool) {
+			texts("old")(yield)
+			texts("new")(yield)
+		}
+		got, err := Run(t.Context(), s.client(), docs, Config{Concurrency: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&Result{Uploaded: 2, Ready: 2}, got, ignoreElapsed); diff != "" {
+			t.Error(diff)
+		}
+		if s.jobs[0].GetStatus() != "cancelled" {
+			t.Errorf("the first job is %s", s.jobs[0].GetStatus())
+		}
+	})
+}
+
+func TestRunDoesNotSendWhatTheServiceWouldNotRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		docs := func(yield func(corpus.Document, error) bool) {
+			yield(corpus.Document{Place: "c:1", URI: "u", Text: "t", Metadata: map[string]any{"k": strings.Repeat("x", maxRequest)}}, nil)
+		}
+		got, err := Run(t.Context(), s.client(), docs, Config{})
+		if err != nil || s.calls != 0 || len(got.Failures) != 1 {
+			t.Errorf("got %+v, %v after %d calls", got, err, s.calls)
 		}
 	})
 }

@@ -64,6 +64,7 @@ func (r *run) pending(ctx context.Context) (int, error) {
 // sweep settles the open jobs that have ended. It lists jobs, newest first, until
 // it is past the oldest open one.
 func (r *run) sweep(ctx context.Context) error {
+	// Those whose end the list of jobs does not tell.
 	missing := make(map[string]bool, len(r.open))
 	for id := range r.open {
 		missing[id] = true
@@ -79,7 +80,9 @@ func (r *run) sweep(ctx context.Context) error {
 			return err
 		}
 		for _, job := range page.GetJobs() {
-			delete(missing, job.GetJobId())
+			if job.GetStatus() != jobCancelled {
+				delete(missing, job.GetJobId())
+			}
 			if docs, ok := r.open[job.GetJobId()]; ok && r.settle(job, docs...) {
 				delete(r.open, job.GetJobId())
 			}
@@ -106,8 +109,8 @@ func (r *run) older(jobs []*ragdv1.Job) bool {
 	return created != nil && created.AsTime().Before(r.oldest)
 }
 
-// settleDocument settles an open job that is no longer listed by the state of its
-// document.
+// settleDocument settles an open job that was cancelled or is no longer listed by
+// the state of its document.
 func (r *run) settleDocument(ctx context.Context, jobID string) error {
 	docs := r.open[jobID]
 	req := &ragdv1.GetDocumentRequest{IndexName: r.cfg.Index, Uri: docs[0].uri}

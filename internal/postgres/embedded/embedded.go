@@ -30,8 +30,8 @@ type Config struct {
 	// DataDir is the folder that belongs to the server alone. It is made if it
 	// is missing.
 	DataDir string
-	// Logger takes what the server says: LOG lines at debug level, warnings and
-	// fatal errors as warnings. Statements and row contents are not in them.
+	// Logger takes what the server says: crashes and fatal errors as warnings,
+	// the rest at debug level. Statements and row contents are not in it.
 	// Default slog.Default().
 	Logger *slog.Logger
 	// Settings are added to, and override, those made for this machine.

@@ -212,8 +212,8 @@ func (p *process) follow(r io.ReadCloser) {
 func (p *process) level(line string) slog.Level {
 	severity, _, _ := strings.Cut(line, ":")
 	switch {
-	case p.stopping.Load():
-		return slog.LevelDebug // every client's connection ends with a FATAL
+	case p.stopping.Load(), strings.Contains(line, "connection to client lost"):
+		return slog.LevelDebug // a client that leaves, or is made to, ends with a FATAL
 	case severity == "PANIC":
 		return slog.LevelError
 	case severity == "FATAL", severity == "WARNING", strings.Contains(line, "terminated by signal"):

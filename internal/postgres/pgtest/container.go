@@ -17,6 +17,7 @@ import (
 const (
 	defaultImage  = "pgvector/pgvector:pg17"
 	containerPort = "5432/tcp"
+	memoryMount   = "/memory"
 	password      = "ragd"
 	connectPoll   = 50 * time.Millisecond
 )
@@ -38,7 +39,8 @@ func startContainer(ctx context.Context) (string, error) {
 	}
 	c, err := testcontainers.Run(ctx, image,
 		testcontainers.WithLogger(log.NewNoopLogger()),
-		testcontainers.WithEnv(map[string]string{"POSTGRES_USER": "ragd", "POSTGRES_PASSWORD": password}),
+		testcontainers.WithEnv(map[string]string{"POSTGRES_USER": "ragd", "POSTGRES_PASSWORD": password, "PGDATA": memoryMount + "/data"}),
+		testcontainers.WithTmpfs(map[string]string{memoryMount: "rw,mode=1777"}), // whoever the image's server runs as
 		testcontainers.WithExposedPorts(containerPort),
 		testcontainers.WithCmd(args...))
 	if c != nil {
@@ -71,7 +73,7 @@ func engineRuns(ctx context.Context) (err error) {
 			err = fmt.Errorf("no container engine runs: %v", r)
 		}
 	}()
-	provider, err := testcontainers.ProviderDocker.GetProvider()
+	provider, err := testcontainers.ProviderDocker.GetProvider(testcontainers.WithLogger(log.NewNoopLogger()))
 	if err == nil {
 		defer provider.Close()
 		err = provider.Health(ctx)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -66,7 +64,8 @@ func startInstalled(ctx context.Context) (string, error) {
 	if err := whenProcessEnds(stopScript, dir); err != nil {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := copyDir(filepath.Join(dir, "cluster"), cached); err != nil {
+	cluster := filepath.Join(dir, "cluster")
+	if err := errors.Join(os.CopyFS(cluster, os.DirFS(cached)), os.Chmod(cluster, 0o700)); err != nil {
 		return "", fmt.Errorf("copy the cached cluster: %w", err)
 	}
 	srv, err := startQuiet(ctx, dir)
@@ -121,35 +120,4 @@ func fillCluster(ctx context.Context, dir string) error {
 		s.admin.Close()
 	}
 	return errors.Join(err, srv.Stop(ctx))
-}
-
-// copyDir copies regular files and folders.
-func copyDir(to, from string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.Mkdir(filepath.Join(to, rel), 0o700)
-		}
-		return copyFile(filepath.Join(to, rel), path)
-	})
-}
-
-func copyFile(to, from string) error {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, r)
-	return errors.Join(err, w.Close())
 }

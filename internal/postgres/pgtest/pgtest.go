@@ -29,6 +29,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"os"
 	"sync"
 	"testing"
@@ -83,7 +84,9 @@ func URL(t testing.TB) string {
 // connection or rows that the test has not given back by then fail it.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	pool, err := postgres.Open(t.Context(), postgres.Config{URL: URL(t), MaxConns: 10})
+	pool, err := postgres.Open(t.Context(), postgres.Config{
+		URL: URL(t), MaxConns: 10, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

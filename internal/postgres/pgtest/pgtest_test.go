@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -64,9 +65,9 @@ func BenchmarkDatabase(b *testing.B) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	url := URL(b)
+	cfg := postgres.Config{URL: URL(b), Logger: slog.New(slog.DiscardHandler)}
 	for b.Loop() {
-		pool, err := postgres.Open(b.Context(), postgres.Config{URL: url})
+		pool, err := postgres.Open(b.Context(), cfg)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -106,7 +107,7 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	if _, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(raw)); err != nil {
 		return err
 	}
-	pool, err := postgres.Open(ctx, postgres.Config{URL: s.databaseURL(raw)})
+	pool, err := postgres.Open(ctx, postgres.Config{URL: s.databaseURL(raw), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return errors.Join(err, s.drop(ctx, raw))
 	}

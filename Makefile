@@ -1,0 +1,58 @@
+# Everything that is done with this repository. `make` lists it.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+TOOL := go tool -modfile=tools/go.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: help
+help: ## list what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: deps build ## start the service with a demo tenant, ask it two questions and keep serving
+	hack/demo.sh
+
+.PHONY: deps
+deps: ## install PostgreSQL and pgvector if they are missing
+	hack/deps.sh
+
+.PHONY: build
+build: ## build bin/ragd
+	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/ragd ./cmd/ragd
+
+# CI sets CI, with which a missing database fails the tests instead of skipping them.
+.PHONY: test
+test: deps ## run all tests against a real PostgreSQL, with the race detector
+	go test -race -timeout 20m ./...
+
+.PHONY: test-containers
+test-containers: ## run the database tests in a container of PostgreSQL 17, wherever an engine runs
+	hack/test-containers.sh
+
+.PHONY: check
+check: generated lint test ## everything CI demands; its last step is the tests
+
+.PHONY: lint
+lint: ## format, vet, linters, and the wire contract's own
+	@test -z "$$(gofmt -l $$(git ls-files '*.go' ':!gen'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go' ':!gen'); exit 1; }
+	go vet ./...
+	$(TOOL) buf lint
+	$(TOOL) golangci-lint run
+
+.PHONY: generate
+generate: ## make gen/ from proto/
+	$(TOOL) buf generate
+
+.PHONY: generated
+generated: generate ## fail if gen/ or go.mod is not what its sources say
+	go mod tidy -diff
+	@test -z "$$(git status --porcelain gen)" || { echo "gen/ was not up to date:"; git status --porcelain gen; exit 1; }
+
+.PHONY: bench
+bench: deps ## run the benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
+	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+.PHONY: clean
+clean: ## remove what was built; data directories stay
+	rm -rf bin

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// clientConfig is how a client on the machine of the service finds it: written by
+// `ragd serve` on its first start, read by the client commands for what neither
+// flags nor the environment nor the file of settings say.
+type clientConfig struct {
+	Server      string
+	Tenant      string // whose the API key is
+	APIKey      string
+	OperatorKey string
+}
+
+// clientConfigPath returns where the client configuration is.
+func (p *program) clientConfigPath() (string, error) { return p.configFile("client.conf") }
+
+// readClientConfig reads the configuration; a missing file is an empty one.
+func readClientConfig(path string) (clientConfig, error) {
+	values, err := readKeyValues(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return clientConfig{}, err
+	}
+	return clientConfig{
+		Server:      values["server"],
+		Tenant:      values["tenant"],
+		APIKey:      values["api-key"],
+		OperatorKey: values["operator-key"],
+	}, nil
+}
+
+// write stores the configuration for its owner's eyes only. The file is replaced
+// as a whole: a reader sees the old one or the new one.
+func (c clientConfig) write(path string) error {
+	var text strings.Builder
+	text.WriteString("# Written by ragd serve: how the client commands of this user find it.\n")
+	for _, line := range [][2]string{
+		{"server", c.Server}, {"tenant", c.Tenant}, {"api-key", c.APIKey}, {"operator-key", c.OperatorKey},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(&text, "%s = %s\n", line[0], line[1])
+		}
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("write the client configuration: %w", err)
+	}
+	file, err := os.CreateTemp(folder, ".client-*.conf") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write the client configuration: %w", err)
+	}
+	defer os.Remove(file.Name())
+	_, err = file.WriteString(text.String())
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write the client configuration: %w", err)
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// check is one thing that doctor looks at. It returns what it found, or what is
+// wrong and what to do.
+type check struct {
+	name string
+	run  func(context.Context) (string, error)
+}
+
+// finding is the outcome of a check.
+type finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+func (p *program) doctorCommand() *cobra.Command {
+	return p.clientFlags(&cobra.Command{
+		Use:   "doctor",
+		Short: "Check that everything is in its place",
+		Long: `Check that the service answers and is ready, that the keys are valid, and what
+this machine needs to run the service itself. Each check says what it found, or
+what is wrong. It exits with 0 only if nothing is.`,
+		Example: `  ragd doctor
+  ragd doctor --server https://ragd.example.com --json`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			checks := append([]check{
+				{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
+				{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
+				{"ready", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/readyz") }},
+				{"tenant access", c.checkTenant},
+				{"operator key", p.checkOperator},
+			}, p.localChecks...)
+			return p.examine(cmd.Context(), checks)
+		},
+	})
+}
+
+func (p *program) examine(ctx context.Context, checks []check) error {
+	const limit = 10 * time.Second // for each
+	var findings []finding
+	failed := 0
+	for _, check := range checks {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		detail, err := check.run(ctx)
+		cancel()
+		if err != nil {
+			failed++
+			detail = p.describe(err)
+		}
+		findings = append(findings, finding{check.name, err == nil, oneLine(detail)})
+	}
+	if err := p.printFindings(findings); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
+	}
+	return nil
+}
+
+func (p *program) printFindings(findings []finding) error {
+	if p.json {
+		return p.printJSON(map[string]any{"checks": findings})
+	}
+	w := newTable(p.stdout)
+	for _, f := range findings {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", map[bool]string{true: "ok", false: "FAILED"}[f.OK], f.Check, f.Detail)
+	}
+	return w.Flush()
+}
+
+// healthy asks for a page that answers 200 when all is well.
+func (c *client) healthy(ctx context.Context, path string) (string, error) {
+	start := time.Now()
+	res, err := c.get(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+	if err != nil {
+		return "", fmt.Errorf("read %s%s: %w", c.server, path, err)
+	}
+	text := strings.TrimSpace(string(body))
+	if res.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s%s answers %s: %s", c.server, path, res.Status, text)
+	}
+	return fmt.Sprintf("%s%s answers in %v: %s", c.server, path, time.Since(start).Round(10*time.Microsecond), text), nil
+}
+
+func (c *client) checkTenant(ctx context.Context) (string, error) {
+	if c.access.key == "" {
+		return "", errors.New("there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it")
+	}
+	if _, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1}); err != nil {
+		return "", err
+	}
+	detail := "the key from " + c.access.source + " is valid"
+	if c.access.header != "" {
+		detail += " for tenant " + c.access.header
+	}
+	return detail, nil
+}
+
+func (p *program) checkOperator(ctx context.Context) (string, error) {
+	c, err := p.connect(credentials.operatorKey)
+	switch {
+	case err != nil:
+		return "", err
+	case c.access.key == "":
+		return "none is set; only the commands tenant and key need one", nil
+	}
+	if _, err := c.tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: 1}); err != nil {
+		return "", err
+	}
+	return "the key from " + c.access.source + " is valid", nil
+}

@@ -1,0 +1,19 @@
+package main
+
+import "testing"
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.want(t, step{args: args("doctor"), stdout: "...ok  tenant access  the key from client.conf is valid\nok  operator key   the key from client.conf is valid\n"})
+	s.env["RAGD_API_KEY"] = "wrong"
+	s.want(t, step{
+		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",
+		stdout: "...FAILED  tenant access  the key is not known; the key came from RAGD_API_KEY\n",
+	})
+	s.env["RAGD_SERVER"] = "127.0.0.1:1"
+	s.want(t, step{
+		args: args("doctor --json"), code: 1, stderr: "ragd: 3 of 5 checks failed\n",
+		stdout: "...no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused",
+	})
+}

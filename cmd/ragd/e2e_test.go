@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+)
+
+// asRagd makes the test binary behave as ragd itself, so that tests can start,
+// and kill, the real program.
+const asRagd = "RAGD_TEST_AS_RAGD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asRagd) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// home is a machine's user with nothing on it yet.
+type home struct {
+	t      *testing.T
+	dir    string
+	listen string
+	env    []string
+}
+
+func newHome(t *testing.T, env ...string) *home {
+	t.Helper()
+	dir := t.TempDir()
+	// An unprivileged PostgreSQL must be able to reach its folder.
+	for at := dir; at != os.TempDir() && at != "/"; at = filepath.Dir(at) {
+		if err := os.Chmod(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return &home{t: t, dir: dir, listen: listener.Addr().String(), env: env}
+}
+
+func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asRagd+"=1", "XDG_CONFIG_HOME="+h.dir+"/config", "XDG_DATA_HOME="+h.dir+"/data",
+		"RAGD_LISTEN="+h.listen, "RAGD_SERVER=http://"+h.listen)
+	cmd.Env = append(cmd.Env, h.env...)
+	return cmd
+}
+
+// ragd runs a command to its end and returns what it printed.
+func (h *home) ragd(args ...string) string {
+	h.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := h.command(h.t.Context(), args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		h.t.Fatalf("ragd %s: %v\n%s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
+	}
+	return stdout.String()
+}
+
+// serve starts the service and returns when it is ready.
+func (h *home) serve() *exec.Cmd {
+	h.t.Helper()
+	cmd := h.command(context.Background(), "serve", "--log-level", "warn")
+	cmd.Stdout, cmd.Stderr = h.t.Output(), h.t.Output()
+	cmd.WaitDelay = time.Minute
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { stop(h.t, cmd, syscall.SIGTERM) })
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "http://"+h.listen+"/readyz", nil)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			continue
+		}
+		res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return cmd
+		}
+	}
+	h.t.Fatal("the service did not become ready within a minute")
+	return nil
+}
+
+// stop ends a service, unless it has ended before.
+func stop(t *testing.T, cmd *exec.Cmd, signal syscall.Signal) {
+	t.Helper()
+	if cmd.ProcessState != nil {
+		return
+	}
+	if err := cmd.Process.Signal(signal); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); signal == syscall.SIGTERM && err != nil {
+		t.Errorf("ragd serve: %v", err)
+	}
+}
+
+func writeCorpus(t *testing.T, path string, documents int) {
+	t.Helper()
+	var lines bytes.Buffer
+	for i := range documents {
+		fmt.Fprintf(&lines, `{"id": "doc-%d", "title": "Entry %d", "text": "Entry %d of the log says that valve %d was opened.\n\nNothing else was seen.", "metadata": {"number": %d}}`+"\n", i, i, i, i*7, i)
+	}
+	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// needsDatabase skips, or fails in CI, as every database test does.
+func needsDatabase(t *testing.T) {
+	t.Helper()
+	pgtest.URL(t)
+}
+
+// A user's first minutes: serve, ingest, ask; no flag is needed on one machine.
+func TestFromNothingToAnAnswer(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	h := newHome(t)
+	service := h.serve()
+	corpus := filepath.Join(h.dir, "corpus.jsonl")
+	writeCorpus(t, corpus, 30)
+	h.ragd("ingest", "--index", "log", "--jsonl", corpus)
+	var answer struct {
+		Sources []struct {
+			URI string `json:"uri"`
+		} `json:"sources"`
+	}
+	out := h.ragd("query", "--json", "--index", "log", "--filter", `{"number": 12}`, "who opened valve 84")
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || len(answer.Sources) != 1 || answer.Sources[0].URI != "doc-12" {
+		t.Errorf("answer = %s, %v", out, err)
+	}
+	stop(t, service, syscall.SIGTERM)
+	h.serve()
+	if out := h.ragd("index", "list"); !strings.Contains(out, "log") {
+		t.Errorf("after a restart the indexes are %s", out)
+	}
+}
+
+// ragd is killed in the middle of an ingest, at several moments; after a restart
+// the ingest goes on and every document is there once.
+func TestKilledInTheMiddleOfAnIngest(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	const documents = 300
+	h := newHome(t)
+	service := h.serve()
+	corpus := filepath.Join(h.dir, "corpus.jsonl")
+	writeCorpus(t, corpus, documents)
+
+	ingest := h.command(t.Context(), "ingest", "--index", "log", "--jsonl", corpus)
+	var output bytes.Buffer
+	ingest.Stdout, ingest.Stderr = &output, &output
+	if err := ingest.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- ingest.Wait() }()
+	for kill := range 3 {
+		time.Sleep(time.Duration(300+200*kill) * time.Millisecond)
+		stop(t, service, syscall.SIGKILL)
+		service = h.serve()
+	}
+	if err := <-done; err != nil {
+		t.Fatalf("ragd ingest: %v\n%s", err, output.String())
+	}
+	var index struct {
+		Count, DocumentCount, PendingDocumentCount, FailedDocumentCount int
+	}
+	out := h.ragd("index", "describe", "log", "--json")
+	if err := json.Unmarshal([]byte(out), &index); err != nil {
+		t.Fatal(err)
+	}
+	if index.DocumentCount != documents || index.Count != documents || index.PendingDocumentCount+index.FailedDocumentCount != 0 {
+		t.Errorf("index = %s, want %d documents and chunks", out, documents)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(h.ragd("document", "list", "--index", "log", "--json")) {
+		var d struct{ URI, Status string }
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		if seen[d.URI] || d.Status != "ready" {
+			t.Errorf("document %s is there twice, or %s", d.URI, d.Status)
+		}
+		seen[d.URI] = true
+	}
+	if len(seen) != documents {
+		t.Errorf("%d documents are listed, want %d", len(seen), documents)
+	}
+}

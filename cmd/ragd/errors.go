@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+)
+
+// usageError is a command line that cannot be carried out as it stands.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// report prints the error as one line and returns the exit code.
+func (p *program) report(cmd *cobra.Command, err error) int {
+	var usage usageError
+	switch {
+	case errors.As(err, &usage) || !p.running:
+		fmt.Fprintf(p.stderr, "%s: %s (see `%s --help`)\n", cmd.CommandPath(), oneLine(err.Error()), cmd.CommandPath())
+		return exitUsage
+	case interrupted(err):
+		fmt.Fprintf(p.stderr, "ragd: interrupted\n")
+		return exitInterrupted
+	}
+	fmt.Fprintf(p.stderr, "ragd: %s\n", oneLine(p.describe(err)))
+	return exitFailed
+}
+
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || connect.CodeOf(err) == connect.CodeCanceled
+}
+
+// describe returns what the service said with the fields it named, or why it said
+// nothing.
+func (p *program) describe(err error) string {
+	var wire *connect.Error
+	if !errors.As(err, &wire) {
+		return err.Error()
+	}
+	// What was put around the service's words stays.
+	message := strings.Replace(err.Error(), wire.Error(), wire.Message(), 1)
+	for _, violation := range violations(wire) {
+		if !strings.Contains(message, violation.GetDescription()) || !strings.Contains(message, violation.GetField()) {
+			message += fmt.Sprintf("; %s: %s", violation.GetField(), violation.GetDescription())
+		}
+	}
+	switch {
+	case p.client == nil:
+	case wire.Code() == connect.CodeUnavailable && !connect.IsWireError(err):
+		message = fmt.Sprintf("no answer from %s: %s; is `ragd serve` running there? --server names another", p.client.server, message)
+	case wire.Code() == connect.CodeUnauthenticated && p.client.access.key == "":
+		message += "; there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it"
+	case wire.Code() == connect.CodeUnauthenticated:
+		message += "; the key came from " + p.client.access.source
+	}
+	return message
+}
+
+func violations(wire *connect.Error) []*errdetails.BadRequest_FieldViolation {
+	var all []*errdetails.BadRequest_FieldViolation
+	for _, detail := range wire.Details() {
+		if value, err := detail.Value(); err == nil {
+			if bad, ok := value.(*errdetails.BadRequest); ok {
+				all = append(all, bad.GetFieldViolations()...)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const (
+	evalCorpus = `{"id":"d1","text":"red apple"}
+{"id":"d2","text":"green apple"}
+{"id":"d3","text":"red car"}`
+	evalQueries = `{"id":"q1","text":"apple"}
+{"id":"q2","text":"car"}
+{"id":"q3","text":"nothing is judged"}`
+	evalQrels = "query_id\tdoc_id\trelevance\nq1\td1\t1\nq1\td2\t1\nq2\td1\t0\nq2\td3\t1\n"
+)
+
+func TestEval(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	line := []string{"eval", "--index", "fruit", "--queries", file(t, "q.jsonl", evalQueries), "--qrels", file(t, "r.tsv", evalQrels)}
+	first := append([]string{"--corpus", file(t, "c.jsonl", evalCorpus), "--concurrency", "1", "--k", "1,5"}, line[1:]...)
+	code, stdout, stderr := s.run(append([]string{"eval"}, first...)...)
+	if code != 0 || !strings.Contains(stderr, "left out 1 question without a relevant document\n") {
+		t.Fatalf("exit code %d, stderr %s", code, stderr)
+	}
+	rows := strings.Split(strings.TrimSpace(stdout), "\n")
+	if len(rows) != 4 || strings.Join(strings.Fields(rows[0]), " ") !=
+		"MODE QUESTIONS RECALL@1 RECALL@5 NDCG@1 NDCG@5 ALL@1 ALL@5 MRR P50 MS P99 MS" {
+		t.Fatalf("printed\n%s", stdout)
+	}
+	for i, mode := range []string{"vector", "keyword", "hybrid"} {
+		want := mode + " 2 0.7500 1.0000 1.0000 1.0000 0.5000 1.0000 1.0000 "
+		if got := strings.Join(strings.Fields(rows[i+1]), " "); !strings.HasPrefix(got, want) {
+			t.Errorf("row %q, want %q", got, want)
+		}
+	}
+
+	_, stdout, _ = s.run(append(line, "--mode", "keyword", "--json")...)
+	var printed struct {
+		Index string
+		Modes []struct {
+			Mode  string
+			MRR   float64
+			P50Ms float64
+			Cuts  []struct{ K int }
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &printed); err != nil {
+		t.Fatal(err)
+	}
+	if printed.Index != "fruit" || len(printed.Modes) != 1 || printed.Modes[0].MRR != 1 || printed.Modes[0].P50Ms <= 0 ||
+		len(printed.Modes[0].Cuts) != 2 || printed.Modes[0].Cuts[1].K != 10 {
+		t.Errorf("printed %+v", printed)
+	}
+}
+
+func TestEvalRefusesWhatItCannotMeasure(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	queries, qrels := file(t, "q.jsonl", evalQueries), file(t, "r.tsv", evalQrels)
+	files := []string{"--queries", queries, "--qrels", qrels}
+	for _, c := range []struct {
+		more   []string
+		code   int
+		stderr string
+	}{
+		{nil, 2, "...--queries and --qrels are needed"},
+		{append(files, "--mode", "telepathy"), 2, "...--mode must be vector, keyword, hybrid or all, got \"telepathy\""},
+		{append(files, "--k", "0"), 2, "...--k and --concurrency must be at least 1"},
+		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "header\n")}, 1, "...no question has a relevant document"},
+		{[]string{"--queries", qrels, "--qrels", qrels}, 1, "...r.tsv:1: is not valid JSON"},
+		{append(files, "--index", "absent"), 1, "...ragd: question q1: index \"absent\" not found\n"},
+	} {
+		s.want(t, step{args: append([]string{"eval", "--concurrency", "1"}, c.more...), code: c.code, stderr: c.stderr})
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// messageFlag is a flag that holds a message as JSON.
+type messageFlag struct {
+	msg proto.Message
+	set bool
+}
+
+func (f *messageFlag) String() string { return "" }
+func (f *messageFlag) Type() string   { return "JSON" }
+
+func (f *messageFlag) Set(text string) error {
+	f.set = true
+	if err := protojson.Unmarshal([]byte(text), f.msg); err != nil {
+		return fmt.Errorf("not the JSON that is wanted here: %w", err)
+	}
+	return nil
+}
+
+// objectFlag is a flag that holds a JSON object.
+func objectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struct {
+	f := &messageFlag{msg: &structpb.Struct{}}
+	flags.Var(f, name, usage)
+	return func() *structpb.Struct {
+		if !f.set {
+			return nil
+		}
+		return f.msg.(*structpb.Struct)
+	}
+}
+
+// chunkingFlags are the flags that say how documents are cut. The function it
+// returns gives nil if none of them was given.
+func chunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
+	chunking := &ragdv1.Chunking{}
+	options := &messageFlag{msg: chunking}
+	strategy := flags.String("strategy", "", "how to cut: recursive, markdown, ... (default by content type)")
+	maxSize := flags.Int32("max-size", 0, "upper bound of a chunk (default of the strategy)")
+	overlap := flags.Int32("overlap", 0, "wanted repetition between neighbours (default of the strategy)")
+	flags.Var(options, "chunking", "further options of the strategy, such as {\"headers\": [{\"marker\": \"#\", \"key\": \"title\"}]}")
+	return func() *ragdv1.Chunking {
+		given := options.set
+		if flags.Changed("strategy") {
+			given, chunking.Strategy = true, *strategy
+		}
+		if flags.Changed("max-size") {
+			given, chunking.MaxSize = true, maxSize
+		}
+		if flags.Changed("overlap") {
+			given, chunking.Overlap = true, overlap
+		}
+		if !given {
+			return nil
+		}
+		return chunking
+	}
+}

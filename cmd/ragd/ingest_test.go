@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+)
+
+// folder makes a folder of documents with something of everything.
+func folder(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"docs/a.md": "# A", "docs/sub/b.txt": "b", "docs/.hidden": "h", "docs/c.txt": "bad", "docs/d.png": "\x89PNG\x00",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestIngestAFolder(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	root := folder(t)
+	docs := filepath.Join(root, "docs")
+	code, stdout, stderr := s.run("ingest", docs, "--base", root)
+	wantErr := "made index documents (builtin/hash-512, 512 dimensions)\n" +
+		"skipped: " + docs + "/.hidden: hidden\n" +
+		"skipped: " + docs + "/d.png: binary, not text\n" +
+		"failed: " + docs + "/c.txt: cannot be embedded\n" +
+		"ragd: 1 document failed\n"
+	if code != 1 || stderr != wantErr {
+		t.Errorf("exit code %d and stderr\n%s\nwant\n%s", code, stderr, wantErr)
+	}
+	if !strings.HasPrefix(stdout, "2 documents ready in index documents: ") {
+		t.Errorf("stdout %q", stdout)
+	}
+	s.want(t, step{args: args("document list --json"), stdout: `..."uri":"docs/sub/b.txt"`})
+
+	// Once more, and nothing but the failure is left to do.
+	if err := os.Remove(filepath.Join(docs, "c.txt")); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, step{
+		args:   []string{"ingest", docs, "--base", root, "--json"},
+		stdout: "...\"uploaded\": 2,\n  \"unchanged\": 2,\n  \"ready\": 2,\n  \"pending\": 0,\n  \"failed\": 0,",
+	})
+}
+
+func TestIngestJSONLines(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.stdin = `{"id":"a","text":"one"}` + "\nnonsense\n" + `{"id":"b","text":"two"}`
+	s.want(t, step{args: args("ingest --jsonl - --index notes"), code: 1, stdout: "...2 documents ready in index notes: ", stderr: `
+made index notes (builtin/hash-512, 512 dimensions)
+failed: stdin:2: is not valid JSON: invalid character 'o' in literal null (expecting 'u')
+ragd: 1 document failed
+`})
+	lines := file(t, "c.jsonl", `{"id":"c","text":"three"}`)
+	s.want(t, step{args: append(args("ingest --jsonl --wait=false"), lines), stdout: "...0 documents ready in index notes, 1 being processed: "})
+	s.want(t, step{
+		args: append(args("ingest --jsonl --index other --create=false"), lines), code: 1,
+		stderr: "ragd: index \"other\" not found; `ragd index create other` makes it\n",
+	})
+	s.want(t, step{args: args("ingest --jsonl absent"), code: 1, stderr: "ragd: stat absent: no such file or directory\n"})
+	s.want(t, step{args: append(args("ingest --concurrency 0"), lines), code: 2, stderr: "...--concurrency must be at least 1, got 0"})
+}
+
+func TestIngestStopsWhenTheKeyIsRefusedOnTheWay(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	uploads := 0
+	s.fake.refuse = func() error {
+		if uploads++; uploads > 1 {
+			return connect.NewError(connect.CodePermissionDenied, errors.New("the key lacks the scope write"))
+		}
+		return nil
+	}
+	s.stdin = strings.Repeat(`{"id":"a","text":"one"}`+"\n", 100)
+	s.want(t, step{args: args("ingest --jsonl - --concurrency 1"), code: 1, stdout: anything, stderr: `
+made index documents (builtin/hash-512, 512 dimensions)
+what is uploaded is safe; the same command again goes on from here
+ragd: the key lacks the scope write
+`})
+}
+
+func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	uploads := 0
+	s.fake.refuse = func() error {
+		if uploads++; uploads == 3 {
+			cancel()
+		}
+		return nil
+	}
+	s.stdin = strings.Repeat(`{"id":"a","text":"one"}`+"\n", 100000)
+	code, _, stderr := s.runIn(ctx, args("ingest --jsonl - --concurrency 1")...)
+	want := "the same command again goes on from here\nragd: interrupted\n"
+	if code != exitInterrupted || !strings.HasSuffix(stderr, want) {
+		t.Errorf("exit code %d, stderr %s", code, stderr)
+	}
+}
+
+func TestIngestShowsABarOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	var out, errs bytes.Buffer
+	p := &program{
+		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, animates: true,
+		getenv: func(key string) string { return s.env[key] },
+	}
+	if code := p.run(t.Context(), []string{"ingest", folder(t)}); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(errs.String(), "uploading") || !strings.Contains(errs.String(), "processing") {
+		t.Errorf("no bar in %q", errs.String())
+	}
+}
+
+func TestMeterPrintsLinesWhereNoBarCanBe(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	m := &lineMeter{out: &out} // due at once
+	m.retrying(errors.New("unavailable:\nno"))
+	m.retrying(errors.New("too soon for another line"))
+	if got := out.String(); got != "trying again: unavailable: no\n" {
+		t.Errorf("printed %q", got)
+	}
+}

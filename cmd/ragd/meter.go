@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/ragdhq/ragd/internal/upload"
+)
+
+// meter shows how far an upload is.
+type meter interface {
+	progress(upload.Progress)
+	retrying(error)
+	finish()
+}
+
+// meter returns a bar where a terminal can show one, else plain lines. size is how
+// many bytes will be read, -1 if that is not known.
+func (p *program) meter(size int64) meter {
+	if p.animates {
+		return &barMeter{out: p.stderr, size: size, bar: newBar(p.stderr, size, "uploading", progressbar.OptionShowBytes(true))}
+	}
+	return &lineMeter{out: p.stderr, due: time.Now().Add(lineEvery)}
+}
+
+// barMeter shows two bars one after the other: bytes uploaded, which is known to
+// the end from the start, and documents done by the service.
+type barMeter struct {
+	out  io.Writer
+	size int64
+	jobs bool // the bar is the second one
+	bar  *progressbar.ProgressBar
+}
+
+func newBar(out io.Writer, total int64, description string, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append([]progressbar.Option{
+		progressbar.OptionSetWriter(out),
+		progressbar.OptionSetDescription(description),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionThrottle(100 * time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	}, more...)...)
+}
+
+func (m *barMeter) progress(now upload.Progress) {
+	failed := ""
+	if now.Failed > 0 {
+		failed = fmt.Sprintf(", %d failed", now.Failed)
+	}
+	if !now.Sent {
+		m.bar.Describe(fmt.Sprintf("uploading: %d documents%s", now.Uploaded, failed))
+		_ = m.bar.Set64(now.InputBytes)
+		return
+	}
+	if !m.jobs {
+		m.finish()
+		m.jobs = true
+		m.bar = newBar(m.out, int64(now.Jobs), "processing",
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("documents"))
+	}
+	m.bar.Describe("processing" + failed)
+	_ = m.bar.Set(now.Jobs - now.Waiting)
+}
+
+func (m *barMeter) retrying(error) { m.bar.Describe("no answer, trying again") }
+
+func (m *barMeter) finish() { _ = m.bar.Finish() }
+
+const lineEvery = 5 * time.Second
+
+// lineMeter prints a line from time to time.
+type lineMeter struct {
+	mu  sync.Mutex
+	out io.Writer
+	due time.Time // of the next line
+}
+
+func (m *lineMeter) progress(now upload.Progress) {
+	if now.Sent {
+		m.say("processing: %d of %d documents done, %d failed", now.Jobs-now.Waiting, now.Jobs, now.Failed)
+		return
+	}
+	m.say("uploading: %d documents, %d failed", now.Uploaded, now.Failed)
+}
+
+func (m *lineMeter) retrying(err error) { m.say("trying again: %s", oneLine(err.Error())) }
+
+func (m *lineMeter) finish() {}
+
+func (m *lineMeter) say(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); now.After(m.due) {
+		m.due = now.Add(lineEvery)
+		note(m.out, format, args...)
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+func (p *program) migrateCommand() *cobra.Command {
+	settings := serviceSettings{getenv: p.getenv}
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database of the service and of every tenant up to date",
+		Long: `Bring the schemas of the service and of every tenant up to date, several tenants
+at a time. A tenant that fails does not stop the others and is named at the end;
+running the command again goes on with what is left.
+
+"ragd serve" does this by itself for a database of its own. For an external one
+(RAGD_DATABASE_URL) run it with each new version, while the old one still serves.`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.migrate(cmd, settings) },
+	}
+	settings.register(cmd.Flags())
+	return cmd
+}
+
+func (p *program) migrate(cmd *cobra.Command, settings serviceSettings) error {
+	log, err := newLogger(p.stderr, p.animates, settings.LogLevel)
+	if err != nil {
+		return err
+	}
+	s, err := newService(cmd.Context(), settings, log)
+	if err != nil {
+		return err
+	}
+	defer s.close() //nolint:errcheck // all work is done
+	tenants := 0
+	failed, err := s.tenants.MigrateAll(cmd.Context(), func(m tenant.Migrated) {
+		tenants++
+		switch {
+		case m.Err != nil:
+			note(p.stdout, "tenant %s: FAILED: %v", m.Tenant, m.Err)
+		case m.Applied > 0:
+			note(p.stdout, "tenant %s: %d migrations applied", m.Tenant, m.Applied)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	note(p.stdout, "%d of %d tenants are up to date", tenants-failed, tenants)
+	if failed > 0 {
+		return fmt.Errorf("%d tenants could not be migrated; run the command again", failed)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"iter"
+
+	"github.com/spf13/pflag"
+)
+
+const pageSize = 500
+
+// pages returns the items of all pages in turn, at most limit of them if limit is
+// above 0. fetch gets one page: its items and the token of the next.
+func pages[T any](limit int, fetch func(size int32, token string) ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		left, token := limit, ""
+		for {
+			size := pageSize
+			if limit > 0 {
+				size = min(size, left)
+			}
+			items, next, err := fetch(int32(size), token)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			left -= len(items)
+			if token = next; token == "" || (limit > 0 && left <= 0) {
+				return
+			}
+		}
+	}
+}
+
+func limitFlag(flags *pflag.FlagSet) *int {
+	return flags.Int("limit", 0, "print at most this many (default all)")
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func (p *program) queryCommand() *cobra.Command {
+	cmd := p.clientFlags(&cobra.Command{
+		Use:   "query QUESTION",
+		Short: "Find the passages that answer a question",
+		Long: `Find the chunks that answer a question best and print them, best first, each with
+its score, its document and its place in it in bytes.
+
+Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
+is a JSON object over the metadata, such as {"team": "legal"}.`,
+		Example: `  ragd query "Who pays for a delayed flight?"
+  ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
+  ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
+  ragd query "notice period" --context | my-prompt`,
+		Args: arguments("QUESTION"),
+	})
+	flags := cmd.Flags()
+	index := indexFlag(cmd)
+	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
+	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
+	filter := objectFlag(flags, "filter", "only chunks whose metadata match")
+	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
+	onlyContext := flags.Bool("context", false, "print only the text for a prompt")
+	explain := flags.Bool("explain", false, "print how long each stage took")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		req := &ragdv1.VectorQueryRequest{
+			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Explain: *explain,
+		}
+		if object := filter(); object != nil {
+			req.Filter = structpb.NewStructValue(object)
+		}
+		answer, err := c.queries.VectorQuery(cmd.Context(), req)
+		switch {
+		case err != nil:
+			return err
+		case p.json:
+			return p.showJSON(answer)
+		case *onlyContext:
+			_, err := fmt.Fprintln(p.stdout, printable(answer.GetRelevantContext()))
+			return err
+		}
+		return p.printAnswer(answer, *full)
+	}
+	return cmd
+}
+
+func (p *program) printAnswer(answer *ragdv1.VectorQueryResponse, full bool) error {
+	for _, warning := range answer.GetWarnings() {
+		note(p.stderr, "warning: %s", oneLine(warning))
+	}
+	if len(answer.GetSources()) == 0 {
+		note(p.stderr, "nothing was found")
+	}
+	for i, source := range answer.GetSources() {
+		if err := printSource(p.stdout, i+1, source, full); err != nil {
+			return err
+		}
+	}
+	return p.printStages(answer.GetExplain())
+}
+
+// shownLines is how much of a chunk is shown unless it is wanted in full.
+const shownLines = 3
+
+func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error {
+	name := oneLine(source.GetUri())
+	if title := oneLine(source.GetTitle()); title != "" {
+		name = title + ", " + name
+	}
+	lines := wrapped(source.GetDocument())
+	if !full && len(lines) > shownLines {
+		lines = append(lines[:shownLines], "...")
+	}
+	_, err := fmt.Fprintf(w, "%d. %.4f  %s  (bytes %d-%d)\n%s\n", rank, source.GetScore(), name,
+		source.GetStartByte(), source.GetEndByte(), indented(lines))
+	return err
+}
+
+func (p *program) printStages(explain *ragdv1.Explain) error {
+	if explain == nil {
+		return nil
+	}
+	w := newTable(p.stdout)
+	fmt.Fprintf(w, "%s search\tms\tcandidates\n", oneLine(explain.GetSearchMode()))
+	for _, stage := range explain.GetStages() {
+		fmt.Fprintf(w, "%s\t%.2f\t%d\n", oneLine(stage.GetName()), stage.GetDurationMs(), stage.GetCandidates())
+	}
+	return w.Flush()
+}

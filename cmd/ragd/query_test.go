@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	long := strings.Repeat("the quick brown fox ", 20)
+	lines := file(t, "c.jsonl", `{"id":"a","title":"Fox\u001b[31m","text":"`+long+`"}`+"\n"+`{"id":"b","text":"a fox"}`)
+	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), lines), stdout: anything, stderr: anything})
+	const warning = "warning: reranking was skipped\n"
+	for _, want := range []step{
+		{args: args("query fox"), stderr: warning, stdout: `
+1. 0.5000  Fox�[31m, a  (bytes 0-400)
+   the quick brown fox the quick brown fox the quick brown fox the quick brown
+   fox the quick brown fox the quick brown fox the quick brown fox the quick
+   brown fox the quick brown fox the quick brown fox the quick brown fox the
+   ...
+
+2. 0.5000  b  (bytes 0-5)
+   a fox
+
+`},
+		{args: args("query fox -k 1 --full --explain"), stderr: warning, stdout: `...
+   fox the quick brown fox
+
+hybrid search  ms    candidates
+embed          0.25  1
+`},
+		{args: args("query fox --context"), stdout: "[1] context\n"},
+		{args: args("query fox --json"), stdout: `..."relevantContext": "[1] context",`},
+		{args: args("query cat --index documents"), stderr: warning + "nothing was found\n"},
+		{args: args("query fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
+		{args: args("query fox --filter [1]"), code: 2, stderr: "...not the JSON that is wanted here"},
+		{args: args("query"), code: 2, stderr: "ragd query: QUESTION is missing (see `ragd query --help`)\n"},
+		{args: args(`query fox --mode keyword --filter {"a":1}`), stdout: anything, stderr: warning},
+	} {
+		s.want(t, want)
+	}
+	last := s.fake.queries[len(s.fake.queries)-1]
+	if last.GetSearchMode() != "keyword" || last.GetTopK() != 10 || last.GetFilter().GetStructValue().AsMap()["a"] != 1.0 {
+		t.Errorf("asked %v", last)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) root() *cobra.Command {
+	root := p.group("ragd", "Retrieval for many tenants: upload documents, ask questions", `
+ragd stores documents of many tenants in PostgreSQL and finds the passages that
+answer a question, over Connect RPC, MCP and this command line.
+
+Every setting is a flag, a variable in the environment or a line in a file, in
+that order of precedence: --server, RAGD_SERVER, or "server = ..." in the file
+named by --config (default: ragd.conf in the folder ragd of your configuration
+folder, such as ~/.config/ragd). Keys are never flags: they come from the
+environment or the file. On the machine on which "ragd serve" runs nothing has
+to be set: it leaves its address and keys in client.conf in the same folder.
+
+Commands exit with 0, with 1 if something failed, with 2 if the command line is
+wrong, and with 130 if they were interrupted. With --json they print one JSON
+object, and lists print one object a line.`,
+		p.serveCommand(), p.migrateCommand(),
+		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(),
+		p.ingestCommand(), p.queryCommand(), p.chunkCommand(), p.evalCommand(),
+		p.doctorCommand(), p.versionCommand(),
+	)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().StringVar(&p.settings.Config, "config", "", "`FILE` of settings, one \"key = value\" a line")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		p.running = true
+		if cmd.HasSubCommands() {
+			return nil // it only shows its help
+		}
+		return p.fillSettings(cmd)
+	}
+	return root
+}
+
+// group is a command that only has commands below it.
+func (p *program) group(use, short, long string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: strings.TrimSpace(long),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+			}
+			return fmt.Errorf("unknown command %q", args[0])
+		},
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// arguments names a command's arguments; the last may be "NAME..." for one or more.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return fmt.Errorf("%s is missing", strings.TrimSuffix(names[len(args)], "..."))
+		}
+		more := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "...")
+		if len(args) > len(names) && !more {
+			return fmt.Errorf("unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}

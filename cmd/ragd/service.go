@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/spf13/pflag"
+
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// serviceSettings are what the service is told from outside.
+type serviceSettings struct {
+	getenv         func(string) string
+	Listen         string
+	DataDir        string
+	DatabaseURL    string // secret
+	OperatorKey    string // secret
+	EmbeddingModel string
+	LogLevel       string
+	IngestWorkers  int
+	OpenAIBaseURL  string
+	OpenAIAPIKey   string // secret
+}
+
+// register makes the settings that every command with a database takes.
+func (s *serviceSettings) register(flags *pflag.FlagSet) {
+	flags.StringVar(&s.DataDir, "data-dir", defaultDataDir(s.getenv), "folder of the embedded database")
+	flags.StringVar(&s.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
+	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
+	flags.IntVar(&s.IngestWorkers, "ingest-workers", 16, "documents processed at once")
+	flags.StringVar(&s.OpenAIBaseURL, "openai-base-url", "", "OpenAI-compatible endpoint of the provider openai (default: OpenAI's own)")
+	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "openai-base-url")
+	flags.StringVar(&s.DatabaseURL, "database-url", "", "")
+	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
+	flags.StringVar(&s.OpenAIAPIKey, "openai-api-key", "", "")
+	markSecrets(flags, "database-url", "operator-key", "openai-api-key")
+}
+
+// defaultDataDir is ragd's folder under the user's data home.
+func defaultDataDir(getenv func(string) string) string {
+	home := getenv("XDG_DATA_HOME")
+	if home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "ragd-data"
+		}
+		home = filepath.Join(user, ".local", "share")
+	}
+	return filepath.Join(home, "ragd")
+}
+
+// service is the whole product, wired.
+type service struct {
+	embedded *embedded.Server // nil with an external database
+	pool     *pgxpool.Pool
+	tenants  *tenant.Service
+	queue    *ingest.Queue
+	handlers *rpc.Handlers
+	log      *slog.Logger
+}
+
+// newService brings the database up to date and wires everything to it. It runs
+// nothing but the embedded database.
+func newService(ctx context.Context, settings serviceSettings, log *slog.Logger) (_ *service, err error) {
+	s := &service{log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := s.openDatabase(ctx, settings); err != nil {
+		return nil, err
+	}
+	if err := s.openTenants(ctx, settings); err != nil {
+		return nil, err
+	}
+	models := embed.NewRegistry(embed.Config{
+		OpenAI: provider.Config{BaseURL: settings.OpenAIBaseURL, APIKey: settings.OpenAIAPIKey},
+	})
+	if _, err := models.Model(settings.EmbeddingModel); err != nil {
+		return nil, fmt.Errorf("embedding-model: %w", err)
+	}
+	db := tenant.NewDB(s.pool)
+	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
+		Driver: riverpgxv5.New(s.pool), Control: s.pool, Instance: instanceName(),
+		Workers: settings.IngestWorkers, Logger: log,
+	}, ingest.NewWorker(db, models, log))
+	if err != nil {
+		return nil, err
+	}
+	if s.embedded != nil { // nobody else can be at work in a database of our own
+		if err := s.queue.TakeOverAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	indexes := index.New(db, models, settings.EmbeddingModel)
+	s.handlers = &rpc.Handlers{
+		Tenants: s.tenants, Indexes: indexes,
+		Ingest:  ingest.New(db, indexes, s.queue),
+		Queries: query.New(db, indexes, models, settings.EmbeddingModel),
+	}
+	return s, nil
+}
+
+// installedPostgres says which server a database of our own would run on.
+func installedPostgres(context.Context) (string, error) {
+	found, err := embedded.Default()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s in %s, with pgvector %s", found.Version, found.BinDir, found.Vector), nil
+}
+
+func (s *service) openDatabase(ctx context.Context, settings serviceSettings) (err error) {
+	url := settings.DatabaseURL
+	if url == "" {
+		dir := filepath.Join(settings.DataDir, "postgres")
+		if s.embedded, err = embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: s.log}); err != nil {
+			return err
+		}
+		url = s.embedded.URL()
+	}
+	s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log})
+	return err
+}
+
+// openTenants brings the control schema up to date, and with a database of our
+// own the tenants' too: there is no second instance that could still need the
+// older form.
+func (s *service) openTenants(ctx context.Context, settings serviceSettings) error {
+	if err := tenant.MigrateControl(ctx, s.pool); err != nil {
+		return err
+	}
+	if err := ingest.MigrateQueue(ctx, riverpgxv5.New(s.pool)); err != nil {
+		return err
+	}
+	var err error
+	s.tenants, err = tenant.New(ctx, s.pool, tenant.Config{OperatorKey: settings.OperatorKey})
+	if err != nil || s.embedded == nil {
+		return err
+	}
+	failed, err := s.tenants.MigrateAll(ctx, func(m tenant.Migrated) {
+		if m.Err != nil {
+			s.log.ErrorContext(ctx, "tenant not migrated", "tenant", m.Tenant, "err", m.Err)
+		}
+	})
+	if failed > 0 {
+		s.log.ErrorContext(ctx, "some tenants could not be migrated and may not work", "tenants", failed)
+	}
+	return err
+}
+
+// instanceName tells the running copies of the service apart.
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "ragd"
+	}
+	return host + "-" + rand.Text()[:8]
+}
+
+// handler answers everything on the one address.
+func (s *service) handler() http.Handler {
+	mux := http.NewServeMux()
+	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse(s.log)), s.log)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	return mux
+}
+
+// ready says whether requests can be served now: whether the database answers.
+func (s *service) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	if err := s.pool.Ping(ctx); err != nil {
+		s.log.WarnContext(ctx, "not ready", "err", err)
+		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// close gives back what newService took, in reverse.
+func (s *service) close() error {
+	if s.pool != nil {
+		s.pool.Close()
+	}
+	if s.embedded != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return s.embedded.Stop(ctx)
+	}
+	return nil
+}

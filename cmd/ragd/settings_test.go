@@ -1,0 +1,141 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// whoAsked returns the address, key and tenant of the last request.
+func (s *session) whoAsked(t *testing.T, line string) (key, tenant string) {
+	t.Helper()
+	if code, _, stderr := s.run(args(line)...); code == exitUsage {
+		t.Fatalf("ragd %s: %s", line, stderr)
+	}
+	last := s.fake.requests[len(s.fake.requests)-1]
+	return last.Get("Authorization"), last.Get("Ragd-Tenant")
+}
+
+func TestWhichCredentialIsShown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		env         map[string]string
+		line        string
+		key, tenant string
+	}{
+		{"the tenant's key of client.conf", nil, "index list", "secret-key1", ""},
+		{"the operator where a tenant is named", nil, "index list --tenant acme", operatorSecret, "acme"},
+		{"the operator for tenants", nil, "tenant list", operatorSecret, ""},
+		{"the operator for keys", nil, "key list", operatorSecret, ""},
+		{"a key of the environment", map[string]string{"RAGD_API_KEY": "mine"}, "index list", "mine", ""},
+		{"a tenant's own admin for its keys", map[string]string{"RAGD_API_KEY": "mine"}, "key list", "mine", ""},
+		{"a key with the scope operator", map[string]string{"RAGD_API_KEY": "mine", "XDG_CONFIG_HOME": "/nowhere"}, "tenant list", "mine", ""},
+		{
+			"the operator of the environment for the tenant named there",
+			map[string]string{"RAGD_OPERATOR_KEY": "root", "RAGD_TENANT": "beta"}, "index list", "root", "beta",
+		},
+		{"no key of client.conf for another service", map[string]string{"XDG_CONFIG_HOME": "other"}, "index list", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t)
+			for key, value := range c.env {
+				s.env[key] = value
+			}
+			if s.env["XDG_CONFIG_HOME"] == "/nowhere" {
+				s.env["RAGD_SERVER"] = s.fake.url
+			}
+			if s.env["XDG_CONFIG_HOME"] == "other" {
+				s.env["XDG_CONFIG_HOME"], s.env["RAGD_SERVER"] = t.TempDir(), s.fake.url
+				other := clientConfig{Server: "https://ragd.example.com", APIKey: "theirs", OperatorKey: "theirs", Tenant: "t"}
+				if err := other.write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			key, tenant := s.whoAsked(t, c.line)
+			want := ""
+			if c.key != "" {
+				want = "Bearer " + c.key
+			}
+			if key != want || tenant != c.tenant {
+				t.Errorf("showed %q for tenant %q, want %q for %q", key, tenant, want, c.tenant)
+			}
+		})
+	}
+}
+
+func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	write := func(content string) {
+		t.Helper()
+		path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "ragd.conf")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# who we are\n\ntenant = from-file\napi-key = key with = in it\n")
+	if _, tenant := s.whoAsked(t, "index list"); tenant != "from-file" {
+		t.Errorf("tenant %q", tenant)
+	}
+	s.env["RAGD_TENANT"] = "from-env"
+	if _, tenant := s.whoAsked(t, "index list"); tenant != "from-env" {
+		t.Errorf("tenant %q", tenant)
+	}
+	if _, tenant := s.whoAsked(t, "index list --tenant from-flag"); tenant != "from-flag" {
+		t.Errorf("tenant %q", tenant)
+	}
+	write("api-key = key with = in it")
+	s.env["RAGD_TENANT"] = "" // as if it were not set
+	if key, _ := s.whoAsked(t, "index list"); key != "Bearer key with = in it" {
+		t.Errorf("key %q", key)
+	}
+	path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "ragd.conf")
+	for content, want := range map[string]string{
+		"servr = x":              path + ": unknown setting \"servr\"",
+		"server":                 path + ":1: not a line of the form key = value",
+		"tenant = a\ntenant = b": path + ":2: tenant is set twice",
+	} {
+		write(content)
+		s.want(t, step{args: args("index list"), code: 1, stderr: "ragd: " + want + "\n"})
+	}
+	s.want(t, step{args: args("index list --config absent.conf"), code: 1, stderr: "ragd: open absent.conf: no such file or directory\n"})
+	s.env["RAGD_CONFIG"] = file(t, "other.conf", "tenant = elsewhere\n")
+	if _, tenant := s.whoAsked(t, "index list"); tenant != "elsewhere" {
+		t.Errorf("tenant %q", tenant)
+	}
+	s.want(t, step{args: args("index list --api-key x"), code: 2, stderr: "...set RAGD_API_KEY, or api-key in " + s.env["RAGD_CONFIG"]})
+}
+
+func TestClientConfigIsKeptForItsOwner(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "deep", "ragd", "client.conf")
+	if none, err := readClientConfig(path); err != nil || none != (clientConfig{}) {
+		t.Errorf("a missing file is %+v, %v", none, err)
+	}
+	for _, want := range []clientConfig{
+		{Server: "http://127.0.0.1:8484", Tenant: "demo", APIKey: "k", OperatorKey: "o"},
+		{Server: "http://127.0.0.1:9999"},
+	} {
+		if err := want.write(path); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readClientConfig(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}

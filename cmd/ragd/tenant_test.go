@@ -1,0 +1,56 @@
+package main
+
+import "testing"
+
+func TestTenantCommands(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	for _, want := range []step{
+		{args: []string{"tenant", "create", "beta", "--name", "Beta Ltd.", "--settings", `{"plan":"small"}`}, stdout: `
+tenant    beta
+name      Beta Ltd.
+settings  {"plan":"small"}
+created   2026-11-21T08:00:00Z
+updated   2026-11-21T08:00:00Z
+`},
+		{args: args("tenant create gamma --json"), stdout: `
+{
+  "tenantId": "gamma",
+  "displayName": "",
+  "createTime": "2026-11-21T08:00:00Z",
+  "updateTime": "2026-11-21T08:00:00Z"
+}
+`},
+		{args: args("tenant list"), stdout: `
+TENANT  NAME       CREATED
+acme               2026-11-21T08:00:00Z
+beta    Beta Ltd.  2026-11-21T08:00:00Z
+gamma              2026-11-21T08:00:00Z
+`},
+		{args: args("tenant list --limit 1 --json"), stdout: `
+{"tenantId":"acme","displayName":"","createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z"}
+`},
+		{args: args("tenant update gamma --name Gamma"), stdout: "...name     Gamma\n"},
+		{args: args("tenant update gamma"), code: 2, stderr: "ragd tenant update: nothing to change: give --name or --settings (see `ragd tenant update --help`)\n"},
+		{args: args("tenant get nobody"), code: 1, stderr: "ragd: tenant \"nobody\" not found\n"},
+		{args: args("tenant create ACME"), code: 1, stderr: "ragd: the request is not valid; tenantId: must be of a-z, 0-9 and -\n"},
+		{args: args("tenant delete beta"), code: 2, stderr: "ragd tenant delete: needs --yes where nobody can be asked (see `ragd tenant delete --help`)\n"},
+		{args: args("tenant delete beta --yes"), stdout: "deleted tenant beta\n"},
+		{args: args("tenant get beta"), code: 1, stderr: "ragd: tenant \"beta\" not found\n"},
+	} {
+		s.want(t, want)
+	}
+}
+
+func TestDeleteAsksAPersonForTheName(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.asks = true
+	const question = "This deletes tenant acme with everything it owns. Type \"acme\" to go on: "
+	s.stdin = "yes\n"
+	s.want(t, step{args: args("tenant delete acme"), code: 1, stderr: question + "ragd: nothing was deleted\n"})
+	s.stdin = ""
+	s.want(t, step{args: args("tenant delete acme"), code: 1, stderr: question + "ragd: nothing was deleted\n"})
+	s.stdin = "acme\n"
+	s.want(t, step{args: args("tenant delete acme"), stdout: "deleted tenant acme\n", stderr: question})
+}

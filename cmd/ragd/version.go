@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build is what the binary knows about its making.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"` // of the revision
+	Modified bool   `json:"modified"`       // since the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func readBuild() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return build{Version: "unknown"}
+	}
+	setting := map[string]string{}
+	for _, s := range info.Settings {
+		setting[s.Key] = s.Value
+	}
+	return build{
+		Version:  info.Main.Version,
+		Revision: setting["vcs.revision"],
+		Time:     setting["vcs.time"],
+		Modified: setting["vcs.modified"] == "true",
+		Go:       info.GoVersion,
+		Platform: setting["GOOS"] + "/" + setting["GOARCH"],
+	}
+}
+
+func (b build) String() string {
+	text := fmt.Sprintf("ragd %s", b.Version)
+	if b.Revision != "" {
+		text += " " + b.Revision[:min(len(b.Revision), 12)]
+		if b.Modified {
+			text += " with changes"
+		}
+	}
+	return text + ", " + b.Go + ", " + b.Platform
+}
+
+func (p *program) versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this binary",
+		Example: `  ragd version --json | jq -r .revision`,
+		Args:    arguments(),
+		RunE: func(*cobra.Command, []string) error {
+			if p.json {
+				return p.printJSON(readBuild())
+			}
+			_, err := fmt.Fprintln(p.stdout, readBuild())
+			return err
+		},
+	}
+	p.jsonFlag(cmd)
+	return cmd
+}

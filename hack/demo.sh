@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Starts the service on its own database, fills a tenant "demo" with the handbook
+# in examples/, asks it two questions and keeps serving until it is interrupted.
+# Running it again finds everything in place and only asks.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ragd=bin/ragd
+listen=${RAGD_LISTEN:-127.0.0.1:8484}
+url=http://$listen
+key_file=${XDG_CONFIG_HOME:-$HOME/.config}/ragd/demo.key
+
+$ragd serve --log-level warn &
+server=$!
+trap 'kill "$server" 2>/dev/null; wait "$server"' EXIT
+trap 'exit 0' INT TERM
+
+export RAGD_SERVER=$url
+until $ragd doctor >/dev/null 2>&1 || curl -fsS -o /dev/null "$url/readyz" 2>/dev/null; do
+  kill -0 "$server" 2>/dev/null || exit 1 # it has said why
+  sleep 0.2
+done
+
+if ! $ragd tenant get demo >/dev/null 2>&1; then
+  $ragd tenant create demo >/dev/null
+fi
+if ! { [ -s "$key_file" ] && RAGD_API_KEY=$(cat "$key_file") $ragd index list >/dev/null 2>&1; }; then
+  umask 077
+  mkdir -p "$(dirname "$key_file")"
+  $ragd key create --tenant demo --name "make run" --json | sed -n 's/.*"secret": *"\([^"]*\)".*/\1/p' >"$key_file"
+fi
+RAGD_API_KEY=$(cat "$key_file")
+export RAGD_API_KEY
+
+echo
+echo "== ingesting examples/handbook into the index \"handbook\" of the tenant \"demo\""
+$ragd ingest --index handbook --base examples/handbook examples/handbook
+
+for question in \
+  "How long does the hub hold the climate when it hears no probes, and what happens after that?" \
+  "An ammonia alarm rings at three in the morning at a customer on the Plain plan: who answers, and what do they ask first?"; do
+  echo
+  echo "== $question"
+  $ragd query --index handbook --top-k 3 "$question"
+done
+
+cat <<EOF
+
+== ragd is serving at $url; Ctrl-C stops it
+API key of the tenant "demo" (also in $key_file):
+  $RAGD_API_KEY
+For an MCP client:
+  {
+    "mcpServers": {
+      "ragd": {
+        "type": "http",
+        "url": "$url/mcp",
+        "headers": { "Authorization": "Bearer $RAGD_API_KEY" }
+      }
+    }
+  }
+EOF
+wait "$server"

@@ -1,0 +1,61 @@
+package chunk
+
+// splitCharacter cuts a text at every separator and keeps the pieces as they
+// are, neither joined nor trimmed. A piece that is too long is cut into windows
+// that overlap. The windows are cut at code points, as in the reference data,
+// and not at grapheme clusters like the words of the other strategies.
+func splitCharacter(text string, o *Options) ([]Chunk, error) {
+	seps, err := newSeparators(text, []string{o.Separator}, o.IsSeparatorRegex)
+	if err != nil {
+		return nil, err
+	}
+	kept := *o
+	kept.StripWhitespace = false
+	b := &builder{src: newSource(text), opts: &kept}
+	windows := merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add}
+	eachPiece(text, 0, len(text), seps[0], o.SeparatorPosition, func(start, end int) bool {
+		if b.src.size(start, end) <= o.MaxSize {
+			b.add(start, end)
+			return b.err == nil
+		}
+		c := runeCutter{text: text, pos: start}
+		for from := start; from < end && b.err == nil; {
+			to := c.next()
+			windows.add(piece{start: from, end: to, size: b.src.size(from, to)})
+			from = to
+		}
+		windows.flush()
+		return b.err == nil
+	})
+	if e, ok := seps[0].(*expression); ok && e.err != nil {
+		return nil, e.err
+	}
+	return b.chunks, b.err
+}
+
+// eachPiece calls yield with the non-empty pieces of text[start:end] between the
+// occurrences of a separator, until it returns false. The empty separator does
+// not cut.
+func eachPiece(text string, start, end int, sep separator, position SeparatorPosition, yield func(start, end int) bool) {
+	from := start
+	if _, ok := sep.(anywhere); !ok {
+		matchStart, matchEnd := sep.find(text, start, end)
+		for matchStart >= 0 {
+			to, next := matchStart, matchEnd
+			switch position {
+			case SeparatorStart:
+				next = matchStart
+			case SeparatorEnd:
+				to = matchEnd
+			}
+			if from < to && !yield(from, to) {
+				return
+			}
+			from = next
+			matchStart, matchEnd = sep.find(text, matchEnd, end)
+		}
+	}
+	if from < end {
+		yield(from, end)
+	}
+}

@@ -1,0 +1,100 @@
+package chunk
+
+import (
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// cutter walks over the characters of a part of the source.
+type cutter interface {
+	// next returns the end of the next character. It must not be called at the
+	// end of the part.
+	next() int
+}
+
+// newCutter returns a cutter of text[start:end] into grapheme clusters (Unicode
+// annex 29), and into code points where a cluster is longer than max units.
+func newCutter(src *source, start, end, max int) cutter {
+	if src.ascii {
+		return &asciiCutter{text: src.text, pos: start, end: end, max: max}
+	}
+	return &clusterCutter{src: src, start: start, pos: start, max: max, clusters: graphemes.FromString(src.text[start:end])}
+}
+
+// asciiCutter cuts at every byte but between CR and LF.
+type asciiCutter struct {
+	text          string
+	pos, end, max int
+}
+
+func (c *asciiCutter) next() int {
+	c.pos++
+	if c.text[c.pos-1] == '\r' && c.pos < c.end && c.text[c.pos] == '\n' && c.max > 1 {
+		c.pos++
+	}
+	return c.pos
+}
+
+type clusterCutter struct {
+	src        *source
+	start, pos int
+	max        int
+	clusters   *graphemes.Iterator[string]
+	clusterEnd int // of the cluster that is being cut into code points
+}
+
+func (c *clusterCutter) next() int {
+	if c.pos >= c.clusterEnd {
+		c.clusters.Next()
+		c.clusterEnd = c.start + c.clusters.End()
+		if c.src.size(c.pos, c.clusterEnd) <= c.max {
+			c.pos = c.clusterEnd
+			return c.pos
+		}
+	}
+	_, n := utf8.DecodeRuneInString(c.src.text[c.pos:])
+	c.pos += n
+	return c.pos
+}
+
+// runeCutter cuts at every code point.
+type runeCutter struct {
+	text string
+	pos  int
+}
+
+func (c *runeCutter) next() int {
+	_, n := utf8.DecodeRuneInString(c.text[c.pos:])
+	c.pos += n
+	return c.pos
+}
+
+// clusterContext is how many bytes back the start of a grapheme cluster is
+// looked for. Longer clusters may be cut between code points.
+const clusterContext = 256
+
+// isClusterBorder reports whether at, somewhere behind the border floor, lies
+// between two grapheme clusters.
+func isClusterBorder(text string, floor, at int) bool {
+	if at == len(text) {
+		return true
+	}
+	if text[at]&0xC0 == 0x80 {
+		return false
+	}
+	if isASCII(text[at-1 : at+1]) {
+		return text[at-1] != '\r' || text[at] != '\n'
+	}
+	// Whether a cluster ends here is decided by what stands before and by one
+	// more code point.
+	from := runeStart(text, max(at-clusterContext, floor))
+	_, n := utf8.DecodeRuneInString(text[at:])
+	clusters := graphemes.FromString(text[from : at+n])
+	for clusters.Next() {
+		if end := from + clusters.End(); end >= at {
+			return end == at || clusters.Start() == 0 && from > floor
+		}
+	}
+	return true
+}

@@ -1,0 +1,73 @@
+package chunk
+
+import (
+	"slices"
+	"strings"
+)
+
+const defaultEncoding = "cl100k_base"
+
+// encodingNames are the tokenizers by name; gpt2 is r50k_base under its old one.
+var encodingNames = []string{"cl100k_base", "gpt2", "o200k_base", "p50k_base", "p50k_edit", "r50k_base"}
+
+// modelEncodings name the encoding of a model and, where the name ends in a
+// dash or a colon, of all whose names start so.
+var modelEncodings = map[string]string{
+	"o1": "o200k_base", "o1-": "o200k_base",
+	"o3": "o200k_base", "o3-": "o200k_base",
+	"o4-":   "o200k_base",
+	"gpt-5": "o200k_base", "gpt-5-": "o200k_base", "gpt-5.": "o200k_base",
+	"gpt-4.5": "o200k_base", "gpt-4.5-": "o200k_base",
+	"gpt-4.1": "o200k_base", "gpt-4.1-": "o200k_base",
+	"gpt-4o": "o200k_base", "gpt-4o-": "o200k_base", "chatgpt-4o-": "o200k_base",
+	"gpt-oss-": "o200k_base", "ft:gpt-4o": "o200k_base",
+	"gpt-4": "cl100k_base", "gpt-4-": "cl100k_base", "ft:gpt-4": "cl100k_base",
+	"gpt-3.5": "cl100k_base", "gpt-3.5-": "cl100k_base", "gpt-35-": "cl100k_base", "ft:gpt-3.5": "cl100k_base",
+	"davinci-002": "cl100k_base", "babbage-002": "cl100k_base", "ft:davinci-002": "cl100k_base", "ft:babbage-002": "cl100k_base",
+	"text-embedding-ada-002": "cl100k_base", "text-embedding-3-": "cl100k_base",
+	"text-davinci-002": "p50k_base", "text-davinci-003": "p50k_base", "code-davinci-": "p50k_base", "code-cushman-": "p50k_base",
+	"davinci-codex": "p50k_base", "cushman-codex": "p50k_base",
+	"text-davinci-edit-": "p50k_edit", "code-davinci-edit-": "p50k_edit",
+	"text-davinci-001": "r50k_base", "text-curie-": "r50k_base", "text-babbage-": "r50k_base", "text-ada-": "r50k_base",
+	"davinci": "r50k_base", "curie": "r50k_base", "babbage": "r50k_base", "ada": "r50k_base",
+	"text-similarity-": "r50k_base", "text-search-": "r50k_base", "code-search-": "r50k_base",
+	"gpt2": "gpt2", "gpt-2": "gpt2",
+}
+
+// encodingOf returns the encoding of a model, by the longest name that fits.
+// A prefix with the provider ("openai/gpt-4o") is skipped.
+func encodingOf(model string) (string, bool) {
+	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	if e, ok := modelEncodings[name]; ok {
+		return e, true
+	}
+	best := ""
+	for prefix := range modelEncodings {
+		open := strings.HasSuffix(prefix, "-") || strings.HasSuffix(prefix, ".") || strings.HasPrefix(prefix, "ft:")
+		if open && len(prefix) > len(best) && strings.HasPrefix(name, prefix) {
+			best = prefix
+		}
+	}
+	return modelEncodings[best], best != ""
+}
+
+// resolveEncoding settles EncodingName; a model beats an encoding.
+func (r *optionReader) resolveEncoding(o *Options) {
+	if o.ModelName != "" {
+		e, ok := encodingOf(o.ModelName)
+		if !ok {
+			r.refuse("modelName", "no known encoding for the model %q; give encodingName instead, one of %s",
+				o.ModelName, strings.Join(encodingNames, ", "))
+			return
+		}
+		o.EncodingName = e
+	}
+	if o.EncodingName == "" {
+		o.EncodingName = defaultEncoding
+	}
+	if !slices.Contains(encodingNames, o.EncodingName) {
+		r.refuse("encodingName", "unknown encoding %q; choose one of %s", o.EncodingName, strings.Join(encodingNames, ", "))
+		return
+	}
+	r.checkSpecialNames(o)
+}

@@ -1,0 +1,5 @@
+package chunk
+
+func splitHTML(text string, o *Options) ([]Chunk, error) {
+	return nil, nil
+}

@@ -1,0 +1,5 @@
+package chunk
+
+func splitJSON(text string, o *Options) ([]Chunk, error) {
+	return nil, nil
+}

@@ -1,0 +1,91 @@
+package chunk
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Languages returns the names of the separator presets, sorted.
+func Languages() []string { return slices.Sorted(maps.Keys(presets)) }
+
+func knownLanguage(name string) bool {
+	_, ok := presets[name]
+	return ok
+}
+
+// generalSeparators are the defaults and the end of every preset: paragraph,
+// line, word, character.
+func generalSeparators() []separator {
+	return []separator{literal("\n\n"), literal("\n"), literal(" "), anywhere{}}
+}
+
+// presets are the separators of a language that come before the general ones,
+// coarsest first.
+var presets = map[string][]separator{
+	"c":          keywords(cKeywords),
+	"cpp":        keywords(cKeywords),
+	"go":         keywords("package import func type struct interface const var if for switch case"),
+	"java":       keywords(javaKeywords),
+	"scala":      keywords(javaKeywords),
+	"kotlin":     keywords("package import class interface fun val var object companion if for while when"),
+	"js":         keywords("class function const let var if for while switch case default"),
+	"ts":         keywords("enum interface namespace type class function const let var if for while switch case default"),
+	"php":        keywords("namespace use class interface trait function public private protected if foreach for while switch case"),
+	"python":     literals("\nclass ", "\ndef ", "\n\tdef ", "\n\t\tdef ", "\nasync def ", "\nif ", "\nfor ", "\nwhile ", "\ntry ", "\nexcept "),
+	"ruby":       keywords("module class def if unless while for begin rescue"),
+	"rust":       keywords("mod use fn struct enum impl trait const let if for while match"),
+	"swift":      keywords("import class struct enum protocol func var let if for while switch case"),
+	"csharp":     keywords("namespace using class interface struct enum public private protected internal void if for while switch case"),
+	"sol":        keywords("pragma import contract interface library function event modifier error struct enum if for while"),
+	"lua":        literals("\nfunction ", "\nlocal function ", "\nif ", "\nfor ", "\nwhile ", "\nrepeat "),
+	"perl":       keywords("sub package use my our if unless while for foreach"),
+	"haskell":    keywords("module import data type newtype class instance where let if case"),
+	"elixir":     keywords("defmodule defprotocol defimpl def defp defmacro if case cond"),
+	"powershell": keywords("function filter param if foreach for while switch"),
+	"proto":      keywords("syntax package import message service enum rpc"),
+	"cobol": literals("\nIDENTIFICATION DIVISION", "\nENVIRONMENT DIVISION", "\nDATA DIVISION", "\nPROCEDURE DIVISION",
+		"\nWORKING-STORAGE SECTION", "\nPERFORM ", "\nIF ", "\nEVALUATE "),
+	"html": literals("<body", "<div", "<p", "<br", "<li", "<h1", "<h2", "<h3", "<h4", "<h5", "<h6", "<span", "<table", "<tr", "<td",
+		"<th", "<ul", "<ol", "<header", "<footer", "<nav"),
+	"markdown": {heading, literal("```\n"), ruleLine('*', 3), ruleLine('-', 3), ruleLine('_', 3)},
+	"latex":    latexSeparators,
+	"rst":      {ruleLine('=', 1), ruleLine('-', 1), ruleLine('*', 1), literal("\n.. ")},
+}
+
+const (
+	cKeywords    = "class void int float double if for while switch case"
+	javaKeywords = "package import class interface enum public protected private static void if for while switch case"
+)
+
+// keywords are separators that stand at the start of a line, before a space.
+func keywords(list string) []separator {
+	var out []separator
+	for _, k := range strings.Fields(list) {
+		out = append(out, literal("\n"+k+" "))
+	}
+	return slices.Clip(out) // appending copies
+}
+
+func literals(list ...string) []separator {
+	var out []separator
+	for _, s := range list {
+		out = append(out, literal(s))
+	}
+	return slices.Clip(out) // appending copies
+}
+
+// ruleLine is a line made of at least least times the character, from the line
+// feed before it to the one behind it.
+func ruleLine(c byte, least int) separator {
+	return pattern{prefix: "\n" + strings.Repeat(string(c), least), match: func(text string, at, to int) int {
+		i := at + 1
+		for i < to && text[i] == c {
+			i++
+		}
+		if i < to && text[i] == '\n' {
+			return i + 1
+		}
+		return -1
+	}}
+}

@@ -1,0 +1,104 @@
+package chunk
+
+import "strings"
+
+// markdownSeparators are headings, the ends of fenced code and rules. Other
+// than the preset of the recursive strategy they know what is code: a line in
+// a fence that looks like a heading or a rule is neither, and a closing fence
+// stays with its code.
+func markdownSeparators(text string) []separator {
+	fences := fencedSpans(text)
+	return []separator{
+		outside{heading, fences},
+		endOf(fences),
+		outside{ruleLine('*', 3), fences},
+		outside{ruleLine('-', 3), fences},
+		outside{ruleLine('_', 3), fences},
+	}
+}
+
+// heading is the start of an ATX heading with the line feed before it.
+var heading = pattern{prefix: "\n#", match: headingMarker}
+
+// endOf is the line feed behind each of the spans, which are in order.
+type endOf []span
+
+func (spans endOf) find(text string, from, to int) (int, int) {
+	i := spanAfter(spans, from-1)
+	if i == len(spans) || spans[i].end >= to {
+		return -1, -1
+	}
+	return spans[i].end, spans[i].end + 1
+}
+
+// headingMarker matches a line feed, one to six number signs and a space.
+func headingMarker(text string, at, to int) int {
+	i := at + 1
+	for i < to && text[i] == '#' {
+		i++
+	}
+	if i-at-1 > 6 || i == to || text[i] != ' ' {
+		return -1
+	}
+	return i + 1
+}
+
+// fencedSpans returns the fenced code blocks of a Markdown text in order, from
+// the line feed before the opening fence to the one behind the closing fence. A
+// fence that is never closed ends with the text, as in CommonMark.
+func fencedSpans(text string) []span {
+	var spans []span
+	var open fence
+	start := 0
+	for pos := 0; pos < len(text); {
+		end := len(text)
+		if i := strings.IndexByte(text[pos:], '\n'); i >= 0 {
+			end = pos + i
+		}
+		switch f := fenceOf(text[pos:end]); {
+		case open.size == 0 && f.opens:
+			open, start = f, max(pos-1, 0)
+		case open.size > 0 && f.closes(open):
+			spans = append(spans, span{start, end})
+			open = fence{}
+		}
+		pos = end + 1
+	}
+	if open.size > 0 {
+		spans = append(spans, span{start, len(text)})
+	}
+	return spans
+}
+
+// fence is a line that may open or close fenced code: size times the character.
+type fence struct {
+	char  byte
+	size  int
+	bare  bool // nothing but white space follows
+	opens bool
+}
+
+func (f fence) closes(open fence) bool {
+	return f.bare && f.char == open.char && f.size >= open.size
+}
+
+// fenceOf reads a line as a fence; size is 0 if it is none. A fence is indented
+// by at most three spaces, and one of backticks has none of them in what
+// follows (CommonMark 0.31, section 4.5).
+func fenceOf(line string) fence {
+	rest := strings.TrimLeft(line, " ")
+	if len(line)-len(rest) > 3 || len(rest) < 3 || rest[0] != '`' && rest[0] != '~' {
+		return fence{}
+	}
+	f := fence{char: rest[0]}
+	for f.size < len(rest) && rest[f.size] == f.char {
+		f.size++
+	}
+	if f.size < 3 {
+		return fence{}
+	}
+	info := rest[f.size:]
+	f.bare = strings.TrimSpace(info) == ""
+	f.opens = f.char == '~' || strings.IndexByte(info, '`') < 0
+	return f
+}

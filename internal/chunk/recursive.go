@@ -1,0 +1,123 @@
+package chunk
+
+// splitRecursive cuts a text at the coarsest separator that occurs in it, joins
+// the pieces up to the size, and cuts those that are too long by themselves at
+// the next finer separator.
+func splitRecursive(text string, o *Options) ([]Chunk, error) {
+	seps, position, err := separatorsOf(text, o)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{src: newSource(text), opts: o}
+	r := recursion{src: &b.src, seps: seps, position: position, out: b}
+	r.merger = merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add}
+	r.split(0, len(text), 0)
+	for _, s := range seps {
+		if e, ok := s.(*expression); ok && e.err != nil {
+			return nil, e.err
+		}
+	}
+	return b.chunks, b.err
+}
+
+// separatorsOf returns the separators of recursive, plain markdown and latex,
+// and where they stay. Those of a preset belong to what follows them, a keyword
+// as much as a heading, so they stay there unless the caller says otherwise.
+func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, error) {
+	language := o.Language
+	switch o.Strategy {
+	case Markdown:
+		language = "markdown"
+	case LaTeX:
+		language = "latex"
+	}
+	switch {
+	case language == "markdown" && o.SeparatorPosition == SeparatorDropped:
+		return append(markdownSeparators(text), generalSeparators()...), SeparatorStart, nil
+	case language != "":
+		position := o.SeparatorPosition
+		if position == SeparatorDropped {
+			position = SeparatorStart
+		}
+		return append(presets[language], generalSeparators()...), position, nil
+	case o.Separators != nil:
+		seps, err := newSeparators(text, o.Separators, o.IsSeparatorRegex)
+		return seps, o.SeparatorPosition, err
+	}
+	return generalSeparators(), o.SeparatorPosition, nil
+}
+
+type recursion struct {
+	src      *source
+	seps     []separator
+	position SeparatorPosition
+	merger   merger
+	out      *builder
+}
+
+// split cuts text[start:end] with the separators from level on. The merger is
+// empty before and after, so no overlap crosses its borders.
+func (r *recursion) split(start, end, level int) {
+	// The first match of the first separator that occurs; the last separator is
+	// used even if it does not.
+	matchStart, matchEnd := -1, -1
+	for ; ; level++ {
+		if _, ok := r.seps[level].(anywhere); ok {
+			r.splitAnywhere(start, end, level+1)
+			return
+		}
+		matchStart, matchEnd = r.seps[level].find(r.src.text, start, end)
+		if matchStart >= 0 || level == len(r.seps)-1 {
+			break
+		}
+	}
+	from, last := start, start
+	for matchStart >= 0 && r.out.err == nil {
+		switch r.position {
+		case SeparatorStart:
+			r.piece(from, matchStart, &last, level+1)
+			from = matchStart
+		case SeparatorEnd:
+			r.piece(from, matchEnd, &last, level+1)
+			from = matchEnd
+		default:
+			r.piece(from, matchStart, &last, level+1)
+			from = matchEnd
+		}
+		matchStart, matchEnd = r.seps[level].find(r.src.text, matchEnd, end)
+	}
+	r.piece(from, end, &last, level+1)
+	r.merger.flush()
+}
+
+// piece merges text[start:end] or, if it is too long, cuts it at the separators
+// from level on. last is the end of the piece before it.
+func (r *recursion) piece(start, end int, last *int, level int) {
+	if start == end {
+		return
+	}
+	size := r.src.size(start, end)
+	switch {
+	case size < r.merger.max:
+		r.merger.add(piece{start: start, end: end, size: size, gap: r.src.size(*last, start)})
+	case level < len(r.seps):
+		r.merger.flush()
+		r.split(start, end, level)
+	default: // the caller's separators cannot cut it
+		r.merger.flush()
+		r.out.add(start, end)
+	}
+	*last = end
+}
+
+// splitAnywhere cuts text[start:end] between characters.
+func (r *recursion) splitAnywhere(start, end, level int) {
+	last := start
+	c := newCutter(r.src, start, end, r.merger.max)
+	for from := start; from < end && r.out.err == nil; {
+		to := c.next()
+		r.piece(from, to, &last, level)
+		from = to
+	}
+	r.merger.flush()
+}

@@ -1,0 +1,166 @@
+package chunk
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxTitle is the length of the longest heading; a longer line is text.
+const maxTitle = 1025
+
+// splitSemantic cuts a Markdown text at its headings and joins small sections to
+// the ones before them, the deepest first. The text of a section is rebuilt:
+// heading, line feed, content without white space around it. A section of more
+// than maxSize tokens, if that was given, is cut like plain Markdown.
+func splitSemantic(text string, o *Options) ([]Chunk, error) {
+	if err := checkSpecials(text, o); err != nil {
+		return nil, err
+	}
+	enc := loadEncoding(o.EncodingName)
+	specials := allowedSpecials(o)
+	count := func(s string) int { return enc.countWithSpecials(s, specials) }
+
+	b := &builder{src: newSource(text), opts: o}
+	r := recursion{
+		src:      &source{text: text, count: count},
+		position: SeparatorStart,
+		out:      b,
+		merger:   merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add},
+	}
+	for _, s := range joinSections(sectionsOf(text, count), o.JoinThreshold, count) {
+		first := len(b.chunks)
+		rebuilt := s.text(text)
+		if o.MaxSize > 0 && count(strings.TrimSpace(rebuilt)) > o.MaxSize {
+			if r.seps == nil {
+				r.seps = append(markdownSeparators(text), generalSeparators()...)
+			}
+			r.split(s.start(), s.end(), 0)
+		} else if b.add(s.start(), s.end()); len(b.chunks) > first {
+			b.chunks[first].Text = rebuilt
+		}
+		for i := first; i < len(b.chunks); i++ {
+			c := &b.chunks[i]
+			start, end := trim(c.Text, 0, len(c.Text))
+			c.TokenCount = count(c.Text[start:end])
+			if c.Metadata == nil {
+				c.Metadata = map[string]any{}
+			}
+			c.Metadata["tokenCount"] = c.TokenCount
+		}
+	}
+	return b.chunks, b.err
+}
+
+// section is a heading with what stands below it, and the sections that were
+// joined to it.
+type section struct {
+	parts  []sectionPart
+	tokens int // of the contents, and of the headings between them
+}
+
+// sectionPart is one heading with its content.
+type sectionPart struct {
+	start   int // in the source
+	depth   int // of the heading; 0 for what stands before all headings
+	title   string
+	content span // trimmed
+}
+
+// heading returns the heading as it stands in a chunk, "" for depth 0.
+func (p sectionPart) heading() string {
+	if p.depth == 0 {
+		return ""
+	}
+	return "######"[:p.depth] + " " + p.title + "\n"
+}
+
+func (s section) depth() int { return s.parts[0].depth }
+func (s section) start() int { return s.parts[0].start }
+func (s section) end() int   { return s.parts[len(s.parts)-1].content.end }
+
+// text rebuilds the section.
+func (s section) text(source string) string {
+	var sb strings.Builder
+	for i, p := range s.parts {
+		if i > 0 {
+			sb.WriteString("\n\n")
+		}
+		sb.WriteString(p.heading())
+		sb.WriteString(source[p.content.start:p.content.end])
+	}
+	return sb.String()
+}
+
+// sectionsOf cuts a text at its headings.
+func sectionsOf(text string, count func(string) int) []section {
+	var sections []section
+	fences := fencedSpans(text)
+	var part sectionPart
+	from := 0 // where the content of part starts
+	finish := func(end int) {
+		part.content.start, part.content.end = trim(text, from, end)
+		if part.depth == 0 {
+			if part.content.start == part.content.end {
+				return
+			}
+			part.start = part.content.start
+		}
+		tokens := count(text[part.content.start:part.content.end])
+		sections = append(sections, section{parts: []sectionPart{part}, tokens: tokens})
+	}
+	for line := 0; line < len(text); {
+		lineEnd := len(text)
+		if i := strings.IndexByte(text[line:], '\n'); i >= 0 {
+			lineEnd = line + i
+		}
+		if text[line] == '#' && !inSpan(fences, line) {
+			if depth, title := headingLine(text[line:lineEnd]); depth > 0 {
+				finish(line)
+				part = sectionPart{start: line, depth: depth, title: title}
+				from = lineEnd
+			}
+		}
+		line = lineEnd + 1
+	}
+	finish(len(text))
+	return sections
+}
+
+// headingLine reads a line as an ATX heading and returns its depth, 0 if it is
+// none, and its title.
+func headingLine(line string) (depth int, title string) {
+	for depth < len(line) && line[depth] == '#' {
+		depth++
+	}
+	if depth > 6 || depth == len(line) || line[depth] != ' ' && line[depth] != '\t' {
+		return 0, ""
+	}
+	start, end := trim(line, depth, len(line))
+	title = line[start:end]
+	if title == "" || utf8.RuneCountInString(title) > maxTitle {
+		return 0, ""
+	}
+	return depth, title
+}
+
+// joinSections joins a section to the one before it if that is not deeper and
+// both together, with the heading between them, stay under the threshold. The
+// deepest sections are joined first.
+func joinSections(sections []section, threshold int, count func(string) int) []section {
+	for depth := 6; depth > 0; depth-- {
+		joined := sections[:0]
+		for _, s := range sections {
+			if last := len(joined) - 1; last >= 0 && s.depth() == depth && joined[last].depth() <= depth {
+				tokens := joined[last].tokens + count("\n\n"+s.parts[0].heading()) + s.tokens
+				if tokens < threshold {
+					joined[last].parts = append(joined[last].parts, s.parts...)
+					joined[last].tokens = tokens
+					continue
+				}
+			}
+			joined = append(joined, s)
+		}
+		sections = joined
+	}
+	return sections
+}

@@ -1,0 +1,174 @@
+package chunk
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// separator finds the places at which a text may be cut.
+type separator interface {
+	// find returns the bounds of the first occurrence in text[from:to], which is
+	// never empty, or -1, -1. What stands outside of from and to does not count.
+	find(text string, from, to int) (start, end int)
+}
+
+// anywhere is the empty separator: it cuts between any two characters.
+type anywhere struct{}
+
+func (anywhere) find(_ string, from, to int) (int, int) { return from, from }
+
+// literal is a separator that stands for itself.
+type literal string
+
+func (l literal) find(text string, from, to int) (int, int) {
+	i := strings.Index(text[from:to], string(l))
+	if i < 0 {
+		return -1, -1
+	}
+	return from + i, from + i + len(l)
+}
+
+// pattern is a separator written by hand where a regular expression would do
+// but be slow: match returns the end of an occurrence whose first byte, prefix,
+// stands at text[at], or -1.
+type pattern struct {
+	prefix string
+	match  func(text string, at, to int) int
+}
+
+func (p pattern) find(text string, from, to int) (int, int) {
+	for {
+		i := strings.Index(text[from:to], p.prefix)
+		if i < 0 {
+			return -1, -1
+		}
+		if end := p.match(text, from+i, to); end >= 0 {
+			return from + i, end
+		}
+		from += i + len(p.prefix)
+	}
+}
+
+// outside hides the occurrences of a separator that lie in one of the spans,
+// which are in order and do not overlap.
+type outside struct {
+	separator
+	spans []span
+}
+
+func (o outside) find(text string, from, to int) (int, int) {
+	for {
+		start, end := o.separator.find(text, from, to)
+		if start < 0 {
+			return -1, -1
+		}
+		i := spanAfter(o.spans, start)
+		if i == len(o.spans) || start < o.spans[i].start {
+			return start, end
+		}
+		from = min(o.spans[i].end, to)
+	}
+}
+
+// span is a part of the source, in bytes.
+type span struct{ start, end int }
+
+// spanAfter returns the index of the first span that ends behind at, in spans
+// that are in order.
+func spanAfter(spans []span, at int) int {
+	return sort.Search(len(spans), func(i int) bool { return spans[i].end > at })
+}
+
+func inSpan(spans []span, at int) bool {
+	i := spanAfter(spans, at)
+	return i < len(spans) && spans[i].start <= at
+}
+
+// expression is a caller's regular expression. A single search is linear, but
+// an expression that looks far ahead and then matches little makes all of them
+// together quadratic, so the characters read are counted against a budget.
+type expression struct {
+	re     *regexp.Regexp
+	budget int
+	err    error
+}
+
+// budgetFor allows an expression to read a text several times over, which is
+// more than a separator needs: once to see whether it occurs, once to split,
+// and a little look-ahead at every match.
+func budgetFor(text string) int { return 16*len(text) + 1<<16 }
+
+func newExpression(text, source string) (*expression, error) {
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return nil, fault.Field("separators", "%q is not a regular expression in RE2 syntax: %v", source, err)
+	}
+	return &expression{re: re, budget: budgetFor(text)}, nil
+}
+
+func (e *expression) find(text string, from, to int) (int, int) {
+	for from < to && e.err == nil {
+		r := meteredReader{text: text[from:to], budget: &e.budget}
+		loc := e.re.FindReaderIndex(&r)
+		if e.budget < 0 {
+			e.err = fault.Field("separators", "the regular expression %q looks ahead too far on this text; make it match what it reads", e.re)
+			break
+		}
+		if loc == nil {
+			break
+		}
+		if loc[0] < loc[1] {
+			return from + loc[0], from + loc[1]
+		}
+		// An empty match, from \b or the like: nothing to cut at.
+		from += loc[0]
+		_, n := utf8.DecodeRuneInString(text[from:to])
+		from += max(n, 1)
+	}
+	return -1, -1
+}
+
+// meteredReader reads a text rune by rune and takes each from a budget, at the
+// end of which the text seems to end.
+type meteredReader struct {
+	text   string
+	pos    int
+	budget *int
+}
+
+func (r *meteredReader) ReadRune() (rune, int, error) {
+	*r.budget--
+	if r.pos >= len(r.text) || *r.budget < 0 {
+		return 0, 0, errEndOfText
+	}
+	c, n := utf8.DecodeRuneInString(r.text[r.pos:])
+	r.pos += n
+	return c, n, nil
+}
+
+var errEndOfText = fmt.Errorf("end of text")
+
+// newSeparators compiles a caller's separators.
+func newSeparators(text string, sources []string, regex bool) ([]separator, error) {
+	out := make([]separator, len(sources))
+	for i, s := range sources {
+		switch {
+		case s == "":
+			out[i] = anywhere{}
+		case !regex || regexp.QuoteMeta(s) == s:
+			out[i] = literal(s)
+		default:
+			e, err := newExpression(text, s)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = e
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,160 @@
+package chunk
+
+import (
+	"maps"
+	"path"
+	"strings"
+)
+
+// StrategyFor returns the strategy that fits a document best, and for source
+// code the language preset of the recursive strategy ("" if there is none). A
+// content type that says something wins over the file name; text/plain,
+// application/octet-stream, unknown types and the empty one say nothing. The
+// file name may be a path or a URL.
+func StrategyFor(contentType, fileName string) (Strategy, string) {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	if k, ok := mediaTypes[mediaType]; ok {
+		return k.strategy, k.language
+	}
+	if strings.HasSuffix(mediaType, "+json") {
+		return JSON, ""
+	}
+	if k, ok := extensions[extension(fileName)]; ok {
+		return k.strategy, k.language
+	}
+	return Recursive, ""
+}
+
+// ParseOptionsFor is ParseOptions for a document whose options may leave the
+// strategy to its content type and file name. The strategy so chosen gets what
+// it cannot work without: json and sentence a maxSize, html the headings h1 to
+// h6. The map is not changed.
+func ParseOptionsFor(contentType, fileName string, raw map[string]any) (Options, error) {
+	if raw["strategy"] != nil {
+		return ParseOptions(raw)
+	}
+	strategy, language := StrategyFor(contentType, fileName)
+	filled := maps.Clone(raw)
+	if filled == nil {
+		filled = map[string]any{}
+	}
+	filled["strategy"] = string(strategy)
+	switch strategy {
+	case Recursive:
+		if language != "" && raw["language"] == nil && raw["separators"] == nil {
+			filled["language"] = language
+		}
+	case HTML:
+		if raw["headers"] == nil && raw["sections"] == nil {
+			filled["headers"] = htmlHeadings
+		}
+		fallthrough
+	case JSON:
+		if raw["maxSize"] == nil && raw["size"] == nil {
+			filled["maxSize"] = defaultSize
+		}
+	}
+	return ParseOptions(filled)
+}
+
+// htmlHeadings are the headings that split an HTML document by default; each is
+// stored under its own name.
+var htmlHeadings = []any{
+	[]any{"h1", "h1"}, []any{"h2", "h2"}, []any{"h3", "h3"},
+	[]any{"h4", "h4"}, []any{"h5", "h5"}, []any{"h6", "h6"},
+}
+
+type kind struct {
+	strategy Strategy
+	language string
+}
+
+var mediaTypes = map[string]kind{
+	"text/html":                {HTML, ""},
+	"application/xhtml+xml":    {HTML, ""},
+	"text/markdown":            {Markdown, ""},
+	"text/x-markdown":          {Markdown, ""},
+	"application/json":         {JSON, ""},
+	"text/json":                {JSON, ""},
+	"application/x-tex":        {LaTeX, ""},
+	"application/x-latex":      {LaTeX, ""},
+	"text/x-tex":               {LaTeX, ""},
+	"text/x-latex":             {LaTeX, ""},
+	"text/x-rst":               {Recursive, "rst"},
+	"text/prs.fallenstein.rst": {Recursive, "rst"},
+	"text/x-c":                 {Recursive, "c"},
+	"text/x-csrc":              {Recursive, "c"},
+	"text/x-chdr":              {Recursive, "c"},
+	"text/x-c++":               {Recursive, "cpp"},
+	"text/x-c++src":            {Recursive, "cpp"},
+	"text/x-c++hdr":            {Recursive, "cpp"},
+	"text/x-csharp":            {Recursive, "csharp"},
+	"text/x-go":                {Recursive, "go"},
+	"text/x-java":              {Recursive, "java"},
+	"text/x-java-source":       {Recursive, "java"},
+	"text/x-kotlin":            {Recursive, "kotlin"},
+	"text/x-scala":             {Recursive, "scala"},
+	"text/javascript":          {Recursive, "js"},
+	"application/javascript":   {Recursive, "js"},
+	"application/x-javascript": {Recursive, "js"},
+	"application/typescript":   {Recursive, "ts"},
+	"text/x-typescript":        {Recursive, "ts"},
+	"text/x-php":               {Recursive, "php"},
+	"application/x-php":        {Recursive, "php"},
+	"application/x-httpd-php":  {Recursive, "php"},
+	"text/x-python":            {Recursive, "python"},
+	"text/x-script.python":     {Recursive, "python"},
+	"application/x-python":     {Recursive, "python"},
+	"text/x-ruby":              {Recursive, "ruby"},
+	"application/x-ruby":       {Recursive, "ruby"},
+	"text/x-rust":              {Recursive, "rust"},
+	"text/rust":                {Recursive, "rust"},
+	"text/x-swift":             {Recursive, "swift"},
+	"text/x-lua":               {Recursive, "lua"},
+	"text/x-perl":              {Recursive, "perl"},
+	"application/x-perl":       {Recursive, "perl"},
+	"text/x-haskell":           {Recursive, "haskell"},
+	"text/x-elixir":            {Recursive, "elixir"},
+	"text/x-protobuf":          {Recursive, "proto"},
+	"text/x-cobol":             {Recursive, "cobol"},
+}
+
+var extensions = map[string]kind{
+	".html": {HTML, ""}, ".htm": {HTML, ""}, ".xhtml": {HTML, ""},
+	".md": {Markdown, ""}, ".markdown": {Markdown, ""}, ".mdown": {Markdown, ""}, ".mkd": {Markdown, ""}, ".mdx": {Markdown, ""},
+	".json": {JSON, ""}, ".geojson": {JSON, ""}, ".jsonld": {JSON, ""}, ".webmanifest": {JSON, ""}, ".ipynb": {JSON, ""},
+	".tex": {LaTeX, ""}, ".latex": {LaTeX, ""}, ".ltx": {LaTeX, ""},
+	".rst": {Recursive, "rst"},
+	".c":   {Recursive, "c"}, ".h": {Recursive, "c"},
+	".cc": {Recursive, "cpp"}, ".cpp": {Recursive, "cpp"}, ".cxx": {Recursive, "cpp"}, ".hh": {Recursive, "cpp"}, ".hpp": {Recursive, "cpp"}, ".hxx": {Recursive, "cpp"},
+	".cs":   {Recursive, "csharp"},
+	".go":   {Recursive, "go"},
+	".java": {Recursive, "java"},
+	".kt":   {Recursive, "kotlin"}, ".kts": {Recursive, "kotlin"},
+	".scala": {Recursive, "scala"}, ".sc": {Recursive, "scala"},
+	".js": {Recursive, "js"}, ".mjs": {Recursive, "js"}, ".cjs": {Recursive, "js"}, ".jsx": {Recursive, "js"},
+	".ts": {Recursive, "ts"}, ".mts": {Recursive, "ts"}, ".cts": {Recursive, "ts"}, ".tsx": {Recursive, "ts"},
+	".php": {Recursive, "php"},
+	".py":  {Recursive, "python"}, ".pyi": {Recursive, "python"},
+	".rb":    {Recursive, "ruby"},
+	".rs":    {Recursive, "rust"},
+	".swift": {Recursive, "swift"},
+	".sol":   {Recursive, "sol"},
+	".lua":   {Recursive, "lua"},
+	".pl":    {Recursive, "perl"}, ".pm": {Recursive, "perl"},
+	".hs": {Recursive, "haskell"},
+	".ex": {Recursive, "elixir"}, ".exs": {Recursive, "elixir"},
+	".ps1": {Recursive, "powershell"}, ".psm1": {Recursive, "powershell"},
+	".proto": {Recursive, "proto"},
+	".cob":   {Recursive, "cobol"}, ".cbl": {Recursive, "cobol"}, ".cpy": {Recursive, "cobol"},
+}
+
+// extension returns the lower-case extension of a file name, path or URL.
+func extension(name string) string {
+	if strings.Contains(name, "://") {
+		name, _, _ = strings.Cut(name, "#")
+		name, _, _ = strings.Cut(name, "?")
+	}
+	return strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
+}

@@ -1,0 +1,175 @@
+package chunk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// splitToken cuts a text into windows of tokens. The text is encoded once; a
+// window begins and ends between two tokens, and never inside a character even
+// where the tokens are parts of one.
+func splitToken(text string, o *Options) ([]Chunk, error) {
+	if err := checkSpecials(text, o); err != nil {
+		return nil, err
+	}
+	b := &builder{src: newSource(text), opts: o}
+	enc := loadEncoding(o.EncodingName)
+	start, end := 0, len(text)
+	if o.StripWhitespace {
+		start, end = trim(text, start, end)
+	}
+	w := tokenWindow{out: b, max: o.MaxSize, overlap: o.Overlap, bounds: []int{start}}
+	enc.eachWithSpecials(text, start, end, allowedSpecials(o), w.add)
+	w.finish()
+	for i := range b.chunks {
+		b.chunks[i].TokenCount = enc.countWithSpecials(b.chunks[i].Text, allowedSpecials(o))
+	}
+	return b.chunks, b.err
+}
+
+// tokenWindow is the chunk that is being filled with tokens.
+type tokenWindow struct {
+	out          *builder
+	max, overlap int
+	bounds       []int // of the tokens in the source, one more than there are tokens; from head on
+	head         int
+	emitted      int // end of the last chunk
+}
+
+// add appends the token that ends at end.
+func (w *tokenWindow) add(end int) {
+	w.bounds = append(w.bounds, end)
+	if len(w.bounds)-1-w.head <= w.max || w.out.err != nil {
+		return
+	}
+	cut := w.characterBorder(w.head+w.max, w.head)
+	if cut == w.head {
+		// No character ends within the window: it is kept whole, and the
+		// tokens up to its end come one by one.
+		if cut = len(w.bounds) - 1; !w.isBorder(cut) {
+			return
+		}
+	}
+	w.emit(cut)
+	next := w.characterBorder(cut-w.overlap, w.head)
+	if next == w.head {
+		next = cut
+	}
+	w.head = next
+	if w.head > len(w.bounds)/2 {
+		w.bounds = append(w.bounds[:0], w.bounds[w.head:]...)
+		w.head = 0
+	}
+}
+
+// finish emits the tokens that no chunk has yet.
+func (w *tokenWindow) finish() {
+	if last := len(w.bounds) - 1; w.bounds[last] > max(w.emitted, w.bounds[w.head]) {
+		w.emit(last)
+	}
+}
+
+func (w *tokenWindow) emit(cut int) {
+	w.out.add(w.bounds[w.head], w.bounds[cut])
+	w.emitted = w.bounds[cut]
+}
+
+// characterBorder returns the last index from i down to floor at which a
+// character ends; the floor is one.
+func (w *tokenWindow) characterBorder(i, floor int) int {
+	for i > floor && !w.isBorder(i) {
+		i--
+	}
+	return max(i, floor)
+}
+
+// isBorder reports whether bounds[i] lies between two characters.
+func (w *tokenWindow) isBorder(i int) bool {
+	return isClusterBorder(w.out.src.text, w.bounds[w.head], w.bounds[i])
+}
+
+// specialTokens are those of each encoding.
+var specialTokens = map[string][]string{
+	"cl100k_base": {"<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|endofprompt|>"},
+	"o200k_base":  {"<|endoftext|>", "<|endofprompt|>"},
+	"p50k_edit":   {"<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"},
+	"p50k_base":   {"<|endoftext|>"},
+	"r50k_base":   {"<|endoftext|>"},
+	"gpt2":        {"<|endoftext|>"},
+}
+
+// allowedSpecials returns the special tokens that count as one token each.
+func allowedSpecials(o *Options) []string {
+	return namedSpecials(o.EncodingName, o.AllowedSpecial)
+}
+
+// namedSpecials resolves a list of special tokens; "all" is every one.
+func namedSpecials(encoding string, list []string) []string {
+	if slices.Contains(list, "all") {
+		return specialTokens[encoding]
+	}
+	return list
+}
+
+// checkSpecials refuses a text with a special token that the caller disallows.
+func checkSpecials(text string, o *Options) error {
+	allowed := allowedSpecials(o)
+	for _, s := range namedSpecials(o.EncodingName, o.DisallowedSpecial) {
+		if !slices.Contains(allowed, s) && strings.Contains(text, s) {
+			return fault.Field("disallowedSpecial", "the text contains the special token %q; leave the option out to read it as ordinary text", s)
+		}
+	}
+	return nil
+}
+
+// checkSpecialNames refuses the names of tokens that the encoding does not have.
+func (r *optionReader) checkSpecialNames(o *Options) {
+	for name, list := range map[string][]string{"allowedSpecial": o.AllowedSpecial, "disallowedSpecial": o.DisallowedSpecial} {
+		for _, s := range list {
+			if known := specialTokens[o.EncodingName]; s != "all" && !slices.Contains(known, s) {
+				r.refuse(name, `%q is no special token of %s; choose from %s, or "all"`, s, o.EncodingName, strings.Join(known, ", "))
+			}
+		}
+	}
+}
+
+// eachWithSpecials is each, except that a special token is one token.
+func (e *encoding) eachWithSpecials(text string, from, to int, specials []string, yield func(end int)) {
+	next := make([]int, len(specials)) // where each special token stands next; -1 for nowhere
+	for i, s := range specials {
+		next[i] = indexFrom(text[:to], s, from)
+	}
+	for from < to {
+		at, length := to, 0
+		for i, s := range specials {
+			if next[i] >= 0 && next[i] < from {
+				next[i] = indexFrom(text[:to], s, from)
+			}
+			if next[i] >= 0 && next[i] < at {
+				at, length = next[i], len(s)
+			}
+		}
+		e.each(text, from, at, yield)
+		if length > 0 {
+			yield(at + length)
+		}
+		from = at + length
+	}
+}
+
+func (e *encoding) countWithSpecials(text string, specials []string) int {
+	n := 0
+	e.eachWithSpecials(text, 0, len(text), specials, func(int) { n++ })
+	return n
+}
+
+// indexFrom returns the first index of s in text[from:], counted from the start
+// of text, or -1.
+func indexFrom(text, s string, from int) int {
+	if i := strings.Index(text[from:], s); i >= 0 {
+		return from + i
+	}
+	return -1
+}

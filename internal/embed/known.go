@@ -1,0 +1,63 @@
+package embed
+
+import "strings"
+
+// known is what is public about a model: enough to create an index without
+// asking for a dimension, and to embed the way its authors meant.
+type known struct {
+	dimension int
+	shortens  bool // the provider makes shorter vectors on request
+	maxTokens int
+	// What the model was trained to find in front of a text.
+	documentPrefix, questionPrefix string
+}
+
+const (
+	askToRepresent = "Represent this sentence for searching relevant passages: "
+	askToRetrieve  = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+)
+
+// wellKnownModels are found by the last part of a model's name, in lower case
+// and without a tag such as ":latest" or ":q8_0".
+var wellKnownModels = map[string]known{
+	builtinModel: {dimension: builtinDimension},
+
+	"text-embedding-3-small": {dimension: 1536, shortens: true, maxTokens: 8191},
+	"text-embedding-3-large": {dimension: 3072, shortens: true, maxTokens: 8191},
+	"text-embedding-ada-002": {dimension: 1536, maxTokens: 8191},
+
+	"all-minilm":               {dimension: 384, maxTokens: 512},
+	"all-minilm-l6-v2":         {dimension: 384, maxTokens: 512},
+	"all-minilm-l12-v2":        {dimension: 384, maxTokens: 512},
+	"all-mpnet-base-v2":        {dimension: 768, maxTokens: 514},
+	"bge-m3":                   {dimension: 1024, maxTokens: 8192},
+	"bge-small-en-v1.5":        {dimension: 384, maxTokens: 512, questionPrefix: askToRepresent},
+	"bge-base-en-v1.5":         {dimension: 768, maxTokens: 512, questionPrefix: askToRepresent},
+	"bge-large-en-v1.5":        {dimension: 1024, maxTokens: 512, questionPrefix: askToRepresent},
+	"mxbai-embed-large":        {dimension: 1024, maxTokens: 512, questionPrefix: askToRepresent},
+	"mxbai-embed-large-v1":     {dimension: 1024, maxTokens: 512, questionPrefix: askToRepresent},
+	"e5-small-v2":              {dimension: 384, maxTokens: 512, documentPrefix: "passage: ", questionPrefix: "query: "},
+	"e5-base-v2":               {dimension: 768, maxTokens: 512, documentPrefix: "passage: ", questionPrefix: "query: "},
+	"e5-large-v2":              {dimension: 1024, maxTokens: 512, documentPrefix: "passage: ", questionPrefix: "query: "},
+	"multilingual-e5-small":    {dimension: 384, maxTokens: 512, documentPrefix: "passage: ", questionPrefix: "query: "},
+	"multilingual-e5-base":     {dimension: 768, maxTokens: 512, documentPrefix: "passage: ", questionPrefix: "query: "},
+	"multilingual-e5-large":    {dimension: 1024, maxTokens: 512, documentPrefix: "passage: ", questionPrefix: "query: "},
+	"nomic-embed-text":         {dimension: 768, maxTokens: 8192, documentPrefix: "search_document: ", questionPrefix: "search_query: "},
+	"nomic-embed-text-v1.5":    {dimension: 768, maxTokens: 8192, documentPrefix: "search_document: ", questionPrefix: "search_query: "},
+	"embeddinggemma":           {dimension: 768, maxTokens: 2048, documentPrefix: "title: none | text: ", questionPrefix: "task: search result | query: "},
+	"embeddinggemma-300m":      {dimension: 768, maxTokens: 2048, documentPrefix: "title: none | text: ", questionPrefix: "task: search result | query: "},
+	"snowflake-arctic-embed2":  {dimension: 1024, maxTokens: 8192, questionPrefix: "query: "},
+	"snowflake-arctic-embed-l": {dimension: 1024, maxTokens: 512, questionPrefix: askToRepresent},
+	"qwen3-embedding-0.6b":     {dimension: 1024, shortens: true, maxTokens: 32768, questionPrefix: askToRetrieve},
+	"qwen3-embedding-4b":       {dimension: 2560, shortens: true, maxTokens: 32768, questionPrefix: askToRetrieve},
+	"qwen3-embedding-8b":       {dimension: 4096, shortens: true, maxTokens: 32768, questionPrefix: askToRetrieve},
+	"jina-embeddings-v3":       {dimension: 1024, shortens: true, maxTokens: 8192},
+}
+
+// wellKnown returns what is known about a model, by its name at the provider;
+// the zero value if nothing is.
+func wellKnown(model string) known {
+	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	name, _, _ = strings.Cut(name, ":")
+	return wellKnownModels[name]
+}

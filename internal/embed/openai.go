@@ -1,0 +1,214 @@
+package embed
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/provider"
+)
+
+// The most texts and estimated tokens of one request. OpenAI takes 2,048 texts
+// and 300,000 tokens; smaller requests come back sooner, lose less when one
+// fails, and use the concurrency allowed. A server that takes less yet refuses,
+// and gets halves.
+const (
+	maxBatchTexts  = 128
+	maxBatchTokens = 60_000
+	maxBatches     = 16 // of one job at once
+)
+
+// Somebody waits for the embedding of a question: what one attempt may take, and
+// the longest wait before the next.
+const (
+	questionTimeout = 10 * time.Second
+	questionWait    = 2 * time.Second
+)
+
+// openAI embeds through any endpoint that speaks OpenAI's /embeddings. The
+// client library is openai-go v3, the major version under maintenance; its
+// services, unlike its whole client, read nothing from the environment.
+type openAI struct {
+	api       openai.EmbeddingService
+	documents *provider.Client
+	questions *provider.Client // apart, so that an ingest does not keep questions waiting
+}
+
+func newOpenAI(config provider.Config) *openAI {
+	if config.BaseURL == "" {
+		config.BaseURL = "https://api.openai.com/v1"
+	}
+	forQuestions := config
+	forQuestions.Timeout = min(cmp.Or(config.Timeout, questionTimeout), questionTimeout)
+	forQuestions.MaxWait = min(cmp.Or(config.MaxWait, questionWait), questionWait)
+	o := &openAI{
+		documents: provider.New("the embedding provider openai", config),
+		questions: provider.New("the embedding provider openai", forQuestions),
+	}
+	options := []option.RequestOption{
+		option.WithBaseURL(config.BaseURL),
+		option.WithHTTPClient(o.documents.HTTP()),
+		option.WithMaxRetries(0), // provider.Client retries, with what it knows of deadlines
+		option.WithMiddleware(o.documents.Check),
+	}
+	if config.APIKey != "" {
+		options = append(options, option.WithAPIKey(config.APIKey))
+	}
+	o.api = openai.NewEmbeddingService(options...)
+	return o
+}
+
+func (o *openAI) embed(ctx context.Context, job job) ([][]float32, error) {
+	vectors := make([][]float32, len(job.texts))
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(maxBatches) // the client's own bound holds for all callers together
+	for start := 0; start < len(job.texts) && running.Err() == nil; {
+		end := start + batch(job.texts[start:])
+		at := span{start, end}
+		group.Go(func() error { return o.embedSpan(running, job, at, vectors) })
+		start = end
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return vectors, ctx.Err()
+}
+
+// span is job.texts[start:end].
+type span struct{ start, end int }
+
+// batch returns how many of the texts, at least one, go into one request.
+func batch(texts []string) int {
+	tokens := 0
+	for i, text := range texts {
+		tokens += estimateTokens(text)
+		if i > 0 && tokens > maxBatchTokens || i == maxBatchTexts {
+			return i
+		}
+	}
+	return len(texts)
+}
+
+// estimateTokens is a guess on the high side: three ASCII bytes a token, one
+// token for every other byte pair.
+func estimateTokens(text string) int {
+	ascii := 0
+	for i := range len(text) {
+		if text[i] < 0x80 {
+			ascii++
+		}
+	}
+	return ascii/3 + (len(text)-ascii)/2 + 1
+}
+
+// embedSpan fills in the vectors of one span. A request that the provider
+// refuses is halved until it passes, or until the text at fault is alone and
+// can be named.
+func (o *openAI) embedSpan(ctx context.Context, job job, at span, vectors [][]float32) error {
+	got, err := o.request(ctx, job, at)
+	var refused *provider.StatusError
+	if err == nil {
+		copy(vectors[at.start:at.end], got)
+		return nil
+	}
+	if !errors.As(err, &refused) || !refused.Refused() {
+		return err
+	}
+	if at.end-at.start == 1 {
+		return fault.Wrap(fault.Invalid, refused, "texts: the embedding provider refused text %d (%d bytes, some %d tokens); it may be longer than the model %s can read, or the model may not make embeddings, or not of this dimension", at.start, len(job.texts[at.start]), estimateTokens(job.texts[at.start]), job.model)
+	}
+	middle := (at.start + at.end) / 2
+	if err := o.embedSpan(ctx, job, span{at.start, middle}, vectors); err != nil {
+		return err
+	}
+	return o.embedSpan(ctx, job, span{middle, at.end}, vectors)
+}
+
+// request sends one request, again and again if need be.
+func (o *openAI) request(ctx context.Context, job job, at span) (vectors [][]float32, err error) {
+	texts := job.texts[at.start:at.end]
+	params := openai.EmbeddingNewParams{
+		Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
+		Model: job.model,
+		// A quarter of the bytes of decimal numbers. Servers that do not know it
+		// answer with numbers, which is read too.
+		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatBase64,
+	}
+	if job.dimension != 0 {
+		params.Dimensions = openai.Int(int64(job.dimension))
+	}
+	client := o.documents
+	if job.purpose == question {
+		client = o.questions
+	}
+	err = client.Do(ctx, "", func(ctx context.Context) error {
+		var body []byte // read as bytes, because not every server says that it is JSON
+		if _, err := o.api.New(ctx, params, option.WithResponseBodyInto(&body)); err != nil {
+			return err
+		}
+		vectors, err = decodeEmbeddings(body, len(texts))
+		return err
+	})
+	return vectors, err
+}
+
+// decodeEmbeddings reads an answer that must hold n vectors, in any order.
+func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
+	var answer struct {
+		Data []struct {
+			Index     *int            `json:"index"`
+			Embedding json.RawMessage `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := provider.Decode(body, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Data) != n {
+		return nil, provider.Nonsense("%d vectors for %d texts", len(answer.Data), n)
+	}
+	vectors := make([][]float32, n)
+	for place, item := range answer.Data {
+		if item.Index != nil {
+			place = *item.Index
+		}
+		if place < 0 || place >= n || vectors[place] != nil {
+			return nil, provider.Nonsense("index %d twice or out of range for %d texts", place, n)
+		}
+		vector, err := decodeVector(item.Embedding)
+		if err != nil {
+			return nil, err
+		}
+		vectors[place] = vector
+	}
+	return vectors, nil
+}
+
+// decodeVector reads an array of numbers, or little-endian float32 in base64.
+func decodeVector(raw json.RawMessage) ([]float32, error) {
+	if len(raw) > 0 && raw[0] == '"' {
+		bytes, err := base64.StdEncoding.DecodeString(string(raw[1 : len(raw)-1]))
+		if err != nil || len(bytes) == 0 || len(bytes)%4 != 0 {
+			return nil, provider.Nonsense("a vector that is not base64 of float32 values")
+		}
+		vector := make([]float32, len(bytes)/4)
+		for i := range vector {
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
+		}
+		return vector, nil
+	}
+	var vector []float32
+	if json.Unmarshal(raw, &vector) != nil || len(vector) == 0 {
+		return nil, provider.Nonsense("a vector that is not an array of numbers")
+	}
+	return vector, nil
+}

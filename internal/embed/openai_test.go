@@ -1,0 +1,391 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/provider"
+)
+
+// setup returns a fake provider and the model of this name on it.
+func setup(t *testing.T, name string) (*fakeai.Server, *embed.Registry, *embed.Model) {
+	t.Helper()
+	ai := fakeai.New(t)
+	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{
+		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: 500 * time.Millisecond,
+	}})
+	model, err := registry.Model(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ai, registry, model
+}
+
+func texts(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("text number %d", i)
+	}
+	return out
+}
+
+func TestOpenAIKeepsTheOrderOverManyBatches(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		mangle func(map[string]any)
+	}{
+		{"as base64", nil},
+		{"as arrays of numbers", func(answer map[string]any) {
+			for i, item := range answer["data"].([]any) {
+				item.(map[string]any)["embedding"] = []float64{float64(i), 0.5, -0.25}
+			}
+		}},
+		{"in any order", func(answer map[string]any) {
+			data := answer["data"].([]any)
+			for i, j := 0, len(data)-1; i < j; i, j = i+1, j-1 {
+				data[i], data[j] = data[j], data[i]
+			}
+		}},
+		{"without index", func(answer map[string]any) {
+			for _, item := range answer["data"].([]any) {
+				delete(item.(map[string]any), "index")
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			ai, _, model := setup(t, "openai/some-model")
+			ai.Set(fakeai.Fault{Mangle: tc.mangle})
+			asked := texts(300)
+			got, err := model.Embed(t.Context(), asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([][]float32, len(asked))
+			for i, text := range asked {
+				if want[i] = ai.Embed(text); tc.name == "as arrays of numbers" {
+					want[i] = []float32{float32(i % 128), 0.5, -0.25}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if n := len(ai.Requests()); n != 3 {
+				t.Errorf("%d requests for 300 texts, want 3", n)
+			}
+		})
+	}
+}
+
+func TestOpenAIBatchesByTokensToo(t *testing.T) {
+	t.Parallel()
+	ai, _, model := setup(t, "openai/some-model")
+	long := make([]string, 9) // some 20,000 tokens each, so three to a request
+	for i := range long {
+		long[i] = strings.Repeat("harbour ", 7000) + fmt.Sprint(i)
+	}
+	if _, err := model.Embed(t.Context(), long); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range ai.Requests() {
+		if n := len(r.Body["input"].([]any)); n > 3 {
+			t.Errorf("%d long texts in one request", n)
+		}
+	}
+}
+
+func TestOpenAISendsWhatTheModelNeeds(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		model      string
+		dimension  int
+		dimensions any // in the request
+		document   string
+		question   string
+	}{
+		{"openai/text-embedding-3-small", 256, 256.0, "a", "a"},
+		{"openai/unheard-of", 8, nil, "a", "a"},
+		{"openai/nomic-embed-text:latest", 0, nil, "search_document: a", "search_query: a"},
+	} {
+		t.Run(tc.model, func(t *testing.T) {
+			t.Parallel()
+			ai, registry, model := setup(t, tc.model)
+			ai.Dimension = 768
+			if tc.dimension != 0 {
+				ai.Dimension = tc.dimension
+			}
+			model, err := model.WithDimension(tc.dimension)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := model.Embed(t.Context(), []string{"a"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
+				t.Fatal(err)
+			}
+			requests := ai.Requests()
+			for i, want := range []string{tc.document, tc.question} {
+				body := requests[i].Body
+				if got := body["input"].([]any)[0]; got != want {
+					t.Errorf("sent %q, want %q", got, want)
+				}
+				if body["dimensions"] != tc.dimensions {
+					t.Errorf("asked for %v dimensions, want %v", body["dimensions"], tc.dimensions)
+				}
+			}
+			if got := requests[0].Header.Get("Authorization"); got != "Bearer "+fakeai.Key {
+				t.Errorf("authorization %q", got)
+			}
+		})
+	}
+}
+
+func TestOpenAIWithoutAKey(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
+	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
+	ai := fakeai.New(t)
+	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}})
+	model, err := registry.Model("openai/local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.Embed(t.Context(), []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	if key := ai.Requests()[0].Header.Get("Authorization"); key != "" {
+		t.Errorf("sent %q, though no key is configured", key)
+	}
+}
+
+func TestOpenAIFaults(t *testing.T) {
+	t.Parallel()
+	first := func(change func(item map[string]any)) func(map[string]any) {
+		return func(answer map[string]any) { change(answer["data"].([]any)[0].(map[string]any)) }
+	}
+	for _, tc := range []struct {
+		name   string
+		fault  fakeai.Fault
+		kind   fault.Kind
+		public string
+	}{
+		{"key refused", fakeai.Fault{Status: 401}, fault.Precondition, "the embedding provider openai refused its API key"},
+		{"limited", fakeai.Fault{Status: 429, RetryAfter: "30"}, fault.Exhausted, "the embedding provider openai limits how often it may be called"},
+		{"down", fakeai.Fault{Status: 502}, fault.Unavailable, "the embedding provider openai is failing"},
+		{"silent", fakeai.Fault{Hang: true}, fault.Unavailable, "the embedding provider openai did not answer within 500ms"},
+		{"half an answer", fakeai.Fault{Half: true}, fault.Unavailable, "the embedding provider openai broke off in the middle of its answer"},
+		{"not JSON", fakeai.Fault{Body: "oops", ContentType: "text/html"}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"a vector left out", fakeai.Fault{Mangle: func(a map[string]any) { a["data"] = a["data"].([]any)[1:] }}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"an index twice", fakeai.Fault{Mangle: first(func(i map[string]any) { i["index"] = 1 })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"an index out of range", fakeai.Fault{Mangle: first(func(i map[string]any) { i["index"] = -1 })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"a vector of words", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []string{"x"} })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"a vector of nothing", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = nil })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"bad base64", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = "AAA" })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"NaN", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = strings.Repeat("AADAfwAAwH8AAMB/", 2) + "AADAfwAAwH8=" })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector that holds values which are not numbers"},
+		{"another dimension", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []float64{1} })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector of 1 values where 8 are expected"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			ai, _, model := setup(t, "openai/unheard-of")
+			model, err := model.WithDimension(8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ai.Set(tc.fault)
+			vectors, err := model.Embed(t.Context(), texts(3))
+			if vectors != nil || fault.KindOf(err) != tc.kind || fault.Public(err) != tc.public {
+				t.Errorf("%v %q", fault.KindOf(err), fault.Public(err))
+			}
+			if err != nil && strings.Contains(err.Error(), fakeai.Key) {
+				t.Errorf("the error shows the key: %v", err)
+			}
+		})
+	}
+}
+
+func TestOpenAIFindsTheTextThatIsRefused(t *testing.T) {
+	t.Parallel()
+	ai, _, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Status: 400, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "number 77\"") }})
+	_, err := model.Embed(t.Context(), texts(100))
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "refused text 77 (14 bytes") {
+		t.Errorf("%v", err)
+	}
+	if n := len(ai.Requests()); n > 16 {
+		t.Errorf("%d requests to find one text in 100", n)
+	}
+}
+
+func TestOpenAIHalvesRequestsThatAreTooBigForTheServer(t *testing.T) {
+	t.Parallel()
+	ai, _, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Status: 413, When: func(r fakeai.Request) bool { return len(r.Body["input"].([]any)) > 32 }})
+	asked := texts(128)
+	got, err := model.Embed(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		if diff := cmp.Diff(ai.Embed(asked[i]), v); diff != "" {
+			t.Fatalf("text %d: %s", i, diff)
+		}
+	}
+}
+
+func TestOpenAISurvivesAFlakyProvider(t *testing.T) {
+	t.Parallel()
+	ai, _, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Status: 500, Percent: 30})
+	if _, err := model.Embed(t.Context(), texts(2000)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestResolveAsksForTheDimension(t *testing.T) {
+	t.Parallel()
+	ai, _, model := setup(t, "openai/unheard-of")
+	resolved, err := model.Resolve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resolved.Dimension != 8 || model.Dimension != 0 || len(ai.Requests()) != 1 {
+		t.Errorf("dimension %d, was %d, after %d requests", resolved.Dimension, model.Dimension, len(ai.Requests()))
+	}
+	again, err := resolved.Resolve(t.Context())
+	if err != nil || again != resolved || len(ai.Requests()) != 1 {
+		t.Error("asked again")
+	}
+}
+
+func TestEmbedEndsWithItsContext(t *testing.T) {
+	ai, _, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Hang: true})
+	fakeai.NoLeaks(t, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := model.Embed(ctx, texts(4000)); fault.KindOf(err) != fault.Deadline {
+			t.Error(err)
+		}
+	})
+}
+
+func TestEmbedQueryIsCachedByTenant(t *testing.T) {
+	t.Parallel()
+	ai, registry, model := setup(t, "openai/text-embedding-3-small")
+	short, err := model.WithDimension(256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ai.Dimension = 1536
+	for _, tc := range []struct {
+		tenant   string
+		model    *embed.Model
+		text     string
+		requests int
+	}{
+		{"acme", model, "a", 1},
+		{"acme", model, "a", 1},
+		{"acme", model, "b", 2},
+		{"globex", model, "a", 3},
+		{"acme", short, "a", 4},
+		{"acme", short, "a", 4},
+	} {
+		v, err := registry.EmbedQuery(t.Context(), tc.tenant, tc.model, tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v) != tc.model.Dimension || len(ai.Requests()) != tc.requests {
+			t.Errorf("%s %q: %d values after %d requests, want %d", tc.tenant, tc.text, len(v), len(ai.Requests()), tc.requests)
+		}
+	}
+}
+
+func TestEmbedQueryDoesNotKeepFailures(t *testing.T) {
+	t.Parallel()
+	ai, registry, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Status: 400, Times: 1})
+	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEmbedQueryJoinsCallersAndOutlivesTheFirst(t *testing.T) {
+	t.Parallel()
+	ai, registry, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
+	first, leave := context.WithCancel(t.Context())
+	results := make(chan error, 20)
+	for i := range 20 {
+		ctx := t.Context()
+		if i == 0 {
+			ctx = first
+		}
+		go func() {
+			_, err := registry.EmbedQuery(ctx, "acme", model, "a")
+			results <- err
+		}()
+		if i == 0 {
+			for len(ai.Requests()) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	leave()
+	canceled := 0
+	for range 20 {
+		if err := <-results; errors.Is(err, context.Canceled) {
+			canceled++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if canceled != 1 || len(ai.Requests()) > 2 {
+		t.Errorf("%d callers canceled, %d requests", canceled, len(ai.Requests()))
+	}
+}
+
+func TestEmbedQueryStopsWhenNobodyWaits(t *testing.T) {
+	ai, registry, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Hang: true})
+	fakeai.NoLeaks(t, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		if _, err := registry.EmbedQuery(ctx, "acme", model, "a"); fault.KindOf(err) != fault.Deadline {
+			t.Error(err)
+		}
+	})
+	ai.Set(fakeai.Fault{})
+	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
+		t.Errorf("the question cannot be asked again: %v", err)
+	}
+}
+
+func TestAnIngestDoesNotKeepQuestionsWaiting(t *testing.T) {
+	t.Parallel()
+	ai, registry, model := setup(t, "openai/unheard-of")
+	ai.Set(fakeai.Fault{Hang: true, When: func(r fakeai.Request) bool { return len(r.Body["input"].([]any)) > 1 }})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _, _ = model.Embed(ctx, texts(4000)) }()
+	for ai.Peak() < 16 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-done
+}

@@ -1,0 +1,129 @@
+package embed
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/ragdhq/ragd/internal/lru"
+)
+
+// EmbedQuery returns the vector of a question asked by a tenant. The vector is
+// shared: read it, do not change it. Vectors of recent questions are kept, and
+// a question asked by several callers at once is embedded once.
+//
+// Tenants share nothing: the tenant is part of the key, because an answer that
+// comes sooner than usual would tell one tenant what another has asked.
+//
+// Errors are those of Model.Embed. A caller whose context ends leaves alone; the
+// embedding goes on for the others who wait for it.
+func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, text string) ([]float32, error) {
+	embed := func(ctx context.Context) ([]float32, error) {
+		vectors, err := model.embed(ctx, []string{text}, question)
+		if err != nil {
+			return nil, err
+		}
+		return vectors[0], nil
+	}
+	if model.provider == "builtin" {
+		return embed(ctx) // sooner done than looked up
+	}
+	return r.questions.get(ctx, questionKey(tenant, model, text), embed)
+}
+
+// questionKey stands for everything the vector depends on. Lengths go in front,
+// so that no two different questions are written alike.
+func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {
+	h := sha256.New()
+	var length [8]byte
+	for _, part := range []string{tenant, model.Name, text} {
+		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	binary.LittleEndian.PutUint64(length[:], uint64(model.Dimension))
+	h.Write(length[:])
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// questionCache keeps vectors and joins callers who ask for the same one.
+type questionCache struct {
+	vectors *lru.Cache[[sha256.Size]byte, []float32]
+
+	mu      sync.Mutex
+	flights map[[sha256.Size]byte]*flight
+}
+
+// flight is an embedding under way.
+type flight struct {
+	waiting int // callers; guarded by questionCache.mu
+	cancel  context.CancelFunc
+	done    chan struct{}
+	vector  []float32 // set before done is closed, as is err
+	err     error
+}
+
+func newQuestionCache(bytes int64) *questionCache {
+	if bytes == 0 {
+		bytes = 64 << 20
+	}
+	return &questionCache{
+		vectors: lru.New[[sha256.Size]byte, []float32](bytes),
+		flights: map[[sha256.Size]byte]*flight{},
+	}
+}
+
+func (c *questionCache) get(ctx context.Context, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) ([]float32, error) {
+	if vector, ok := c.vectors.Get(key); ok {
+		return vector, nil
+	}
+	f := c.board(ctx, key, embed)
+	select {
+	case <-f.done:
+		return f.vector, f.err
+	case <-ctx.Done():
+		c.leave(key, f)
+		return nil, fmt.Errorf("embed the question: %w", ctx.Err())
+	}
+}
+
+// board joins the flight for the key, or starts one that ends when its last
+// caller has left.
+func (c *questionCache) board(ctx context.Context, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) *flight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.flights[key]; f != nil {
+		f.waiting++
+		return f
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f := &flight{waiting: 1, cancel: cancel, done: make(chan struct{})}
+	c.flights[key] = f
+	go func() {
+		defer cancel()
+		f.vector, f.err = embed(ctx)
+		if f.err == nil {
+			c.vectors.Put(key, f.vector, int64(len(key)+24+4*len(f.vector)))
+		}
+		c.mu.Lock()
+		if c.flights[key] == f {
+			delete(c.flights, key)
+		}
+		c.mu.Unlock()
+		close(f.done)
+	}()
+	return f
+}
+
+func (c *questionCache) leave(key [sha256.Size]byte, f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.waiting--; f.waiting == 0 {
+		f.cancel()
+		if c.flights[key] == f { // the next to ask must not board a flight that is called off
+			delete(c.flights, key)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package embed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/provider"
+)
+
+// Config says which providers there are. The zero Config has builtin alone.
+type Config struct {
+	// OpenAI is the endpoint of the openai provider; a zero one leaves the
+	// provider out.
+	OpenAI provider.Config
+	// QueryCacheBytes bounds the vectors of recent questions kept in memory, in
+	// bytes. 0 means 64 MiB, a negative number means none.
+	QueryCacheBytes int64
+}
+
+// Registry finds models by name. It is safe for concurrent use.
+type Registry struct {
+	backends  map[string]backend
+	questions *questionCache
+}
+
+// NewRegistry returns a registry of the configured providers and builtin.
+func NewRegistry(config Config) *Registry {
+	backends := map[string]backend{"builtin": newBuiltin()}
+	if config.OpenAI.Configured() {
+		backends["openai"] = newOpenAI(config.OpenAI)
+	}
+	return &Registry{backends: backends, questions: newQuestionCache(config.QueryCacheBytes)}
+}
+
+// Model returns the model with this name, provider/model. Nothing is asked of
+// the provider. Errors: Invalid for a name that is not of that form or a model
+// that builtin does not have, Precondition for a provider that is not configured.
+func (r *Registry) Model(name string) (*Model, error) {
+	provider, model, ok := strings.Cut(name, "/")
+	if !ok || provider == "" || model == "" {
+		return nil, fault.Field("embeddingModel", "must be provider/model, such as openai/text-embedding-3-small or builtin/hash-512, got %q", name)
+	}
+	b, ok := r.backends[provider]
+	if !ok {
+		if slices.Contains(providers, provider) {
+			return nil, fault.New(fault.Precondition, "embeddingModel: the provider %[1]s is not configured on this server; its operator sets RAGD_%[2]s_API_KEY or RAGD_%[2]s_BASE_URL", provider, strings.ToUpper(provider))
+		}
+		return nil, fault.Field("embeddingModel", "provider %q is unknown; the providers are %s", provider, strings.Join(providers, ", "))
+	}
+	if provider == "builtin" && model != builtinModel {
+		return nil, fault.Field("embeddingModel", "builtin has no model %q, only builtin/%s", model, builtinModel)
+	}
+	known := wellKnown(model)
+	return &Model{Name: name, Dimension: known.dimension, MaxTokens: known.maxTokens, provider: provider, id: model, known: known, backend: b}, nil
+}
+
+// providers are the names a model may start with.
+var providers = []string{"builtin", "openai"}

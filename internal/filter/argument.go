@@ -1,0 +1,161 @@
+package filter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// parser reads the objects of a filter and counts what the limits bound.
+type parser struct {
+	bytes      int
+	conditions int
+}
+
+// spend counts bytes.
+func (p *parser) spend(bytes int) error {
+	if p.bytes += bytes; p.bytes > MaxBytes {
+		return fault.Field("filter", "is longer than the %d bytes allowed", MaxBytes)
+	}
+	return nil
+}
+
+// text counts the bytes of a name or string and checks that PostgreSQL can hold it.
+func (p *parser) text(s string, at place) error {
+	if err := p.spend(len(s)); err != nil {
+		return err
+	}
+	if !utf8.ValidString(s) {
+		return at.refuse("is not valid UTF-8")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return at.refuse("contains the character U+0000, which metadata cannot hold; remove it")
+	}
+	return nil
+}
+
+// nest checks the depth of an object or list at the place, and counts a byte for
+// each of its entries before any of them is looked at.
+func (p *parser) nest(at place, entries int) error {
+	if err := p.spend(entries); err != nil {
+		return err
+	}
+	return at.nest()
+}
+
+// count counts conditions or branches.
+func (p *parser) count(n int) error {
+	if err := p.room(n); err != nil {
+		return err
+	}
+	p.conditions += n
+	return nil
+}
+
+// room checks that n more conditions are allowed.
+func (p *parser) room(n int) error {
+	if p.conditions+n > MaxConditions {
+		return fault.Field("filter", "has more than the %d conditions allowed; write many alternatives for one field as $in", MaxConditions)
+	}
+	return nil
+}
+
+// scalar returns the canonical text of a string, number or boolean.
+func (p *parser) scalar(v any, at place) (string, error) {
+	switch t := v.(type) {
+	case string:
+		return t, p.text(t, at)
+	case bool:
+		return strconv.FormatBool(t), nil
+	}
+	return p.number(v, at)
+}
+
+// number returns the canonical text of a number within the limits.
+func (p *parser) number(v any, at place) (string, error) {
+	literal, ok := numberLiteral(v)
+	if !ok {
+		if _, isFloat := v.(float64); isFloat {
+			return "", at.refuse("must be a finite number, got %v", v)
+		}
+		return "", at.refuse("must be a string, a number or a boolean, got %s", typeName(v))
+	}
+	if err := p.text(literal, at); err != nil {
+		return "", err
+	}
+	return limitedNumber(literal, at)
+}
+
+// limitedNumber returns the canonical text of a JSON number literal and refuses
+// one that is too long.
+func limitedNumber(literal string, at place) (string, error) {
+	text, ok := canonicalNumber(literal)
+	if ok {
+		integer, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+		ok = len(integer) <= MaxDigits && len(fraction) <= MaxDigits
+	}
+	if !ok {
+		return "", at.refuse("is a number with more than %d digits before or after the point", MaxDigits)
+	}
+	return text, nil
+}
+
+// value checks an array or object that is compared as a whole and returns a copy
+// of it with its numbers in canonical form.
+func (p *parser) value(v any, at place) (any, error) {
+	switch t := v.(type) {
+	case nil, bool:
+		return t, nil
+	case string:
+		return t, p.text(t, at)
+	case []any:
+		if err := p.nest(at, len(t)); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(t))
+		for i, element := range t {
+			var err error
+			if list[i], err = p.value(element, at.element(i)); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		if err := p.nest(at, len(t)); err != nil {
+			return nil, err
+		}
+		object := map[string]any{}
+		for key, value := range t {
+			here := at.key(key)
+			if err := p.text(key, here); err != nil {
+				return nil, err
+			}
+			var err error
+			if object[key], err = p.value(value, here); err != nil {
+				return nil, err
+			}
+		}
+		return object, nil
+	}
+	text, err := p.number(v, at)
+	return json.Number(text), err
+}
+
+// typeName names the type of a decoded JSON value in an error.
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	case bool:
+		return "a boolean"
+	}
+	return fmt.Sprintf("a Go %T", v)
+}

@@ -1,0 +1,181 @@
+package filter
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func parse(t *testing.T, v any) Filter {
+	t.Helper()
+	f, err := Parse(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFilterWithoutConditionsIsZero(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{
+		nil, "", " \n", []byte(nil), "{}", map[string]any{},
+		`{"$and": []}`, `{"$nor": []}`, `{"$or": [{}]}`, `{"$and": [{}, {"$and": []}]}`,
+		`{"a": {"$nin": []}}`, `{"$not": {"$or": []}}`, `{"a": {"$not": {"$in": []}}}`, `{"$or": [{"a": 1}, {}]}`,
+	} {
+		f := parse(t, v)
+		if !f.IsZero() || f.SQL("c.metadata", NewArgs()) != "true" || !f.Match(nil) || f.String() != "{}" || f.Fields() != nil {
+			t.Errorf("%v states a condition: %s", v, f)
+		}
+	}
+	for _, v := range []string{`{"$or": []}`, `{"a": []}`, `{"$nor": [{}]}`, `{"a": {"$gt": null}}`, `{"a": null}`, `{"a": {"$exists": true}}`} {
+		if parse(t, v).IsZero() {
+			t.Errorf("%s states no condition", v)
+		}
+	}
+}
+
+func TestAndJoinsFilters(t *testing.T) {
+	t.Parallel()
+	deck, cheap := parse(t, `{"category": "deck"}`), parse(t, `{"price": {"$lt": 50}}`)
+	never := parse(t, `{"$or": []}`)
+	for _, tc := range []struct {
+		name    string
+		filters []Filter
+		want    string
+	}{
+		{"nothing", nil, `{}`},
+		{"only empty filters", []Filter{{}, {}}, `{}`},
+		{"one", []Filter{{}, deck}, `{"category":"deck"}`},
+		{"two", []Filter{deck, {}, cheap}, `{"$and":[{"category":"deck"},{"price":{"$lt":50}}]}`},
+		{"one that selects nothing", []Filter{deck, never}, `{"$and":[{"category":"deck"},{"$or":[]}]}`},
+	} {
+		got := And(tc.filters...)
+		if got.String() != tc.want || got.IsZero() != (tc.want == "{}") {
+			t.Errorf("%s: got %s, want %s", tc.name, got, tc.want)
+		}
+		again := parse(t, got.JSON())
+		if !again.Equal(got) || again.SQL("m", NewArgs()) != got.SQL("m", NewArgs()) {
+			t.Errorf("%s: parsed again it is %s", tc.name, again)
+		}
+	}
+	both := And(deck, cheap)
+	for metadata, want := range map[string]bool{
+		`{"category": "deck", "price": 35}`: true, `{"category": "deck", "price": 60}`: false, `{"price": 35}`: false,
+	} {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(metadata), &m); err != nil {
+			t.Fatal(err)
+		}
+		if both.Match(m) != want || And(deck, never).Match(m) {
+			t.Errorf("%s: match is %v, want %v", metadata, !want, want)
+		}
+	}
+}
+
+func TestFieldsAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	f := parse(t, `{"b": 1, "$or": [{"a": {"x.y": null, "z": {"$size": 1}}}, {"b": {"$gt": 2, "$lt": 3}}, {"$not": {"c": {"$elemMatch": {"d": 1}}}}],
+		"dc\\.title": {"$exists": true}, "\\$price": {"$regex": "^1"}, "l": {"$all": ["x"]}, "i": [1], "o": {"$eq": {"k": 1}}, "n": {"$gt": null}}`)
+	want := []string{`\$price`, "a.x.y", "a.z", "b", "c", `dc\.title`, "i", "l", "n", "o"}
+	if diff := cmp.Diff(want, f.Fields()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestParseKeepsNothingOfItsArgument changes an object after it was parsed.
+func TestParseKeepsNothingOfItsArgument(t *testing.T) {
+	t.Parallel()
+	inner := map[string]any{"x": []any{1.0}}
+	object := map[string]any{"a": map[string]any{"$eq": inner}}
+	f := parse(t, object)
+	inner["x"].([]any)[0] = 2.0
+	inner["y"] = 1.0
+	object["b"] = 1.0
+	if !f.Match(map[string]any{"a": map[string]any{"x": []any{1.0}}}) || f.String() != `{"a":{"$eq":{"x":[1]}}}` {
+		t.Errorf("the filter changed to %s", f)
+	}
+}
+
+// TestUnknownStaysUnknown shows what no golden case does: which conditions are
+// neither true nor false, so that neither they nor their negations match.
+func TestUnknownStaysUnknown(t *testing.T) {
+	t.Parallel()
+	metadata := map[string]any{"s": "x", "n": nil, "list": []any{"x"}, "deep": map[string]any{"k": 1.0}, "num": 2}
+	for _, tc := range []struct {
+		filter string
+		want   truth
+	}{
+		{`{"none": 1}`, unknown}, {`{"n": 1}`, unknown}, {`{"none": {"$ne": 1}}`, unknown}, {`{"list": 1}`, no}, {`{"deep": "x"}`, no},
+		{`{"none": {"$eq": [1]}}`, unknown}, {`{"s": {"$eq": [1]}}`, no}, {`{"none": null}`, yes}, {`{"n": {"$ne": null}}`, no},
+		{`{"s": {"$gt": 1}}`, unknown}, {`{"list": {"$gt": 1}}`, unknown}, {`{"num": {"$gt": 1}}`, yes}, {`{"s": {"$gt": null}}`, unknown},
+		{`{"none": {"$in": ["x"]}}`, unknown}, {`{"none": {"$in": []}}`, no}, {`{"none": {"$nin": []}}`, yes}, {`{"s": {"$in": ["y", null]}}`, unknown},
+		{`{"s": {"$in": ["x", null]}}`, yes}, {`{"list": {"$nin": ["y", null]}}`, yes}, {`{"deep": {"$in": [null]}}`, unknown},
+		{`{"none": {"$all": ["x"]}}`, unknown}, {`{"n": {"$all": ["x"]}}`, no}, {`{"none": {"$all": [null]}}`, unknown}, {`{"list": {"$all": ["x", null]}}`, no},
+		{`{"none": {"$elemMatch": {"a": 1}}}`, no}, {`{"n": {"$size": 1}}`, no}, {`{"none": {"$exists": true}}`, no},
+		{`{"none": {"$regex": "x"}}`, unknown}, {`{"none": {"$contains": "x"}}`, unknown}, {`{"s": {"$regex": "(x)\\1"}}`, unknown},
+		{`{"$or": [{"s": "x"}, {"none": 1}]}`, yes}, {`{"$or": [{"s": "y"}, {"none": 1}]}`, unknown}, {`{"$and": [{"s": "y"}, {"none": 1}]}`, no},
+		{`{"$and": [{"s": "x"}, {"none": 1}]}`, unknown}, {`{"$nor": [{"s": "y"}, {"none": 1}]}`, unknown},
+	} {
+		f := parse(t, tc.filter)
+		var got truth
+		if f.root == nil {
+			got = yes
+		} else {
+			got = f.root.truth(metadata)
+		}
+		if got != tc.want {
+			t.Errorf("%s is %d, want %d", tc.filter, got, tc.want)
+		}
+	}
+}
+
+// TestMatchTakesWhatJSONDecodingGives compares numbers of every type that Match
+// takes, and shows that others count as null.
+func TestMatchTakesWhatJSONDecodingGives(t *testing.T) {
+	t.Parallel()
+	f, null := parse(t, `{"n": {"$gte": 2, "$lt": 2.5}, "$and": [{"n": 2}]}`), parse(t, `{"n": null}`)
+	for _, n := range []any{2.0, 2, int64(2), json.Number("2"), json.Number("0.2e1"), json.Number("2.000")} {
+		if !f.Match(map[string]any{"n": n}) || null.Match(map[string]any{"n": n}) {
+			t.Errorf("%T %v does not match", n, n)
+		}
+	}
+	for _, n := range []any{nil, float32(2), []string{"2"}, struct{}{}} {
+		if f.Match(map[string]any{"n": n}) || !null.Match(map[string]any{"n": n}) {
+			t.Errorf("%T does not count as null", n)
+		}
+	}
+}
+
+// TestDocumentedExamplesParse reads every JSON block of the users' page.
+func TestDocumentedExamplesParse(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/filters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```json\n")[1:]
+	if len(blocks) < 5 {
+		t.Fatalf("%d examples", len(blocks))
+	}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		for d := json.NewDecoder(strings.NewReader(block)); ; {
+			var filter map[string]any
+			err := d.Decode(&filter)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", block, err)
+			}
+			if parse(t, filter).IsZero() {
+				t.Errorf("%s selects everything", block)
+			}
+		}
+	}
+}

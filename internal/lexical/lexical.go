@@ -1,0 +1,198 @@
+// Package lexical turns text into words fit for matching: case, accents,
+// compatibility forms and light English endings are folded away, writing
+// systems without spaces are cut into runes and pairs of runes, and every word
+// carries a guess of how much it says. It needs no corpus and no model, knows
+// best what English endings look like, and works for any language.
+//
+// What it returns is part of stored embeddings (see embed's builtin model):
+// changing it changes vectors, which the golden test of that model notices.
+package lexical
+
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Form says what a Token is a piece of.
+type Form uint8
+
+// The forms.
+const (
+	Word  Form = iota // a run of letters, digits and marks between other characters
+	Glyph             // one rune of a writing system that does not space its words
+	Pair              // two such runes side by side; follows the Glyph it starts with
+)
+
+// Token is one word of a text. Its slices are valid until the next one is asked
+// for and must not be changed.
+type Token struct {
+	Form Form
+	// Folded is the word in lower case without accents.
+	Folded []byte
+	// Stem is Folded without its English ending, and is Folded for other forms
+	// than Word.
+	Stem []byte
+	// Ordinal counts words and glyphs from 0; a Pair has that of its first rune.
+	Ordinal int
+}
+
+// Tokens yields the words of the text in reading order. Invalid UTF-8 is read
+// as if each bad byte separated words. Canonically or compatibly equivalent
+// texts (NFC, NFD, full width, ligatures) yield the same words, and so do texts
+// that differ in case only.
+func Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		if !norm.NFKC.IsNormalString(text) {
+			text = norm.NFKC.String(text)
+		}
+		s := scanner{text: text, yield: yield}
+		s.run()
+	}
+}
+
+// scanner walks a text in NFKC and hands out what it finds. word holds the
+// folded bytes of the word under way.
+type scanner struct {
+	text    string
+	yield   func(Token) bool
+	word    []byte
+	storage [48]byte
+	elided  bool // the word under way follows an apostrophe, as the s of it's
+	pair    [2 * utf8.UTFMax]byte
+	glyph   rune // the unspaced rune just before this place, or 0
+	ordinal int
+	stopped bool
+}
+
+func (s *scanner) run() {
+	s.word = s.storage[:0]
+	for i := 0; i < len(s.text) && !s.stopped; {
+		c := s.text[i]
+		if c < utf8.RuneSelf {
+			s.ascii(c, i)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s.text[i:])
+		s.rune(r, i, size)
+		i += size
+	}
+	s.endWord()
+}
+
+// ascii takes in the byte c found at offset i.
+func (s *scanner) ascii(c byte, i int) {
+	switch {
+	case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		s.word = append(s.word, c)
+		s.glyph = 0
+	case 'A' <= c && c <= 'Z':
+		s.word = append(s.word, c|0x20)
+		s.glyph = 0
+	case c == '\'':
+		s.apostrophe()
+	case c == ',' && s.betweenDigits(i):
+		// 1,000 is 1000.
+	default:
+		s.endWord()
+		s.glyph = 0
+	}
+}
+
+// rune takes in the non-ASCII rune r found at offset i.
+func (s *scanner) rune(r rune, i, size int) {
+	switch {
+	case r == '’':
+		s.apostrophe()
+	case isAccent(r):
+		// What NFKC could not compose; dropped like any other accent.
+	case unspaced(r):
+		s.endWord()
+		s.unspaced(r)
+	case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
+		s.word = appendFolded(s.word, s.text[i:i+size], r)
+		s.glyph = 0
+	default:
+		s.endWord()
+		s.glyph = 0
+	}
+}
+
+// apostrophe ends the word under way and marks what follows, so that the s of
+// "Tesla's" and the t of "don't" are left out.
+func (s *scanner) apostrophe() {
+	inside := len(s.word) > 0
+	s.endWord()
+	s.elided = inside
+	s.glyph = 0
+}
+
+func (s *scanner) betweenDigits(i int) bool {
+	return len(s.word) > 0 && isDigit(s.word[len(s.word)-1]) && i+1 < len(s.text) && isDigit(s.text[i+1])
+}
+
+func (s *scanner) endWord() {
+	word, elided := s.word, s.elided
+	s.word, s.elided = s.word[:0], false
+	if len(word) == 0 || s.stopped || elided && len(word) <= 2 {
+		return
+	}
+	s.emit(Token{Form: Word, Folded: word, Stem: stem(word), Ordinal: s.ordinal})
+	s.ordinal++
+}
+
+// unspaced hands out the rune, after the pair it makes with the one before it.
+func (s *scanner) unspaced(r rune) {
+	if s.glyph != 0 {
+		pair := utf8.AppendRune(utf8.AppendRune(s.pair[:0], s.glyph), r)
+		s.emit(Token{Form: Pair, Folded: pair, Stem: pair, Ordinal: s.ordinal - 1})
+	}
+	glyph := utf8.AppendRune(s.pair[:0], r)
+	s.emit(Token{Form: Glyph, Folded: glyph, Stem: glyph, Ordinal: s.ordinal})
+	s.ordinal++
+	s.glyph = r
+}
+
+func (s *scanner) emit(t Token) {
+	if !s.stopped && !s.yield(t) {
+		s.stopped = true
+	}
+}
+
+// appendFolded appends r, whose encoding is text, in lower case and without
+// accents. Hangul syllables have no decomposition here and stay whole.
+func appendFolded(dst []byte, text string, r rune) []byte {
+	switch r {
+	case 'ß', 'ẞ':
+		return append(dst, "ss"...)
+	case 'ς':
+		return append(dst, "σ"...)
+	}
+	parts := norm.NFD.PropertiesString(text).Decomposition()
+	if len(parts) == 0 {
+		return utf8.AppendRune(dst, unicode.ToLower(r))
+	}
+	for len(parts) > 0 {
+		part, size := utf8.DecodeRune(parts)
+		if !isAccent(part) {
+			dst = utf8.AppendRune(dst, unicode.ToLower(part))
+		}
+		parts = parts[size:]
+	}
+	return dst
+}
+
+// isAccent reports combining marks that decorate Latin, Greek and Cyrillic
+// letters. Vowel signs of other scripts are letters to their readers and stay.
+func isAccent(r rune) bool { return 0x300 <= r && r <= 0x36f }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// unspaced reports runes of writing systems that put no space between words.
+func unspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}

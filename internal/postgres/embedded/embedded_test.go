@@ -1,0 +1,516 @@
+package embedded
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// helperDir names the folder on which the test binary, run as a child, plays a
+// ragd: it starts the server, prints a line and stays.
+const helperDir = "RAGD_EMBEDDED_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(helperDir); dir != "" {
+		srv, err := Start(context.Background(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println("ready", srv.URL())
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		if err := srv.Stop(context.Background()); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		return
+	}
+	// A cluster is a thousand files: in memory the tests take a fifth of the time.
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		_ = os.Setenv("TMPDIR", "/dev/shm")
+	}
+	code := m.Run()
+	_ = os.RemoveAll(made.dir)
+	os.Exit(code)
+}
+
+// made is a stopped server's folder, of which most tests take a copy: initdb
+// needs a second.
+var made struct {
+	sync.Once
+	dir string
+	err error
+}
+
+func clusterDir(t *testing.T) string {
+	t.Helper()
+	needServer(t)
+	made.Do(func() {
+		if made.dir, made.err = os.MkdirTemp("", "ragd-embedded-"); made.err != nil {
+			return
+		}
+		var s *Server
+		if s, made.err = Start(context.Background(), Config{DataDir: made.dir, Logger: slog.New(slog.DiscardHandler)}); made.err == nil {
+			made.err = s.Stop(context.Background())
+		}
+	})
+	if made.err != nil {
+		t.Fatal(made.err)
+	}
+	dir := t.TempDir()
+	cluster := filepath.Join(dir, "cluster")
+	if err := errors.Join(os.CopyFS(cluster, os.DirFS(filepath.Join(made.dir, "cluster"))), os.Chmod(cluster, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// needServer skips where nothing is installed, and fails there in CI.
+func needServer(t *testing.T) {
+	t.Helper()
+	if _, err := Default(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+func start(t *testing.T, dir string) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+func stop(t *testing.T, s *Server) {
+	t.Helper()
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// query runs SQL on a connection of its own and returns the one value, as text.
+func query(ctx context.Context, url, sql string) (string, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	var value string
+	err = conn.QueryRow(ctx, sql).Scan(&value)
+	return value, err
+}
+
+func mustQuery(t *testing.T, url, sql string) string {
+	t.Helper()
+	value, err := query(t.Context(), url, sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return value
+}
+
+const (
+	writeNote = `WITH made AS (SELECT 1) SELECT setval('note', 42)::text FROM made`
+	readNote  = `SELECT last_value::text FROM note`
+)
+
+func makeNote(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `CREATE SEQUENCE note`); err != nil {
+		t.Fatal(err)
+	}
+	mustQuery(t, url, writeNote)
+}
+
+func wantNote(t *testing.T, url string) {
+	t.Helper()
+	if got := mustQuery(t, url, readNote); got != "42" {
+		t.Errorf("the database says %s, want 42", got)
+	}
+}
+
+func postmasterPid(t *testing.T, dir string) int {
+	t.Helper()
+	pid, _ := readPidFile(filepath.Join(dir, "cluster"))
+	if pid == 0 {
+		t.Fatal("no pid file")
+	}
+	return pid
+}
+
+func TestStartStopStart(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	dir := filepath.Join(t.TempDir(), "with space", "and 100% + more")
+	s := start(t, dir)
+	makeNote(t, s.URL())
+	for setting, want := range map[string]string{
+		"listen_addresses": "", "jit": "off", "server_encoding": "UTF8", "data_checksums": "on", "wal_level": "minimal", "fsync": "on",
+	} {
+		if got := mustQuery(t, s.URL(), `SELECT current_setting('`+setting+`')`); got != want {
+			t.Errorf("%s = %q, want %q", setting, got, want)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, "cluster")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the cluster's folder is %v, %v; want it closed to others", info.Mode(), err)
+	}
+	stop(t, s)
+	if _, err := query(t.Context(), s.URL(), `SELECT 'on'`); err == nil {
+		t.Error("the server answers after Stop")
+	}
+	stop(t, s) // once more is fine
+	wantNote(t, start(t, dir).URL())
+}
+
+func TestOperatorsSettingsWin(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	s := start(t, dir)
+	conn, err := pgx.Connect(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `ALTER SYSTEM SET work_mem = '7MB'`); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close(t.Context())
+	stop(t, s)
+	if got := mustQuery(t, start(t, dir).URL(), `SELECT current_setting('work_mem')`); got != "7MB" {
+		t.Errorf("work_mem = %s, want the operator's 7MB", got)
+	}
+}
+
+func TestSecondInstanceIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	start(t, dir)
+	_, err := Start(t.Context(), Config{DataDir: dir})
+	want := fmt.Sprintf("%s is in use by another ragd (process %d)", dir, os.Getpid())
+	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want that %s", err, want)
+	}
+}
+
+// A pid file whose number belongs to another program by now: common in
+// containers, where pids start at 1 each time.
+func TestStalePidFile(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	s := start(t, dir)
+	makeNote(t, s.URL())
+	pidFile := filepath.Join(dir, "cluster", "postmaster.pid")
+	text, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, s)
+	_, rest, _ := strings.Cut(string(text), "\n")
+	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"+rest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantNote(t, start(t, dir).URL())
+}
+
+func TestKilledPostmasterIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	s := start(t, dir)
+	makeNote(t, s.URL())
+	for range 2 {
+		killed := postmasterPid(t, dir)
+		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		deadline := time.Now().Add(30 * time.Second)
+		for {
+			if got, err := query(t.Context(), s.URL(), readNote); err == nil && postmasterPid(t, dir) != killed {
+				if got != "42" {
+					t.Errorf("the database says %s, want 42", got)
+				}
+				break
+			} else if time.Now().After(deadline) {
+				t.Fatalf("not back after 30 s: %v", err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// ragd runs the test binary as another ragd on the directory.
+type ragd struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	line  string // what it printed first
+}
+
+func startRagd(t *testing.T, binary, dir string, as *syscall.Credential) *ragd {
+	t.Helper()
+	cmd := exec.Command(binary)
+	cmd.Env = append(os.Environ(), helperDir+"="+dir)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the other ragd said nothing: %v", err)
+	}
+	return &ragd{cmd: cmd, stdin: stdin, line: strings.TrimSpace(line)}
+}
+
+func TestKilledRagdLeavesTheDirectoryUsable(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	other := startRagd(t, os.Args[0], dir, nil)
+	url, ok := strings.CutPrefix(other.line, "ready ")
+	if !ok {
+		t.Fatal(other.line)
+	}
+	makeNote(t, url)
+	if err := other.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = other.cmd.Wait()
+	wantNote(t, start(t, dir).URL()) // at once, while the old server may still be going down
+}
+
+func TestOrphanIsStopped(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	first := start(t, dir)
+	makeNote(t, first.URL())
+	stop(t, first)
+
+	// A server whose ragd died without the kernel telling it.
+	cmd, release, err := first.cluster.command(context.Background(), first.cluster.dir, "postgres",
+		"-c", "listen_addresses=", "-c", "unix_socket_directories=.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan, err := startProcess(cmd, slog.New(slog.DiscardHandler))
+	release()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { orphan.signal(syscall.SIGKILL) })
+	if err := orphan.awaitReady(t.Context(), first.cluster.dir); err != nil {
+		t.Fatal(err)
+	}
+
+	s := start(t, dir)
+	wantNote(t, s.URL())
+	select {
+	case <-orphan.exited:
+	case <-time.After(5 * time.Second):
+		t.Error("the orphan still runs")
+	}
+}
+
+func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	if os.Geteuid() != 0 {
+		t.Skip("the other tests cover it: this is not root")
+	}
+	nobody, err := lookup(user.Lookup("nobody"))
+	if err != nil {
+		t.Skip(err)
+	}
+	// The folders of t.TempDir and of the test binary are closed to others.
+	base, err := os.MkdirTemp("", "ragd-embedded-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	binary, dir := filepath.Join(base, "ragd"), filepath.Join(base, "data")
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []error{
+		os.Chmod(base, 0o755), os.WriteFile(binary, program, 0o755), os.Mkdir(dir, 0o755), nobody.own(dir),
+	} {
+		if step != nil {
+			t.Fatal(step)
+		}
+	}
+
+	t.Run("its own directory", func(t *testing.T) {
+		r := startRagd(t, binary, dir, nobody.credential())
+		url, ok := strings.CutPrefix(r.line, "ready ")
+		if !ok {
+			t.Fatal(r.line)
+		}
+		makeNote(t, url)
+		_ = r.stdin.Close()
+		if err := r.cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("then root, as that user", func(t *testing.T) {
+		s := start(t, dir)
+		wantNote(t, s.URL())
+		if s.cluster.account == nil || s.cluster.account.name != "nobody" {
+			t.Errorf("runs as %+v, want nobody", s.cluster.account)
+		}
+	})
+	t.Run("somebody else's directory", func(t *testing.T) {
+		theirs := filepath.Join(base, "theirs")
+		if err := os.MkdirAll(filepath.Join(theirs, "cluster"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Lchown(theirs, int(nobody.uid), int(nobody.gid)); err != nil {
+			t.Fatal(err)
+		}
+		r := startRagd(t, binary, theirs, nobody.credential())
+		if !strings.Contains(r.line, "belongs to the user root") {
+			t.Errorf("said %q, want whose directory it is", r.line)
+		}
+	})
+	t.Run("a directory that it cannot write", func(t *testing.T) {
+		r := startRagd(t, binary, "/proc/ragd", nobody.credential())
+		if !strings.Contains(r.line, "cannot be made") {
+			t.Errorf("said %q, want that the directory cannot be made", r.line)
+		}
+	})
+}
+
+func TestLongPathsPutTheSocketElsewhere(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20))
+	s := start(t, dir)
+	t.Cleanup(func() { _ = os.RemoveAll(s.cluster.socketDir) })
+	if !strings.HasPrefix(s.cluster.socketDir, "/tmp/ragd-") {
+		t.Errorf("the socket is in %s", s.cluster.socketDir)
+	}
+	makeNote(t, s.URL())
+	stop(t, s)
+	wantNote(t, start(t, dir).URL())
+
+	stop(t, s)
+	if err := os.Chmod(s.cluster.socketDir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{dir: s.cluster.dir, account: s.cluster.account}
+	if _, err := c.findSocketDir(); fault.KindOf(err) != fault.Precondition {
+		t.Errorf("error %v, want that the open folder is refused", err)
+	}
+}
+
+func TestDataDirectoryOfAnotherMajorVersion(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	dir := t.TempDir()
+	version := filepath.Join(dir, "cluster", "PG_VERSION")
+	if err := os.Mkdir(filepath.Dir(version), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"9\n": "was made by PostgreSQL 9", "x": "damaged"} {
+		if err := os.WriteFile(version, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Start(t.Context(), Config{DataDir: dir})
+		if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestStartFailsWithTheServersOwnWords(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	_, err := Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: map[string]string{"work_mem": "much"}})
+	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "work_mem"`) {
+		t.Errorf("error %v, want PostgreSQL's reason", err)
+	}
+	start(t, dir) // the directory is free again
+}
+
+func TestCanceledStartLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := Start(ctx, Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+		t.Fatal("initdb took less than 100 ms")
+	}
+	start(t, dir)
+}
+
+func TestStopIsForcedWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	s := start(t, dir)
+	makeNote(t, s.URL())
+	// A stopped postmaster is deaf to everything but SIGKILL.
+	if err := syscall.Kill(postmasterPid(t, dir), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.Stop(ctx); fault.KindOf(err) != fault.Deadline {
+		t.Errorf("error %v, want the deadline", err)
+	}
+	wantNote(t, start(t, dir).URL())
+}
+
+func TestTheLogHoldsNoStatementsAndNoValues(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s, err := Start(t.Context(), Config{DataDir: clusterDir(t), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{`SELECT 'hunter2'::int::text`, `SELECT hunter2`} {
+		if _, err := query(t.Context(), s.URL(), sql); err == nil {
+			t.Errorf("%s did not fail", sql)
+		}
+	}
+	stop(t, s)
+	if !strings.Contains(log.String(), "ready to accept connections") {
+		t.Errorf("the server's log did not arrive: %s", log.String())
+	}
+	if strings.Contains(log.String(), "hunter2") {
+		t.Errorf("the log holds what was queried: %s", log.String())
+	}
+}

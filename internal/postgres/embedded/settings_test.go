@@ -1,0 +1,34 @@
+package embedded
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMachineSettingsFollowTheMachine(t *testing.T) {
+	t.Parallel()
+	names := []string{"shared_buffers", "effective_cache_size", "maintenance_work_mem", "work_mem", "max_connections", "max_parallel_maintenance_workers"}
+	for _, tc := range []struct {
+		name   string
+		memory int64
+		cpus   int
+		want   []string
+	}{
+		{"a small container", 256 * mib, 1, []string{"128MB", "256MB", "64MB", "4MB", "100", "2"}},
+		{"a laptop", 16 * gib, 8, []string{"2048MB", "8192MB", "1024MB", "32MB", "100", "4"}},
+		{"a big server", 1024 * gib, 64, []string{"4096MB", "524288MB", "2048MB", "32MB", "640", "8"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			settings := machineSettings(tc.memory, tc.cpus)
+			got := make([]string, len(names))
+			for i, name := range names {
+				got[i] = settings[name]
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

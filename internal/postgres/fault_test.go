@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+func TestFaultKinds(t *testing.T) {
+	t.Parallel()
+	server := func(code string) error {
+		return fmt.Errorf("insert: %w", &pgconn.PgError{Code: code, Message: `Key (uri)=(secret) in tenant_acme`})
+	}
+	for _, tc := range []struct {
+		name string
+		err  error
+		want fault.Kind
+	}{
+		{"nothing", nil, fault.Internal},
+		{"a unique violation", server("23505"), fault.Exists},
+		{"a vanished parent", server("23503"), fault.Conflict},
+		{"a statement timeout", server("57014"), fault.Deadline},
+		{"a serialisation failure", server("40001"), fault.Conflict},
+		{"a deadlock", server("40P01"), fault.Conflict},
+		{"a lock timeout", server("55P03"), fault.Conflict},
+		{"a bad regular expression", server("2201B"), fault.Invalid},
+		{"a NUL in JSON", server("22P05"), fault.Invalid},
+		{"a NUL in text", server("22021"), fault.Invalid},
+		{"a number that does not fit", server("22003"), fault.Invalid},
+		{"a text too long for tsvector", server("54000"), fault.Invalid},
+		{"a filter nested too deeply", server("54001"), fault.Invalid},
+		{"a full disk", server("53100"), fault.Unavailable},
+		{"too many connections", server("53300"), fault.Unavailable},
+		{"an administrator's shutdown", server("57P01"), fault.Unavailable},
+		{"a server that is starting", server("57P03"), fault.Unavailable},
+		{"a broken connection, as the server sees it", server("08006"), fault.Unavailable},
+		{"a demoted primary", server("25006"), fault.Unavailable},
+		{"a missing privilege is our bug, not the caller's absence", server("42501"), fault.Internal},
+		{"an undefined table is the caller's to interpret", server("42P01"), fault.Internal},
+		{"a syntax error", server("42601"), fault.Internal},
+		{"an odd code", server("7"), fault.Internal},
+		{"a refused connection", fmt.Errorf("dial: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), fault.Unavailable},
+		{"a connection cut in mid-answer", fmt.Errorf("read: %w", io.ErrUnexpectedEOF), fault.Unavailable},
+		{"a connection closed before", fmt.Errorf("query: %w", pgconn.ErrConnClosed), fault.Unavailable},
+		{"no rows", pgx.ErrNoRows, fault.Internal},
+		{"the caller left", fmt.Errorf("query: %w", context.Canceled), fault.Canceled},
+		{"the caller's deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), fault.Deadline},
+		{"a fault", fault.New(fault.NotFound, "gone"), fault.NotFound},
+		{"anything else", errors.New("other"), fault.Internal},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got := Fault(tc.err)
+			if kind := fault.KindOf(got); kind != tc.want {
+				t.Errorf("kind = %v, want %v", kind, tc.want)
+			}
+			if tc.err != nil && !errors.Is(got, tc.err) {
+				t.Error("the cause is lost")
+			}
+			var f *fault.Error
+			if tc.want == fault.Internal && errors.As(got, &f) {
+				t.Errorf("classified as %v, want it left alone", f.Kind)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+func TestMalformedURLsAreExplainedWithoutThePassword(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, url, want string }{
+		{"empty", " ", "no database URL was given"},
+		{"an unescaped slash", "postgres://ragd:hunter2/x@db:5432/ragd", "percent-encoded"},
+		{"an unescaped percent sign", "postgres://ragd:hunter2%zz@db/ragd", "percent-encoded"},
+		{"a bad port", "postgres://ragd:hunter2@db:0x1/ragd", "percent-encoded"},
+		{"a bad sslmode", "postgres://ragd:hunter2@db/ragd?sslmode=perhaps", "sslmode is invalid"},
+		{"a missing certificate", "postgres://ragd:hunter2@db/ragd?sslrootcert=/nonexistent&sslmode=verify-full", "CA"},
+		{"keywords out of order", "host password=hunter2", "want postgres://"},
+		{"a bad keyword value", "host=db password=hunter2 sslmode=perhaps", "want postgres://"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parseURL(tc.url)
+			if fault.KindOf(err) != fault.Invalid {
+				t.Fatalf("error %v, want one of kind invalid", err)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the password is in %q", err)
+			}
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %q does not say %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestVectorVersions(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name               string
+		created, available string
+		refused, warned    bool
+	}{
+		{"newest", "0.8.6", "0.8.6", false, false},
+		{"the first with the fix", "0.8.4", "0.8.4", false, false},
+		{"before the fix", "0.8.3", "0.8.3", false, true},
+		{"the floor", "0.8.0", "0.8.0", false, true},
+		{"old objects, fixed library", "0.8.0", "0.8.6", false, false},
+		{"files removed from the server", "0.8.0", "", false, true},
+		{"below the floor", "0.7.4", "0.7.4", true, false},
+		{"two numbers", "0.9", "0.9", false, false},
+		{"the next major", "1.0.0", "1.0.0", false, false},
+		{"two digits are a number", "0.10.0", "0.10.0", false, false},
+		{"unreadable", "new", "new", true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			err := checkVector(vectorExtension{created: tc.created, available: tc.available}, slog.New(slog.NewTextHandler(&log, nil)))
+			if refused := fault.KindOf(err) == fault.Precondition; refused != tc.refused {
+				t.Errorf("error %v, want refusal %v", err, tc.refused)
+			}
+			if tc.refused && !strings.Contains(err.Error(), "make deps") {
+				t.Errorf("error %q does not name make deps", err)
+			}
+			if warned := strings.Contains(log.String(), "level=WARN"); warned != tc.warned {
+				t.Errorf("log %q, want a warning: %v", log.String(), tc.warned)
+			}
+		})
+	}
+}
+
+func TestLineOf(t *testing.T) {
+	t.Parallel()
+	const text = "é\nb\n\nd"
+	for position, want := range map[int]int{1: 1, 2: 1, 3: 2, 4: 2, 5: 3, 6: 4, 99: 4} {
+		if got := lineOf(text, position); got != want {
+			t.Errorf("lineOf(%d) = %d, want %d", position, got, want)
+		}
+	}
+}

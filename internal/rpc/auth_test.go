@@ -1,0 +1,109 @@
+package rpc_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+func TestWithoutAValidKeyThereIsNothing(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	ctx := t.Context()
+	revoked, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{ExpireTime: timestamppb.New(time.Now().Add(300 * time.Millisecond))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, secret := range map[string]string{"revoked": revoked.Secret, "expiring": soon.Secret} { // both work, and are cached
+		if _, err := s.Client(secret).ListIndexes(ctx, &ragdv1.ListIndexesRequest{}); err != nil {
+			t.Fatalf("the %s key does not work yet: %v", name, err)
+		}
+	}
+	if _, err := acme.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: revoked.ApiKey.ApiKeyId}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(soon.ApiKey.ExpireTime.AsTime()))
+
+	var first string
+	for name, secret := range map[string]string{
+		"none": "", "unknown": "ragd_aaaaaaaaaaaa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "not ours": "hunter2",
+		"revoked": revoked.Secret, "expired": soon.Secret, "a prefix": revoked.Secret[:20], "huge": strings.Repeat("x", 10_000),
+		"another's id": acme.Secret[:len("ragd_")+12] + revoked.Secret[len("ragd_")+12:],
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, service := range rpc.ServiceNames() {
+				res := post(t, s.URL+"/"+service+"/Anything", secret)
+				if res.status != http.StatusUnauthorized {
+					t.Errorf("%s answers %d: %s", service, res.status, res.body)
+				}
+				if res.challenge == "" {
+					t.Errorf("%s sends no WWW-Authenticate", service)
+				}
+				if first == "" {
+					first = res.body
+				}
+				if res.body != first { // nobody learns why
+					t.Errorf("answers differ: %s and %s", first, res.body)
+				}
+			}
+		})
+	}
+}
+
+type answer struct {
+	status          int
+	body, challenge string
+}
+
+func post(t *testing.T, url, secret string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if secret != "" {
+		req.Header.Set("Authorization", "Bearer "+secret)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res.StatusCode, string(body), res.Header.Get("WWW-Authenticate")}
+}
+
+func TestOperatorsNameATenant(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s.Tenant(t, "acme").Index(t, "docs")
+	ctx := t.Context()
+	_, err := s.Operator().ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+	wantCode(t, "no tenant", err, connect.CodeInvalidArgument)
+	_, err = s.Operator("Ragd-Tenant", "nobody").ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+	wantCode(t, "an unknown tenant", err, connect.CodeNotFound)
+	_, err = s.Operator("Ragd-Tenant", `acme"; DROP SCHEMA ragd; --`).ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+	wantCode(t, "a malformed tenant", err, connect.CodeInvalidArgument)
+	list, err := s.Operator("Ragd-Tenant", "acme").ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+	if err != nil || len(list.IndexNames) != 1 {
+		t.Errorf("acme's indexes = %v, %v", list, err)
+	}
+}

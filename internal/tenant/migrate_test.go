@@ -1,0 +1,47 @@
+package tenant_test
+
+import (
+	"testing"
+
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/migrations"
+)
+
+func TestMigrationsGoUpDownUp(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	for schema, files := range map[string]func() *postgres.Migrator{
+		"ragd": func() *postgres.Migrator {
+			m, err := postgres.NewMigrator(t.Context(), pool, migrations.Control())
+			must(t, err)
+			return m
+		},
+		"tenant_up-down": func() *postgres.Migrator {
+			m, err := postgres.NewMigrator(t.Context(), pool, migrations.Tenant())
+			must(t, err)
+			return m
+		},
+	} {
+		t.Run(schema, func(t *testing.T) {
+			must(t, postgres.EnsureSchema(t.Context(), pool, schema))
+			m := files()
+			for range 2 {
+				up, err := m.Up(t.Context(), schema)
+				must(t, err)
+				down, err := m.Down(t.Context(), schema)
+				must(t, err)
+				if up != m.Newest() || down != up {
+					t.Errorf("%d up and %d down, want %d each", up, down, m.Newest())
+				}
+				var left int
+				must(t, pool.QueryRow(t.Context(), `
+					SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r' AND relname <> 'schema_migrations'`,
+					`"`+schema+`"`).Scan(&left))
+				if left != 0 {
+					t.Errorf("%d tables are left after going down", left)
+				}
+			}
+		})
+	}
+}

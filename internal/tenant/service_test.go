@@ -1,0 +1,315 @@
+package tenant_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+type fixture struct {
+	pool     *pgxpool.Pool
+	tenants  *tenant.Service
+	operator context.Context
+}
+
+func setup(t testing.TB) fixture {
+	t.Helper()
+	pool := pgtest.Pool(t)
+	must(t, tenant.MigrateControl(t.Context(), pool))
+	must(t, ingest.MigrateQueue(t.Context(), riverpgxv5.New(pool)))
+	tenants, err := tenant.New(t.Context(), pool, tenant.Config{})
+	must(t, err)
+	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	return fixture{pool, tenants, operator}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unique makes a tenant name that no other test uses: roles belong to the whole
+// server.
+func unique(t testing.TB, name string) string {
+	return fmt.Sprintf("%s-%x", name, time.Now().UnixNano()&0xffffffff)
+}
+
+func (f fixture) count(t testing.TB, sql string, args ...any) (n int) {
+	t.Helper()
+	must(t, f.pool.QueryRow(t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+func TestDeletingATenantLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "acme")
+	_, err := f.tenants.Create(f.operator, name, "Acme", map[string]any{"plan": "gold"})
+	must(t, err)
+	_, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name})
+	must(t, err)
+	_, err = f.pool.Exec(t.Context(), `
+		INSERT INTO ragd.river_job (state, max_attempts, kind, args, queue) VALUES ('available', 1, 'ingest', jsonb_build_object('tenant', $1::text), 'ingest')`, name)
+	must(t, err)
+	schema := tenant.ID(name).Schema()
+	left := func() [4]int {
+		return [4]int{
+			f.count(t, `SELECT count(*) FROM pg_namespace WHERE nspname = $1`, schema),
+			f.count(t, `SELECT count(*) FROM pg_roles WHERE rolname = $1`, schema),
+			f.count(t, `SELECT count(*) FROM ragd.api_keys WHERE tenant_id = $1`, name),
+			f.count(t, `SELECT count(*) FROM ragd.river_job WHERE args->>'tenant' = $1`, name),
+		}
+	}
+	if got := left(); got != [4]int{1, 1, 1, 1} {
+		t.Fatalf("schema, role, keys, jobs = %v before", got)
+	}
+	must(t, f.tenants.Delete(f.operator, name))
+	if got := left(); got != [4]int{} {
+		t.Errorf("schema, role, keys, jobs = %v after", got)
+	}
+	if _, err := f.tenants.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
+		t.Errorf("its key: %v", err)
+	}
+	if err := f.tenants.Delete(f.operator, name); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("deleting it again: %v", err)
+	}
+	if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
+		t.Errorf("making it again: %v", err)
+	}
+}
+
+// An empty tenant is cheap: many thousands live in one database.
+func TestAnEmptyTenantIsSmall(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "small")
+	_, err := f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	relations := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, `"`+tenant.ID(name).Schema()+`"`)
+	bytes := f.count(t, `SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = $1::regnamespace`, `"`+tenant.ID(name).Schema()+`"`)
+	t.Logf("an empty tenant has %d relations and %d bytes", relations, bytes)
+	if relations > 25 || bytes > 250_000 {
+		t.Errorf("an empty tenant has %d relations and %d bytes, want at most 25 and 250000", relations, bytes)
+	}
+}
+
+func TestCreationsAtOnceMakeOneTenant(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "race")
+	var made, taken int
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			_, err := f.tenants.Create(f.operator, name, "", nil)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				made++
+			case fault.KindOf(err) == fault.Exists:
+				taken++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if made != 1 || taken != 3 {
+		t.Errorf("%d made, %d refused", made, taken)
+	}
+}
+
+// A creation that was cut off is finished by the next one.
+func TestACreationCutOffIsFinished(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "half")
+	_, err := f.pool.Exec(t.Context(), `INSERT INTO ragd.tenants (tenant_id, status) VALUES ($1, 'creating')`, name)
+	must(t, err)
+	if _, err := f.tenants.Get(f.operator, name); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("half a tenant is shown: %v", err)
+	}
+	_, err = f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	_, err = f.tenants.Get(f.operator, name)
+	must(t, err)
+}
+
+func TestMigrateAllGoesOnPastAFailure(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	good, bad := unique(t, "good"), unique(t, "bad")
+	for _, name := range []string{good, bad} {
+		_, err := f.tenants.Create(f.operator, name, "", nil)
+		must(t, err)
+	}
+	exec := func(sql string) {
+		t.Helper()
+		_, err := f.pool.Exec(t.Context(), strings.ReplaceAll(sql, "SCHEMA", `"`+tenant.ID(bad).Schema()+`"`))
+		must(t, err)
+	}
+	exec(`UPDATE SCHEMA.schema_migrations SET dirty = true`)
+	run := func() (failed int, errs map[tenant.ID]error) {
+		t.Helper()
+		errs = map[tenant.ID]error{}
+		failed, err := f.tenants.MigrateAll(t.Context(), func(m tenant.Migrated) { errs[m.Tenant] = m.Err })
+		must(t, err)
+		return failed, errs
+	}
+	failed, errs := run()
+	if failed != 1 || errs[tenant.ID(good)] != nil || errs[tenant.ID(bad)] == nil || len(errs) != 2 {
+		t.Errorf("%d failed: %v", failed, errs)
+	}
+	exec(`UPDATE SCHEMA.schema_migrations SET dirty = false`)
+	if failed, errs := run(); failed != 0 || len(errs) != 2 {
+		t.Errorf("after the repair %d failed: %v", failed, errs)
+	}
+}
+
+// Whatever the statement says, a tenant's handle reaches only that tenant.
+func TestHandleReachesOnlyItsTenant(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	ours, theirs := unique(t, "ours"), unique(t, "theirs")
+	for _, name := range []string{ours, theirs} {
+		_, err := f.tenants.Create(f.operator, name, "", nil)
+		must(t, err)
+	}
+	db := tenant.NewDB(f.pool)
+	h := db.Handle(tenant.ID(ours))
+	if _, err := tenant.Value[int](t.Context(), h, `SELECT count(*)::int FROM tenant.documents`); err != nil {
+		t.Fatalf("its own table: %v", err)
+	}
+	other := `"` + tenant.ID(theirs).Schema() + `"`
+	for name, sql := range map[string]string{
+		"another tenant's table":  `SELECT count(*)::int FROM ` + other + `.documents`,
+		"the tenants":             `SELECT count(*)::int FROM ragd.tenants`,
+		"the API keys":            `SELECT count(*)::int FROM ragd.api_keys`,
+		"the job queue":           `SELECT count(*)::int FROM ragd.river_job`,
+		"a table without schema":  `SELECT count(*)::int FROM documents`,
+		"a table in public":       `SELECT count(*)::int FROM public.documents`,
+		"another tenant's schema": `SELECT 1 FROM (SELECT set_config('search_path', '` + other + `', true)) AS s, ` + other + `.indexes`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if n, err := tenant.Value[int](t.Context(), h, sql); err == nil {
+				t.Errorf("a batch read %d", n)
+			}
+			err := h.Tx(t.Context(), func(tx *tenant.Tx) error {
+				_, err := tenant.Value[int](t.Context(), tx, sql)
+				return err
+			})
+			if err == nil {
+				t.Error("a transaction read it")
+			}
+		})
+	}
+	if _, err := h.Exec(t.Context(), `CREATE TABLE `+other+`.mine (a int)`); err == nil {
+		t.Error("a table was made in another tenant's schema")
+	}
+}
+
+// The role ends with the batch and with the transaction: a connection that goes
+// back to the pool acts as the service again.
+func TestTheRoleEndsWithTheStatement(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "role")
+	_, err := f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	h := tenant.NewDB(f.pool).Handle(tenant.ID(name))
+	role, err := tenant.Value[string](t.Context(), h, `SELECT current_user::text`)
+	if err != nil || role != tenant.ID(name).Schema() {
+		t.Fatalf("role = %q, %v", role, err)
+	}
+	failing := errors.New("given up")
+	if err := h.Tx(t.Context(), func(*tenant.Tx) error { return failing }); !errors.Is(err, failing) {
+		t.Fatal(err)
+	}
+	_, err = h.Exec(t.Context(), `SELECT 1/0`)
+	if err == nil {
+		t.Fatal("1/0 worked")
+	}
+	for range 20 {
+		var user string
+		must(t, f.pool.QueryRow(t.Context(), `SELECT current_user::text`).Scan(&user))
+		if user == tenant.ID(name).Schema() {
+			t.Fatal("a pooled connection still has the tenant's role")
+		}
+	}
+}
+
+func TestADroppedTenantIsNotFound(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "gone")
+	_, err := f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	h := tenant.NewDB(f.pool).Handle(tenant.ID(name))
+	must(t, f.tenants.Delete(f.operator, name))
+	if _, err := h.Exec(t.Context(), `SELECT 1`); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a batch: %v", err)
+	}
+	if err := h.Tx(t.Context(), func(*tenant.Tx) error { return nil }); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a transaction: %v", err)
+	}
+}
+
+func TestSecretsAreStoredAsHashes(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique(t, "hash")
+	_, err := f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	mandatory, err := filter.Parse(map[string]any{"team": "red"})
+	must(t, err)
+	key, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name, MandatoryFilter: mandatory})
+	must(t, err)
+	if !strings.HasPrefix(secret, key.Prefix()) || len(secret) < len(key.Prefix())+43 {
+		t.Errorf("secret %q does not follow prefix %q", secret, key.Prefix())
+	}
+	random := secret[len(key.Prefix()):]
+	if n := f.count(t, `SELECT count(*) FROM ragd.api_keys AS k WHERE k::text LIKE '%' || $1 || '%'`, random); n != 0 {
+		t.Error("the secret is in the table")
+	}
+	principal, err := f.tenants.Auth.Authenticate(t.Context(), secret)
+	must(t, err)
+	if principal.Tenant != tenant.ID(name) || string(principal.MandatoryFilter.JSON()) != string(mandatory.JSON()) {
+		t.Errorf("principal = %+v", principal)
+	}
+}
+
+func TestTheFirstOperatorKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	secret, err := f.tenants.EnsureOperatorKey(t.Context())
+	must(t, err)
+	principal, err := f.tenants.Auth.Authenticate(t.Context(), secret)
+	if err != nil || !principal.Has(tenant.Operator) {
+		t.Errorf("principal = %+v, %v", principal, err)
+	}
+	if again, err := f.tenants.EnsureOperatorKey(t.Context()); err != nil || again != "" {
+		t.Errorf("a second key %q, %v", again, err)
+	}
+	configured, err := tenant.New(t.Context(), f.pool, tenant.Config{OperatorKey: "from the environment"})
+	must(t, err)
+	if _, err := configured.Auth.Authenticate(t.Context(), "from the environment"); err != nil {
+		t.Errorf("the configured key: %v", err)
+	}
+}
