@@ -41,8 +41,11 @@ var mayImport = map[string][]string{
 		"internal/tenant", "internal/index", "internal/ingest", "internal/query",
 	},
 
-	"internal/mcp":       {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter", "internal/tenant", "internal/mcp/front"},
 	"internal/mcp/front": {"internal/fault", "internal/tenant"},
+	"internal/mcp": {
+		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
+		"internal/tenant", "internal/mcp/front",
+	},
 
 	// What the command line does with the API, from the outside.
 	"internal/corpus": {},

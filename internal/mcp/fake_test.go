@@ -118,7 +118,7 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 // eras are the two kinds of client.
 var eras = map[string][]client.ClientOption{
 	"modern": nil,
-	"legacy": {client.WithLegacyProtocolOnly()},
+	"legacy": {client.WithLegacyProtocolOnly()}, //nolint:staticcheck // the older clients that we serve too
 }
 
 // connectClient returns a client of the endpoint with the given headers.
@@ -132,7 +132,7 @@ func connectClient(t testing.TB, address string, options []client.ClientOption, 
 		t.Fatal(err)
 	}
 	c := client.NewClient(over, options...)
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	initialize(t, c)
 	return c
 }

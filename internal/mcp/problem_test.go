@@ -20,8 +20,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// secret stands for what a cause may tell.
-var secret = errors.New("dial postgres://user:hunter2@10.0.0.7/tenant_acme")
+// errSecret stands for what a cause may tell.
+var errSecret = errors.New("dial postgres://user:hunter2@10.0.0.7/tenant_acme")
 
 func TestErrorsOverHTTP(t *testing.T) {
 	t.Parallel()
@@ -39,9 +39,9 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"a lost race", fault.New(fault.Conflict, "the document was changed meanwhile"), "the document was changed meanwhile. Retry in a moment.", map[string]any{"code": "conflict"}},
 		{"a quota", fault.Retry(1500*time.Millisecond, "too many requests"), "too many requests. Retry after 1.5s.",
 			map[string]any{"code": "exhausted", "retryAfterMs": 1500.0}},
-		{"a cause behind it", fault.Wrap(fault.Unavailable, secret, "the database is not answering"), "the database is not answering. Retry in a moment.",
+		{"a cause behind it", fault.Wrap(fault.Unavailable, errSecret, "the database is not answering"), "the database is not answering. Retry in a moment.",
 			map[string]any{"code": "unavailable"}},
-		{"a bug", secret, "internal error (request id REQUEST)", map[string]any{"code": "internal"}},
+		{"a bug", errSecret, "internal error (request id REQUEST)", map[string]any{"code": "internal"}},
 		{"a deadline", context.DeadlineExceeded, "the deadline passed before the work was done", map[string]any{"code": "deadline"}},
 	} {
 		for era, options := range eras {
@@ -75,7 +75,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 func TestPanicIsAToolError(t *testing.T) {
 	t.Parallel()
 	c := connectClient(t, serve(t, &fakeAPI{vectorQuery: func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
-		panic(secret)
+		panic(errSecret)
 	}}, nil), nil, nil)
 	if result, text := callTool(t, c, "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "internal error (request id ") {
 		t.Errorf("%s", text)

@@ -118,7 +118,7 @@ func TestStdioCancellation(t *testing.T) {
 	send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_job","arguments":{"jobId":"j"}}}`)
 	<-waiting
 	send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	write.Close()
+	_ = write.Close()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -129,7 +129,7 @@ func TestStdioFailsWithItsOutput(t *testing.T) {
 	in, write := io.Pipe()
 	defer write.Close()
 	broken, other := io.Pipe()
-	broken.Close()
+	_ = broken.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- ServeStdio(t.Context(), Config{API: &fakeAPI{}}, in, other) }()
 	if _, err := io.WriteString(write, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
@@ -170,11 +170,11 @@ func TestStdioOverARemoteServer(t *testing.T) {
 			if result.IsError || text != "the answer to a" || header != `{"topK":2}` {
 				t.Errorf("%q, header %q", text, header)
 			}
-			fromClient.Close()
+			_ = fromClient.Close()
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			toClient.Close()
+			_ = toClient.Close()
 		})
 	}
 }

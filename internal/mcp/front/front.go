@@ -183,7 +183,7 @@ func (h *Handler) recover(w *trackedWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
-	if p == http.ErrAbortHandler {
+	if cause, ok := p.(error); ok && errors.Is(cause, http.ErrAbortHandler) {
 		panic(p)
 	}
 	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())

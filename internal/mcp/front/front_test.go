@@ -142,14 +142,11 @@ func TestMetadata(t *testing.T) {
 			tc.want["scopes_supported"] = []any{"read", "write"}
 			tc.want["bearer_methods_supported"] = []any{"header"}
 			for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
-				res, err := w.http.Client().Get(w.http.URL + path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := w.request(t.Context(), http.MethodGet, "", nil)
+				r.URL.Path = path
+				_, body := w.do(t, r)
 				var got map[string]any
-				err = json.NewDecoder(res.Body).Decode(&got)
-				res.Body.Close()
-				if err != nil {
+				if err := json.Unmarshal([]byte(body), &got); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -185,9 +182,9 @@ func TestQuietStreamsAreKeptOpen(t *testing.T) {
 		"GET":    w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, w.open(t, alice)),
 		"listen": w.modern(t.Context(), alice, 1, "subscriptions/listen", map[string]any{"notifications": map[string]any{"toolsListChanged": true}}),
 	} {
-		res, lines := w.events(t, r)
-		if res.Header.Get("X-Accel-Buffering") != "no" {
-			t.Errorf("%s: X-Accel-Buffering is %q", name, res.Header.Get("X-Accel-Buffering"))
+		header, lines := w.events(t, r)
+		if header.Get("X-Accel-Buffering") != "no" {
+			t.Errorf("%s: X-Accel-Buffering is %q", name, header.Get("X-Accel-Buffering"))
 		}
 		for range 3 {
 			for within(t, lines, "a comment on "+name) != ": keep-alive" {
@@ -252,11 +249,9 @@ func TestConnectionOutlivesTheWriteDeadline(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.WriteTimeout = 20 * time.Millisecond })
 	w.do(t, w.modern(t.Context(), alice, 1, "tools/call", map[string]any{"name": "whoami"}))
 	time.Sleep(40 * time.Millisecond)
-	res, err := w.http.Client().Get(w.http.URL + metadataPath) // a handler that sets none
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
+	r := w.request(t.Context(), http.MethodGet, "", nil)
+	r.URL.Path = metadataPath // answered by a handler that sets none
+	w.do(t, r)
 }
 
 func TestShutdown(t *testing.T) {

@@ -163,8 +163,14 @@ func (w *world) request(ctx context.Context, verb, caller string, body any, head
 	return r
 }
 
+// answer is how a request was answered, besides the body.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // do sends a request and reads the answer to its end.
-func (w *world) do(t testing.TB, r *http.Request) (*http.Response, string) {
+func (w *world) do(t testing.TB, r *http.Request) (answer, string) {
 	t.Helper()
 	res, err := w.http.Client().Do(r)
 	if err != nil {
@@ -175,7 +181,16 @@ func (w *world) do(t testing.TB, r *http.Request) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, string(body)
+	return answer{res.StatusCode, res.Header}, string(body)
+}
+
+// send sends a request whose answer does not matter.
+func (w *world) send(r *http.Request) {
+	go func() {
+		if res, err := w.http.Client().Do(r); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
 }
 
 // legacy is a JSON-RPC request of a session-based revision.
@@ -228,22 +243,24 @@ func (w *world) call(ctx context.Context, caller, session string, id any, tool s
 	}), sessionHeader, session)
 }
 
-// events opens a stream and returns its lines as they come. The channel closes
-// with the stream.
-func (w *world) events(t testing.TB, r *http.Request) (*http.Response, <-chan string) {
+// events opens a stream, which ends with the test or the request's context, and
+// returns its header and its lines as they come. The channel closes with the
+// stream.
+func (w *world) events(t testing.TB, r *http.Request) (http.Header, <-chan string) {
 	t.Helper()
-	res, err := w.http.Client().Do(r)
+	res, err := w.http.Client().Do(r) //nolint:bodyclose // the goroutine closes it
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { res.Body.Close() })
 	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
 		body, _ := io.ReadAll(res.Body)
 		t.Fatalf("stream: status %d: %s", res.StatusCode, body)
 	}
 	lines := make(chan string, 1000)
 	go func() {
 		defer close(lines)
+		defer res.Body.Close()
 		scanner := bufio.NewScanner(res.Body)
 		for scanner.Scan() {
 			if scanner.Text() != "" {
@@ -251,7 +268,7 @@ func (w *world) events(t testing.TB, r *http.Request) (*http.Response, <-chan st
 			}
 		}
 	}()
-	return res, lines
+	return res.Header, lines
 }
 
 // within fails the test when ch gives nothing in time.

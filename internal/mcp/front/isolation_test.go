@@ -20,12 +20,7 @@ func TestCancellationStaysWithItsCaller(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, nil)
 		ctx, leave := context.WithCancel(t.Context())
-		go func() {
-			res, err := w.http.Client().Do(w.modern(ctx, alice, 1, "tools/call", map[string]any{"name": "wait"}))
-			if err == nil {
-				res.Body.Close()
-			}
-		}()
+		w.send(w.modern(ctx, alice, 1, "tools/call", map[string]any{"name": "wait"}))
 		within(t, w.started, "the call")
 		for _, caller := range []string{alice, bob, eve} {
 			res, body := w.do(t, w.modern(t.Context(), caller, nil, "notifications/cancelled", map[string]any{"requestId": 1}))
@@ -46,12 +41,7 @@ func TestCancellationStaysWithItsCaller(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, nil)
 		session, foreign := w.open(t, alice), w.open(t, bob)
-		go func() {
-			res, err := w.http.Client().Do(w.call(t.Context(), alice, session, 1, "wait"))
-			if err == nil {
-				res.Body.Close()
-			}
-		}()
+		w.send(w.call(t.Context(), alice, session, 1, "wait"))
 		within(t, w.started, "the call")
 		w.do(t, w.request(t.Context(), http.MethodPost, bob, legacy(nil, "notifications/cancelled", cancellation), sessionHeader, foreign))
 		w.do(t, w.request(t.Context(), http.MethodPost, bob, legacy(nil, "notifications/cancelled", cancellation), sessionHeader, session))
@@ -76,12 +66,7 @@ func FuzzNothingCancelsOutsideASession(f *testing.F) {
 		f.Add(seed, false)
 	}
 	w := newWorld(f, nil)
-	go func() {
-		res, err := w.http.Client().Do(w.modern(context.Background(), alice, 1, "tools/call", map[string]any{"name": "wait"}))
-		if err == nil {
-			res.Body.Close()
-		}
-	}()
+	w.send(w.modern(context.Background(), alice, 1, "tools/call", map[string]any{"name": "wait"}))
 	within(f, w.started, "the call")
 	f.Fuzz(func(t *testing.T, body string, modernHeader bool) {
 		r := w.request(t.Context(), http.MethodPost, bob, body)

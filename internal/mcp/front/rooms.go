@@ -131,12 +131,15 @@ func (v *visit) join(o owner, now time.Time) (err error) {
 // bind makes the context of the request end with whatever it is part of.
 func (v *visit) bind(ctx context.Context) {
 	v.ctx, v.cancel = context.WithCancel(context.WithValue(ctx, mintedKey{}, v.sessionID))
-	v.unhook = append(v.unhook, context.AfterFunc(v.rooms.requests, v.cancel))
+	ends := []context.Context{v.rooms.requests}
 	if v.message.isStream() {
-		v.unhook = append(v.unhook, context.AfterFunc(v.rooms.streams, v.cancel))
+		ends = append(ends, v.rooms.streams)
 	}
 	if v.session != nil {
-		v.unhook = append(v.unhook, context.AfterFunc(v.session.ctx, v.cancel))
+		ends = append(ends, v.session.ctx)
+	}
+	for _, end := range ends {
+		v.unhook = append(v.unhook, context.AfterFunc(end, v.cancel)) //nolint:contextcheck // it is about other contexts
 	}
 }
 

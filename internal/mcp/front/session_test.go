@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -120,26 +121,21 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.MaxStreams = 1 })
 	id := w.open(t, alice)
+	ctx, leave := context.WithCancel(t.Context())
+	_, first := w.events(t, w.request(ctx, http.MethodGet, alice, nil, sessionHeader, id))
 	get := w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id)
-	first, _ := w.events(t, get)
 	if res, _ := w.do(t, get.Clone(t.Context())); res.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("second stream: status %d, want 429", res.StatusCode)
 	}
-	first.Body.Close()
-	deadline := time.Now().Add(5 * time.Second)
-	for {
-		res, err := w.http.Client().Do(get.Clone(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode == http.StatusOK {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a closed stream is still counted: status %d", res.StatusCode)
-		}
+	leave()
+	for range first { // until it closes
 	}
+	waitFor(t, "the place to be free", func() bool {
+		w.rooms.mu.Lock()
+		defer w.rooms.mu.Unlock()
+		return w.rooms.byID["acme"].streams == 0
+	})
+	w.events(t, get)
 }
 
 // Idle sessions and rooms are forgotten, those in use are not, and a session that
@@ -156,11 +152,7 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 		defer w.rooms.mu.Unlock()
 		return len(w.rooms.byID)
 	}
-	for deadline := time.Now().Add(5 * time.Second); rooms() > 1; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("an idle room stays")
-		}
-	}
+	waitFor(t, "the idle room to be forgotten", func() bool { return rooms() == 1 })
 	time.Sleep(100 * time.Millisecond)
 	if rooms() != 1 {
 		t.Error("a room with an open stream was forgotten")
