@@ -19,8 +19,6 @@ import (
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
-	"github.com/ragdhq/ragd/internal/mcp"
-	"github.com/ragdhq/ragd/internal/mcp/front"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rpc"
@@ -75,16 +73,8 @@ func New(t testing.TB, config Config) *Service {
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse(log)), log)
-	tools, err := mcp.NewHandler(mcp.Config{API: s.Handlers, Logger: log, Front: front.Config{Authenticate: tenants.Auth.Middleware}})
-	must(t, err)
-	mux.Handle(front.Path, tools)
 	server := httptest.NewServer(mux)
-	t.Cleanup(func() {
-		if err := tools.Shutdown(context.Background()); err != nil {
-			t.Errorf("mcp: %v", err)
-		}
-		server.Close()
-	})
+	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
