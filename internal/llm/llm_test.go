@@ -18,7 +18,7 @@ func setup(t *testing.T) (*fakeai.Server, *llm.Client) {
 	t.Helper()
 	ai := fakeai.New(t)
 	return ai, llm.New(llm.Config{OpenAI: provider.Config{
-		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: 300 * time.Millisecond,
+		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: time.Second,
 	}})
 }
 
@@ -166,7 +166,7 @@ func TestAskFaults(t *testing.T) {
 		{"key refused", fakeai.Fault{Status: 401}, fault.Precondition, "the language model provider openai refused its API key"},
 		{"limited", fakeai.Fault{Status: 429, RetryAfter: "60"}, fault.Exhausted, "the language model provider openai limits how often it may be called"},
 		{"down", fakeai.Fault{Status: 500}, fault.Unavailable, "the language model provider openai is failing"},
-		{"silent", fakeai.Fault{Hang: true}, fault.Unavailable, "the language model provider openai did not answer within 300ms"},
+		{"silent", fakeai.Fault{Hang: true}, fault.Unavailable, "the language model provider openai did not answer within 1s"},
 		{"not JSON", fakeai.Fault{Body: "<html>"}, fault.Unavailable, nonsense},
 		{"no choices", fakeai.Fault{Mangle: func(a map[string]any) { a["choices"] = []any{} }}, fault.Unavailable, nonsense},
 		{"cut off", choice(func(c, _ map[string]any) { c["finish_reason"] = "length" }), fault.Unavailable, nonsense},
@@ -217,7 +217,7 @@ func TestCheck(t *testing.T) {
 func TestAskLeavesNothingBehind(t *testing.T) {
 	ai, client := setup(t)
 	ai.Set(fakeai.Fault{Hang: true})
-	fakeai.NoLeaks(t, func() {
+	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
 		if _, err := client.Ask(ctx, llm.Question{Model: "openai/m", User: "u"}); fault.KindOf(err) != fault.Deadline {
