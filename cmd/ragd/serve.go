@@ -57,11 +57,11 @@ other commands need no flags.`),
 // serve runs everything until ctx ends, then lets what is running finish.
 func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog.Logger) (err error) {
 	// Nothing is started before the address is ours.
-	listener, err := net.Listen("tcp", settings.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", settings.Listen, err)
 	}
-	defer listener.Close() //nolint:errcheck // the server has closed it already
+	defer listener.Close()
 	s, err := newService(ctx, settings, log)
 	if err != nil {
 		return err
