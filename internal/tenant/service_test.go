@@ -136,6 +136,23 @@ func TestCreationsAtOnceMakeOneTenant(t *testing.T) {
 	}
 }
 
+// Roles belong to the server, so services on several of its databases meet when
+// they make a tenant of the same name.
+func TestServicesOnOneServerMakeTheSameTenant(t *testing.T) {
+	t.Parallel()
+	name := unique("shared")
+	var group sync.WaitGroup
+	for range 4 {
+		f := setup(t)
+		group.Go(func() {
+			if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
 // A creation that was cut off is finished by the next one.
 func TestACreationCutOffIsFinished(t *testing.T) {
 	t.Parallel()
