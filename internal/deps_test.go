@@ -30,6 +30,9 @@ var mayImport = map[string][]string{
 	"internal/provider": {"internal/fault"},
 	"internal/embed":    {"internal/fault", "internal/provider", "internal/lexical", "internal/lru"},
 
+	"internal/llm":    {"internal/fault", "internal/provider"},
+	"internal/rerank": {"internal/fault", "internal/provider", "internal/llm", "internal/lexical", "internal/lru"},
+
 	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
 
 	"internal/index":  {"internal/fault", "internal/page", "internal/tenant", "internal/chunk", "internal/embed"},

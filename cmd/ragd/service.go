@@ -18,6 +18,8 @@ import (
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/mcp"
+	"github.com/ragdhq/ragd/internal/mcp/front"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/provider"
@@ -36,6 +38,9 @@ type serviceSettings struct {
 	EmbeddingModel string
 	LogLevel       string
 	IngestWorkers  int
+	AllowedOrigins []string
+	PublicURL      string
+	SessionKey     string // secret
 	OpenAIBaseURL  string
 	OpenAIAPIKey   string // secret
 }
@@ -74,6 +79,7 @@ type service struct {
 	tenants  *tenant.Service
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
+	mcp      *front.Handler
 	log      *slog.Logger
 }
 
@@ -117,7 +123,14 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		Ingest:  ingest.New(db, indexes, s.queue),
 		Queries: query.New(db, indexes, models, settings.EmbeddingModel),
 	}
-	return s, nil
+	s.mcp, err = mcp.NewHandler(mcp.Config{
+		API: s.handlers, Logger: log, Version: readBuild().Version,
+		Front: front.Config{
+			Authenticate: s.tenants.Auth.Middleware, AllowedOrigins: settings.AllowedOrigins,
+			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey),
+		},
+	})
+	return s, err
 }
 
 // installedPostgres says which server a database of our own would run on.
@@ -181,6 +194,8 @@ func instanceName() string {
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse(s.log)), s.log)
+	mux.Handle(front.Path, s.mcp)
+	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	return mux
@@ -200,13 +215,17 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 
 // close gives back what newService took, in reverse.
 func (s *service) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	if s.mcp != nil {
+		err = s.mcp.Shutdown(ctx)
+	}
 	if s.pool != nil {
 		s.pool.Close()
 	}
 	if s.embedded != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		return s.embedded.Stop(ctx)
+		err = errors.Join(err, s.embedded.Stop(ctx))
 	}
-	return nil
+	return err
 }

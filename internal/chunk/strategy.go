@@ -47,7 +47,7 @@ func ParseOptionsFor(contentType, fileName string, raw map[string]any) (Options,
 		}
 	case HTML:
 		if raw["headers"] == nil && raw["sections"] == nil {
-			filled["headers"] = htmlHeadings
+			filled["headers"] = DefaultHTMLHeaders
 		}
 		fallthrough
 	case JSON:
@@ -56,13 +56,6 @@ func ParseOptionsFor(contentType, fileName string, raw map[string]any) (Options,
 		}
 	}
 	return ParseOptions(filled)
-}
-
-// htmlHeadings are the headings that split an HTML document by default; each is
-// stored under its own name.
-var htmlHeadings = []any{
-	[]any{"h1", "h1"}, []any{"h2", "h2"}, []any{"h3", "h3"},
-	[]any{"h4", "h4"}, []any{"h5", "h5"}, []any{"h6", "h6"},
 }
 
 type kind struct {
