@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
 		"internal/tenant", "internal/mcp/front",
 	},
+	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},
 
 	// What the command line does with the API, from the outside.
 	"internal/corpus": {},

@@ -193,6 +193,26 @@ func TestQuietStreamsAreKeptOpen(t *testing.T) {
 	}
 }
 
+// In HTTP/2 a write deadline is one of the stream: it must not end a quiet one.
+func TestStreamsOverHTTP2(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.KeepAlive, c.WriteTimeout = 100*time.Millisecond, 20*time.Millisecond })
+	over := &http.Transport{Protocols: new(http.Protocols)}
+	over.Protocols.SetUnencryptedHTTP2(true)
+	w.http.Client().Transport = over
+	t.Cleanup(over.CloseIdleConnections)
+	_, body := w.do(t, w.modern(t.Context(), alice, 1, "tools/call", map[string]any{"name": "whoami"}))
+	if !strings.Contains(body, "acme alice") {
+		t.Error(body)
+	}
+	_, lines := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, w.open(t, alice)))
+	for range 3 {
+		if line := within(t, lines, "a comment"); line != ": keep-alive" {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
 // A client that stops reading loses its stream; it does not hold us up.
 func TestStalledClientIsLeft(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,9 +64,10 @@ type world struct {
 	stopped chan string // the same, once it was cancelled
 	release chan struct{}
 
-	mu      sync.Mutex
-	servers map[tenant.ID]*server.MCPServer
-	made    int
+	mu       sync.Mutex
+	servers  map[tenant.ID]*server.MCPServer
+	made     int
+	sessions atomic.Int64 // that the library knows of
 }
 
 func newWorld(t testing.TB, change func(*Config)) *world {
@@ -82,7 +84,11 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	if w.Handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	w.http = httptest.NewServer(w.Handler)
+	w.http = httptest.NewUnstartedServer(w.Handler)
+	w.http.Config.Protocols = new(http.Protocols)
+	w.http.Config.Protocols.SetHTTP1(true)
+	w.http.Config.Protocols.SetUnencryptedHTTP2(true)
+	w.http.Start()
 	w.url = w.http.URL + Path
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -94,7 +100,10 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 }
 
 func (w *world) server(id tenant.ID) *server.MCPServer {
-	s := server.NewMCPServer("test", "1", server.WithToolCapabilities(true))
+	hooks := &server.Hooks{}
+	hooks.AddOnRegisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(1) })
+	hooks.AddOnUnregisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(-1) })
+	s := server.NewMCPServer("test", "1", server.WithToolCapabilities(true), server.WithHooks(hooks))
 	s.AddTool(mcpgo.NewTool("whoami"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		r, _ := tenant.FromContext(ctx)
 		return mcpgo.NewToolResultText(fmt.Sprintf("%s %s on %s", r.Tenant, r.Principal.Subject, id)), nil

@@ -102,9 +102,16 @@ func (r *response) send(p []byte) (int, error) {
 	return n, err
 }
 
+// flush sends what was written, and takes the deadline away again: in HTTP/2 it
+// would end a stream on which nothing is being written, and in HTTP/1 the next
+// response on the connection. After a failure it stays, so that nothing waits
+// for the client any more.
 func (r *response) flush() {
 	r.setDeadline(time.Now().Add(r.writeTimeout))
 	r.failOn(r.control.Flush())
+	if !r.failed {
+		r.setDeadline(time.Time{})
+	}
 }
 
 // failOn ends the request when the client does not take what is written.
@@ -119,24 +126,21 @@ func (r *response) failOn(err error) {
 // with a recorder.
 func (r *response) setDeadline(t time.Time) { _ = r.control.SetWriteDeadline(t) }
 
-// finish sends a collected response. The deadline it leaves behind is none, as
-// the connection may serve other requests; after a failure it serves nothing.
+// finish sends a collected response.
 func (r *response) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.quiet == nil {
-		// The library says nothing when the request was cancelled under it. If the
-		// client is still there, it was us: at the end of a session or a shutdown.
-		r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
-		r.w.Header().Set("Cache-Control", "no-store")
-		r.w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))
-		r.w.WriteHeader(r.status)
-		if _, err := r.send(r.body.Bytes()); err == nil {
-			r.flush()
-		}
+	if r.quiet != nil {
+		return
 	}
-	if !r.failed {
-		r.setDeadline(time.Time{})
+	// The library says nothing when the request was cancelled under it. If the
+	// client is still there, it was us: at the end of a session or a shutdown.
+	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
+	r.w.Header().Set("Cache-Control", "no-store")
+	r.w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))
+	r.w.WriteHeader(r.status)
+	if _, err := r.send(r.body.Bytes()); err == nil {
+		r.flush()
 	}
 }
 

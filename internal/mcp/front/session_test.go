@@ -138,6 +138,23 @@ func TestStreamsAreBounded(t *testing.T) {
 	w.events(t, get)
 }
 
+// What the front forgets, the library forgets too.
+func TestTheLibraryKeepsNoMoreSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.MaxSessions = 10 })
+	var last string
+	for range 30 {
+		last = w.open(t, alice)
+	}
+	if known := w.sessions.Load(); known != 10 {
+		t.Errorf("%d sessions, want 10", known)
+	}
+	w.do(t, w.request(t.Context(), http.MethodDelete, alice, nil, sessionHeader, last))
+	if known := w.sessions.Load(); known != 9 {
+		t.Errorf("%d sessions after the end of one, want 9", known)
+	}
+}
+
 // Idle sessions and rooms are forgotten, those in use are not, and a session that
 // was forgotten can still be used.
 func TestIdleRoomsAreForgotten(t *testing.T) {
