@@ -19,6 +19,9 @@ import (
 // what is bounded anyway (128 MB with the garbage) apart.
 func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 	size, leastRate := 2<<20, 0.02
+	if testing.Short() {
+		size = 256 << 10
+	}
 	if os.Getenv("RAGD_TEST_HUGE") != "" {
 		size, leastRate = 100<<20, 0.5
 	}
