@@ -105,7 +105,7 @@ func newHTMLSections(text string, o *Options) (*htmlSections, error) {
 	if s.selectors, err = parseSelectors(field, pairs); err != nil {
 		return nil, err
 	}
-	s.scan = htmlScanner{text: text, names: make(htmlNames, 32)}
+	s.scan = htmlScanner{text: text, names: newHTMLNames()}
 	s.body = assembly{source: text, track: s.out.tracks()}
 	s.title = s.body
 	return s, nil

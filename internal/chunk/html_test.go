@@ -303,7 +303,7 @@ func checkScanner(t *testing.T, text string) {
 			hidden = false
 		}
 	}
-	s := htmlScanner{text: text, names: htmlNames{}}
+	s := htmlScanner{text: text, names: newHTMLNames()}
 	for s.next(); s.kind != htmlEnd; s.next() {
 		switch s.kind {
 		case htmlStartTag:
@@ -396,7 +396,7 @@ func checkHTML(t *testing.T, text string, set map[string]any, maxSize int) {
 // outside of markup, without white space.
 func visible(text string) string {
 	var sb strings.Builder
-	s := htmlScanner{text: text, names: htmlNames{}}
+	s := htmlScanner{text: text, names: newHTMLNames()}
 	for s.next(); s.kind != htmlEnd; s.next() {
 		switch s.kind {
 		case htmlText:
