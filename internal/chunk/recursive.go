@@ -9,7 +9,7 @@ func splitRecursive(text string, o *Options) ([]Chunk, error) {
 		return nil, err
 	}
 	b := &builder{src: newSource(text), opts: o}
-	r := recursion{src: &b.src, seps: seps, position: position, out: b}
+	r := recursion{src: b.src, seps: seps, position: position, out: b}
 	r.merger = merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add}
 	r.split(0, len(text), 0)
 	for _, s := range seps {
@@ -48,7 +48,7 @@ func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, erro
 }
 
 type recursion struct {
-	src      *source
+	src      source // ascii is that of the part that is being cut
 	seps     []separator
 	position SeparatorPosition
 	merger   merger
@@ -58,6 +58,14 @@ type recursion struct {
 // split cuts text[start:end] with the separators from level on. The merger is
 // empty before and after, so no overlap crosses its borders.
 func (r *recursion) split(start, end, level int) {
+	// One accent in a book should not make every word of it slow to measure.
+	wide := !r.src.ascii
+	r.src.ascii = r.src.ascii || isASCII(r.src.text[start:end])
+	r.splitAt(start, end, level)
+	r.src.ascii = !wide
+}
+
+func (r *recursion) splitAt(start, end, level int) {
 	// The first match of the first separator that occurs; the last separator is
 	// used even if it does not.
 	matchStart, matchEnd := -1, -1
@@ -113,7 +121,7 @@ func (r *recursion) piece(start, end int, last *int, level int) {
 // splitAnywhere cuts text[start:end] between characters.
 func (r *recursion) splitAnywhere(start, end, level int) {
 	last := start
-	c := newCutter(r.src, start, end, r.merger.max)
+	c := newCutter(&r.src, start, end, r.merger.max)
 	for from := start; from < end && r.out.err == nil; {
 		to := c.next()
 		r.piece(from, to, &last, level)
