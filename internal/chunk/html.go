@@ -88,10 +88,10 @@ type htmlSections struct {
 // htmlHeader is a header or container that encloses a place.
 type htmlHeader struct {
 	header
-	xpath      string
-	start, end int  // its text in the source
-	used       bool // a chunk carries the title
-	container  int  // its depth in the tree; -1 if it is none
+	xpath     string
+	text      span // of the title, in the source
+	used      bool // a chunk carries the title
+	container int  // its depth in the tree; -1 if it is none
 }
 
 func newHTMLSections(text string, o *Options) (*htmlSections, error) {
@@ -105,7 +105,7 @@ func newHTMLSections(text string, o *Options) (*htmlSections, error) {
 	if s.selectors, err = parseSelectors(field, pairs); err != nil {
 		return nil, err
 	}
-	s.scan = htmlScanner{text: text, names: make(htmlNames, 32)}
+	s.scan = htmlScanner{text: text, names: newHTMLNames()}
 	s.body = assembly{source: text, track: s.out.tracks()}
 	s.title = s.body
 	return s, nil
@@ -237,6 +237,9 @@ func (s *htmlSections) addText(start, end int, encoded bool) {
 		}
 		a.add(start, start+i)
 		start = s.addEntity(a, start+i, to)
+		if a.len() == 0 { // it was white space
+			start, _ = trim(s.text, start, to)
+		}
 	}
 	a.add(start, to)
 }
@@ -288,7 +291,7 @@ func (s *htmlSections) endTitle() {
 	title := s.title.text()
 	from, to := trim(title, 0, len(title))
 	title = title[from:to]
-	h.start, h.end = s.title.start, s.title.end
+	h.text = span{s.title.start, s.title.end}
 	content := len(title) > maxHTMLTitle
 	h.value = shortTitle(title)
 	s.nameContainer(h.value)
@@ -301,6 +304,7 @@ func (s *htmlSections) endTitle() {
 		s.path = append(s.path, h)
 		if content {
 			s.body, s.title = s.title, s.body
+			s.gap = " "
 		}
 	}
 	s.title.reset()
@@ -321,7 +325,7 @@ func (s *htmlSections) keep(level int) int {
 func (s *htmlSections) leave(depth int) {
 	for len(s.path) > depth {
 		if h := s.path[len(s.path)-1]; !h.used && h.container < 0 && h.value != "" {
-			s.out.place(Chunk{Text: h.value, StartByte: h.start, EndByte: h.end}, s.fields())
+			s.out.addText(h.value, h.text, s.fields())
 		}
 		s.path = s.path[:len(s.path)-1]
 	}

@@ -34,8 +34,11 @@ type htmlName struct {
 	siblings []siblingCount
 }
 
-// htmlNames are the element names of a document by their text.
-type htmlNames map[string]*htmlName
+// htmlNames are the element names of a document.
+type htmlNames struct {
+	all    map[string]*htmlName
+	recent [64]*htmlName // by slot, so that most tags do without the map
+}
 
 // siblingCount counts the elements of a name below one open element. The counts
 // of a name are in order of depth; those of elements that have been closed are
@@ -46,15 +49,23 @@ type siblingCount struct{ depth, parent, n int }
 // comes near; others are not numbered.
 const maxHTMLNames = 1 << 12
 
-// get returns the name with a text in lower case.
-func (names htmlNames) get(text string) *htmlName {
-	n, ok := names[text]
+func newHTMLNames() htmlNames { return htmlNames{all: make(map[string]*htmlName, 32)} }
+
+// get returns the name with a text in lower case, which is not empty.
+func (names *htmlNames) get(text string) *htmlName {
+	slot := (uint(text[0]) + 7*uint(text[len(text)-1]) + 31*uint(len(text))) % uint(len(names.recent))
+	if n := names.recent[slot]; n != nil && n.text == text {
+		return n
+	}
+	n, ok := names.all[text]
 	if !ok {
 		n = &htmlName{text: text, tag: htmlTags[text], ends: endedBy[text]}
-		if len(names) < maxHTMLNames {
-			names[text] = n
+		if len(names.all) == maxHTMLNames {
+			return n
 		}
+		names.all[text] = n
 	}
+	names.recent[slot] = n
 	return n
 }
 

@@ -1,5 +1,7 @@
 package chunk
 
+import "slices"
+
 // longestEscape is the length of a surrogate pair in ASCII.
 const longestEscape = len(`\ud83d\ude00`)
 
@@ -20,7 +22,7 @@ func (s *jsonSplitter) splitString(n *jsonNode, e *jsonEntry) {
 	}
 	cut := stringCutter{text: written, room: room}
 	pos := e.value + 1
-	for first := true; cut.from < len(written) && s.out.err == nil; first = false {
+	for first := true; first || cut.from < len(written) && s.out.err == nil; first = false {
 		part := cut.next()
 		end := pos + len(part)
 		if !s.compact {
@@ -28,7 +30,9 @@ func (s *jsonSplitter) splitString(n *jsonNode, e *jsonEntry) {
 		}
 		s.scratch = append(append(append(s.scratch[:0], '"'), part...), '"')
 		s.add(&s.group, n, e, s.scratch)
-		s.group.start, s.group.end, s.group.part = pos, end, !first
+		if len(part) < len(written) {
+			s.group.start, s.group.end, s.group.part = pos, end, !first
+		}
 		s.flush(&s.group)
 		pos = end
 	}
@@ -85,12 +89,17 @@ func (c *stringCutter) next() string {
 // characterEnd returns the last end of a character in text[start:to], to itself
 // if there is none near it.
 func (c *stringCutter) characterEnd(start, to int) int {
-	near := to
+	var ends []int // of code points and escapes
 	for at := start; at < to; {
 		_, n := jsonRune(c.text[at:])
-		if at += n; at >= to-clusterContext && isClusterBorder(c.text, start, at) {
-			near = at
+		if at += n; at >= to-clusterContext {
+			ends = append(ends, at)
 		}
 	}
-	return near
+	for _, at := range slices.Backward(ends) {
+		if isClusterBorder(c.text, start, at) {
+			return at
+		}
+	}
+	return to
 }

@@ -199,8 +199,8 @@ func (m *markdownSections) eachLine(start, end int, fields []field) {
 			stop = start + i
 		}
 		if from, to := trim(m.text, start, stop); from < to {
-			m.section.reset()
 			m.section.add(from, to)
+			m.sectionFields = fields
 			m.endSection()
 		}
 		start = stop + 1

@@ -32,19 +32,40 @@ func (r *rebuilder) addAssembly(a *assembly, fields []field) {
 		start, end := trim(text, 0, len(text))
 		text, from = text[start:end], start
 	}
-	if r.opts.MaxSize == 0 || units(text) <= r.opts.MaxSize {
+	if !r.tooLong(text) {
 		r.place(Chunk{Text: text, StartByte: a.start, EndByte: a.end}, fields)
 		return
 	}
-	parts, err := splitRecursive(text, &r.cut)
-	if err != nil {
-		r.err = err
-		return
-	}
-	for _, c := range parts {
+	for _, c := range r.parts(text) {
 		c.StartByte, c.EndByte = a.bounds(from+c.StartByte, from+c.EndByte)
 		r.place(c, fields)
 	}
+}
+
+// addText adds a text that was made from the given part of the source. If it is
+// cut, each of its parts is said to be made from all of that.
+func (r *rebuilder) addText(text string, from span, fields []field) {
+	if !r.tooLong(text) {
+		r.place(Chunk{Text: text, StartByte: from.start, EndByte: from.end}, fields)
+		return
+	}
+	for _, c := range r.parts(text) {
+		c.StartByte, c.EndByte = from.start, from.end
+		r.place(c, fields)
+	}
+}
+
+func (r *rebuilder) tooLong(text string) bool {
+	return r.opts.MaxSize > 0 && len(text) > r.opts.MaxSize && units(text) > r.opts.MaxSize
+}
+
+// parts cuts a text by the recursive strategy.
+func (r *rebuilder) parts(text string) []Chunk {
+	chunks, err := splitRecursive(text, &r.cut)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return chunks
 }
 
 // place appends a chunk. Chunks come in order of their start.
