@@ -36,6 +36,8 @@ func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 		{"full stops", "."},
 		{"headings", "# a\n"},
 		{"words", "ab "},
+		{"open braces", `\a{`},
+		{"open sections", "\\section{\n"},
 	} {
 		text := strings.Repeat(shape.unit, size/len(shape.unit))
 		for _, strategy := range []Strategy{Recursive, Character, Markdown, LaTeX, Sentence, Token, SemanticMarkdown} {
