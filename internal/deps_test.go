@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"internal/filter":  {"internal/fault"},
 
 	"internal/chunk/spaneval": {"internal/chunk"}, // measures chunk; not in the product
-	"migrations":       {},
+	"migrations":              {},
 
 	"internal/postgres":          {"internal/fault"},
 	"internal/postgres/embedded": {"internal/fault", "internal/postgres"},

@@ -171,6 +171,8 @@ func Refuse(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 		}
 		log.Log(r.Context(), level, "request refused", "method", r.URL.Path, "code", kind.String(), "request_id", id, "err", err)
 		wired := wireError(err, id)
+		// The rest of the body is not worth waiting for.
+		w.Header().Set("Connection", "close")
 		if kind == fault.Unauthenticated {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
 		}

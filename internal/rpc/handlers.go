@@ -45,6 +45,9 @@ func ServiceNames() []string {
 func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler, log *slog.Logger) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
+		connect.WithCodec(jsonCodec{}),
+		connect.WithCompression("gzip", newBoundedGzip, newGzip),
+		connect.WithCompressMinBytes(1<<10),
 		connect.WithInterceptors(&edge{log: log}),
 		connect.WithRecover(recovered(log)),
 	)
