@@ -104,7 +104,7 @@ func newHTMLSections(text string, o *Options) (*htmlSections, error) {
 	}
 	s.tree.paths = 1<<20 + 2*len(text)
 	s.scan = htmlScanner{text: text, names: newHTMLNames()}
-	s.body = assembly{source: text, track: s.out.tracks()}
+	s.body = assembly{source: text, track: s.out.tracks(), joinLen: len(" ")}
 	s.title = s.body
 	return s, nil
 }
@@ -287,7 +287,7 @@ func (s *htmlSections) endTitle() {
 	}
 	s.titled, s.gap, s.tail = false, "", span{}
 	h := s.header
-	title := s.title.text()
+	title := s.title.tail(0)
 	from, to := trim(title, 0, len(title))
 	title = title[from:to]
 	h.text = span{s.title.start, s.title.end}
@@ -296,7 +296,7 @@ func (s *htmlSections) endTitle() {
 	s.nameContainer(h.value)
 	keep := s.keep(h.level)
 	if s.joins && !content && s.body.visible && keep == len(s.path)-1 && s.path[keep].header == h.header {
-		s.body.join("  \n")
+		s.body.join(paragraphJoin)
 	} else {
 		s.flush()
 		s.leave(keep)

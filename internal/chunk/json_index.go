@@ -19,11 +19,11 @@ type jsonIndex struct {
 	ascii bool // values are written in ASCII
 	lists bool // arrays are written as objects with indexes for keys
 
-	root       int             // position of the value
-	containers []jsonContainer // the longer ones, in order of their start
-	near       int             // where the last search among them ended
-	compact    bool            // the source is as it would be written
-	reorders   bool            // some object is written in another order
+	root       int                   // position of the value
+	containers blocks[jsonContainer] // the longer ones, in order of their start
+	near       int                   // where the last search among them ended
+	compact    bool                  // the source is as it would be written
+	reorders   bool                  // some object is written in another order
 }
 
 // jsonContainer is an array or object of more than smallContainer bytes. The
@@ -53,27 +53,21 @@ func newJSONIndex(text string, ascii, lists bool) (*jsonIndex, error) {
 	return x, nil
 }
 
-// container returns the index of the container that starts at a position, or of
-// the first behind it.
-func (x *jsonIndex) container(start int) int {
-	from, step := 0, 1
-	if n := x.near; n < len(x.containers) && int(x.containers[n].start) <= start {
-		for from = n; from+step < len(x.containers) && int(x.containers[from+step].start) <= start; step *= 2 {
-			from += step
-		}
-	} else {
-		step = len(x.containers)
-	}
-	rest := x.containers[from:min(from+step+1, len(x.containers))]
-	x.near = from + sort.Search(len(rest), func(i int) bool { return int(rest[i].start) >= start })
-	return x.near
-}
-
 // large returns the container that starts at a position, nil if it is not a
 // large one.
 func (x *jsonIndex) large(start int) *jsonContainer {
-	if i := x.container(start); i < len(x.containers) && int(x.containers[i].start) == start {
-		return &x.containers[i]
+	n := x.containers.n
+	startOf := func(i int) int { return int(x.containers.at(i).start) }
+	// Most searches end a little further on than the last one.
+	low, step := 0, n
+	if x.near < n && startOf(x.near) <= start {
+		for low, step = x.near, 1; low+step < n && startOf(low+step) <= start; step *= 2 {
+			low += step
+		}
+	}
+	x.near = low + sort.Search(min(step, n-low), func(i int) bool { return startOf(low+i) >= start })
+	if x.near < n && startOf(x.near) == start {
+		return x.containers.at(x.near)
 	}
 	return nil
 }
@@ -199,8 +193,8 @@ func (p *jsonParser) container() (size int, opened bool, err error) {
 		return 0, false, fault.Field("text", "arrays and objects are nested more than %d deep (at offset %d)", maxJSONDepth, p.pos)
 	}
 	object := p.text[p.pos] == '{'
-	p.open = append(p.open, jsonFrame{object: object, record: len(p.containers), size: 2})
-	p.containers = append(p.containers, jsonContainer{start: uint32(p.pos)})
+	p.open = append(p.open, jsonFrame{object: object, record: p.containers.n, size: 2})
+	p.containers.push(jsonContainer{start: uint32(p.pos)})
 	p.pos++
 	p.space()
 	if p.pos < len(p.text) && p.text[p.pos] == p.closer() {
@@ -222,12 +216,12 @@ func (p *jsonParser) close() int {
 	f := p.open[len(p.open)-1]
 	p.open = p.open[:len(p.open)-1]
 	p.pos++
-	c := &p.containers[f.record]
+	c := p.containers.at(f.record)
 	if f.reordered {
 		p.reorders = true
 	}
 	if p.pos-int(c.start) <= smallContainer { // so are those inside
-		p.containers = p.containers[:f.record]
+		p.containers.truncate(f.record)
 		return f.size
 	}
 	c.end, c.size = uint32(p.pos), uint32(min(f.size, maxContainer))
