@@ -30,6 +30,8 @@ func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 		{"full stops", "."},
 		{"headings", "# a\n"},
 		{"words", "ab "},
+		{"open braces", `\a{`},
+		{"open sections", "\\section{\n"},
 	} {
 		text := strings.Repeat(shape.unit, size/len(shape.unit))
 		for _, strategy := range []Strategy{Recursive, Character, Markdown, LaTeX, Sentence, Token, SemanticMarkdown} {
@@ -41,8 +43,11 @@ func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 }
 
 func hugeSize() int {
-	if os.Getenv("RAGD_TEST_HUGE") != "" {
+	switch {
+	case os.Getenv("RAGD_TEST_HUGE") != "":
 		return 100 << 20
+	case testing.Short():
+		return 256 << 10
 	}
 	return 2 << 20
 }

@@ -2,13 +2,9 @@ package chunk
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
-
-// maxTitle is the length of the longest heading; a longer line is text.
-const maxTitle = 1025
 
 // splitSemantic cuts a Markdown text at its headings and joins small sections to
 // the ones before them, the deepest first. The text of a section is rebuilt:
@@ -102,7 +98,6 @@ const maxSections = 1_000_000
 // sectionParts cuts a text at its headings.
 func sectionParts(text string, count func(string) int) ([]sectionPart, error) {
 	var parts []sectionPart
-	fences := fencedSpans(text)
 	var part sectionPart
 	from := 0 // where the content of part starts
 	finish := func(end int) {
@@ -116,42 +111,17 @@ func sectionParts(text string, count func(string) int) ([]sectionPart, error) {
 		part.tokens = count(text[part.content.start:part.content.end])
 		parts = append(parts, part)
 	}
-	for line := 0; line < len(text); {
-		lineEnd := len(text)
-		if i := strings.IndexByte(text[line:], '\n'); i >= 0 {
-			lineEnd = line + i
-		}
-		if text[line] == '#' && !inSpan(fences, line) {
-			if depth, _ := headingLine(text[line:lineEnd]); depth > 0 {
-				if len(parts) == maxSections {
-					return nil, fault.Field("text", "has more than %d headings, which semantic-markdown does not join; choose another strategy", maxSections)
-				}
-				finish(line)
-				part = sectionPart{start: line, depth: depth}
-				from = lineEnd
-			}
-		}
-		line = lineEnd + 1
+	eachHeading(text, func(start, end, depth int, _ string) bool {
+		finish(start)
+		part = sectionPart{start: start, depth: depth}
+		from = end
+		return len(parts) < maxSections
+	})
+	if len(parts) == maxSections {
+		return nil, fault.Field("text", "has more than %d headings, which semantic-markdown does not join; choose another strategy", maxSections)
 	}
 	finish(len(text))
 	return parts, nil
-}
-
-// headingLine reads a line as an ATX heading and returns its depth, 0 if it is
-// none, and its title.
-func headingLine(line string) (depth int, title string) {
-	for depth < len(line) && line[depth] == '#' {
-		depth++
-	}
-	if depth > 6 || depth == len(line) || line[depth] != ' ' && line[depth] != '\t' {
-		return 0, ""
-	}
-	start, end := trim(line, depth, len(line))
-	title = line[start:end]
-	if title == "" || utf8.RuneCountInString(title) > maxTitle {
-		return 0, ""
-	}
-	return depth, title
 }
 
 // joinSections joins a section to the one before it if that is not deeper and
