@@ -59,7 +59,7 @@ func TestHugeMarkupTakesLinearTimeAndMemory(t *testing.T) {
 		{"headings", repeat("# a\n## b\nc\n"), []map[string]any{headers}, 0},
 		{"open tags", repeat("<div>"), []map[string]any{html, sections}, 0},
 		{"open tags around text", repeat("<div>a"), []map[string]any{html, cut(html), sections}, 0},
-		{"nested tags", repeat(nested("<div>", "a", "</div>", 100_000)), []map[string]any{html, sections}, 0},
+		{"nested tags", repeat(nested("<div>", "a", "</div>", min(100_000, size/20))), []map[string]any{html, sections}, 0},
 		{"open inline tags and rules", within(strings.Repeat("<b>", 300), "<hr>", "x"), []map[string]any{html}, 0},
 		{"stray end tags", within("<p>", "</b>", "x"), []map[string]any{html}, 0},
 		{"paragraph tags", repeat("<p>a"), []map[string]any{html, cut(html)}, 0},
