@@ -200,14 +200,13 @@ func (s *htmlScanner) attribute() {
 	for s.pos < len(s.text) && !isTagSpace(s.text[s.pos]) && s.text[s.pos] != '/' && s.text[s.pos] != '=' && s.text[s.pos] != '>' {
 		s.pos++
 	}
-	name := s.text[from:s.pos]
+	name, value := s.text[from:s.pos], ""
 	s.skipSpace()
-	if s.pos == len(s.text) || s.text[s.pos] != '=' {
-		return
+	if s.pos < len(s.text) && s.text[s.pos] == '=' {
+		s.pos++
+		s.skipSpace()
+		value = s.attributeValue()
 	}
-	s.pos++
-	s.skipSpace()
-	value := s.attributeValue()
 	switch { // the first of a name counts
 	case len(name) == 2 && !s.hasID && strings.EqualFold(name, "id"):
 		s.id, s.hasID = value, true

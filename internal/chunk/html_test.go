@@ -278,11 +278,15 @@ const endAll = ` <p a="" b=''>--></script></script></style></title></textarea></
 
 var selfClosedRaw = regexp.MustCompile(`(?i)<(script|style|title|textarea|xmp|iframe|noembed|noframes|noscript|plaintext)[^>]*/[^>]*>`)
 
+// scriptComment finds what x/net/html reads in another way than the standard: in
+// a comment in a script, it takes a "<" before anything but a tag for its end.
+var scriptComment = regexp.MustCompile(`(?is)<script.*<!--.*<[^/a-z]`)
+
 // checkScanner compares our tokens with those of x/net/html.
 func checkScanner(t *testing.T, text string) {
 	t.Helper()
 	text += endAll
-	if selfClosedRaw.MatchString(text) {
+	if selfClosedRaw.MatchString(text) || scriptComment.MatchString(text) {
 		return
 	}
 	var want, got []string
