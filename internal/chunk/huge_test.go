@@ -52,7 +52,7 @@ func hugeSize() int {
 	if testing.Short() {
 		return 256 << 10
 	}
-	return 2 << 20
+	return 512 << 10
 }
 
 // splitHuge splits a text and checks that it takes linear time and memory of at
