@@ -29,6 +29,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // serviceSettings are what the service is told from outside.
@@ -123,11 +124,12 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		return nil, fmt.Errorf("embedding-model: %w", err)
 	}
 	db := tenant.NewDB(s.pool)
+	work := tenant.NewDB(s.work)
 	driver := riverpgxv5.New(s.work)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(tenant.NewDB(s.work), models, log))
+	}, ingest.NewWorker(work, models, log), index.NewMaintainer(work, log))
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +138,11 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 			return nil, err
 		}
 	}
-	indexes := index.New(db, models, settings.EmbeddingModel)
+	indexes := index.New(db, models, settings.EmbeddingModel, s.queue)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, s.queue),
+		Vectors: vector.New(db, indexes, s.queue),
 		Queries: query.New(db, indexes, models, reranker, settings.EmbeddingModel),
 	}
 	s.mcp, err = mcp.NewHandler(mcp.Config{

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
+	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
@@ -24,12 +24,13 @@ type workDocument struct {
 	ChunkCount     int
 	EmbeddingModel string
 	Dimension      int
+	VectorType     index.VectorType
 	Content        []byte
 }
 
 // index returns what is known of the document's index.
 func (d workDocument) index() index.Index {
-	return index.Index{EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension}
+	return index.Index{EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, VectorType: d.VectorType}
 }
 
 // begin marks the job as running and reads the version of the document that it
@@ -50,7 +51,7 @@ func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) 
 		}
 		return err
 	}, `
-		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.embedding_model, i.dimension, c.content
+		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.embedding_model, i.dimension, i.vector_type, c.content
 		FROM tenant.documents AS d
 		JOIN tenant.indexes AS i USING (index_id)
 		JOIN tenant.document_contents AS c USING (document_id)
@@ -88,7 +89,10 @@ func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument
 		_, err = tx.Exec(ctx, `
 			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
 			WHERE job_id = $1`, args.JobID, len(chunks))
-		return err
+		if err != nil {
+			return err
+		}
+		return index.MaintainIfDue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, args.Tenant, args.IndexID)
 	})
 }
 
@@ -97,11 +101,12 @@ var chunkColumns = []string{
 }
 
 func chunkRows(documentID string, d workDocument, chunks []chunk.Chunk, embeddings [][]float32) pgx.CopyFromSource {
+	into := d.index()
 	return pgx.CopyFromSlice(len(chunks), func(i int) ([]any, error) {
 		c := chunks[i]
 		return []any{
 			documentID + ":" + strconv.Itoa(i), documentID, i, d.Title, c.Text, merged(d.Metadata, c.Metadata),
-			c.StartByte, c.EndByte, c.TokenCount, pgvector.NewVector(embeddings[i]),
+			c.StartByte, c.EndByte, c.TokenCount, into.Column(embeddings[i]),
 		}, nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -136,7 +137,8 @@ func (u Upload) check() error {
 	if strings.TrimSpace(string(u.Content)) == "" {
 		return fault.Field("text", "is empty: there is nothing to search in it")
 	}
-	return checkMetadata(u.Metadata)
+	_, err := metadata.Marshal("metadata", u.Metadata)
+	return err
 }
 
 // checkText refuses what PostgreSQL cannot store in a text column.
@@ -150,49 +152,6 @@ func checkText(field, s string, maxBytes int) error {
 		return fault.Field(field, "contains a null character")
 	}
 	return nil
-}
-
-func checkMetadata(m map[string]any) error {
-	if depth(m) > maxMetadataDepth {
-		return fault.Field("metadata", "is nested deeper than %d levels", maxMetadataDepth)
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return fault.Field("metadata", "cannot be written as JSON")
-	}
-	if len(raw) > maxMetadataBytes {
-		return fault.Field("metadata", "is %d bytes of JSON, over the limit of %d", len(raw), maxMetadataBytes)
-	}
-	if strings.Contains(string(raw), `\u0000`) {
-		return fault.Field("metadata", "contains a null character")
-	}
-	return nil
-}
-
-// depth returns how deep a JSON value is nested, at most one more than the
-// limit.
-func depth(v any) int {
-	return depthWithin(v, maxMetadataDepth+1)
-}
-
-func depthWithin(v any, most int) int {
-	if most == 0 {
-		return 0
-	}
-	deepest := 0
-	switch v := v.(type) {
-	case map[string]any:
-		for _, child := range v {
-			deepest = max(deepest, depthWithin(child, most-1))
-		}
-	case []any:
-		for _, child := range v {
-			deepest = max(deepest, depthWithin(child, most-1))
-		}
-	default:
-		return 0
-	}
-	return deepest + 1
 }
 
 func checkUTF8(content []byte) error {

@@ -53,6 +53,10 @@ func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Conte
 		Filter:          filter.And(header.Filter, o.Filter),
 		IncludeVectors:  firstOf(o.IncludeVectors, header.IncludeVectors),
 		IncludeSources:  firstOf(o.IncludeSources, header.IncludeSources),
+		DatabaseConfig:  header.DatabaseConfig,
+	}
+	if o.DatabaseConfig != nil {
+		changed.Overrides.DatabaseConfig = o.DatabaseConfig
 	}
 	return tenant.NewContext(ctx, &changed), nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // MaxMessageBytes bounds a request message. It leaves room for the largest
@@ -29,6 +30,7 @@ type Handlers struct {
 	Tenants *tenant.Service
 	Indexes *index.Service
 	Ingest  *ingest.Service
+	Vectors *vector.Service
 	Queries *query.Service
 }
 
@@ -36,7 +38,7 @@ type Handlers struct {
 func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
-		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName,
+		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 	}
 }
 
@@ -57,6 +59,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 	add(ragdv1connect.NewDocumentServiceHandler(h, options))
 	add(ragdv1connect.NewChunkServiceHandler(h, options))
 	add(ragdv1connect.NewQueryServiceHandler(h, options))
+	add(ragdv1connect.NewVectorServiceHandler(h, options))
 
 	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...)))
 	reflector := grpcreflect.NewStaticReflector(ServiceNames()...)

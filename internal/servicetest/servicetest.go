@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // OperatorKey is the operator's secret in every test.
@@ -62,15 +63,16 @@ func New(t testing.TB, config Config) *Service {
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
-	}, ingest.NewWorker(db, models, log))
+	}, ingest.NewWorker(db, models, log), index.NewMaintainer(db, log))
 	must(t, err)
 	if !config.NoWorkers {
 		run(t, queue)
 	}
-	indexes := index.New(db, models, model)
+	indexes := index.New(db, models, model, queue)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, queue),
+		Vectors: vector.New(db, indexes, queue),
 		Queries: query.New(db, indexes, models, rerank.New(config.Rerank), model),
 	}}
 	mux := http.NewServeMux()
@@ -109,6 +111,7 @@ type Client struct {
 	ragdv1connect.DocumentServiceClient
 	ragdv1connect.ChunkServiceClient
 	ragdv1connect.QueryServiceClient
+	ragdv1connect.VectorServiceClient
 }
 
 // Client returns a client with this secret, whose requests carry the headers,
@@ -128,6 +131,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		DocumentServiceClient: ragdv1connect.NewDocumentServiceClient(http.DefaultClient, s.URL, options),
 		ChunkServiceClient:    ragdv1connect.NewChunkServiceClient(http.DefaultClient, s.URL, options),
 		QueryServiceClient:    ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
+		VectorServiceClient:   ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

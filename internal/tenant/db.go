@@ -31,6 +31,7 @@ func NewDB(pool *pgxpool.Pool) *DB {
 //
 //	tenant.documents   a table of the tenant's schema
 //	tenant.chunk       the chunk table of the index that OfIndex named
+//	tenant.term        its table of word statistics
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
@@ -52,6 +53,7 @@ func (h *Handle) OfIndex(index int64) *Handle {
 	schema := h.id.quoted() + "."
 	return &Handle{pool: h.pool, shares: h.shares, id: h.id, index: index, standIn: strings.NewReplacer(
 		"tenant.chunk", schema+chunkTable(index),
+		"tenant.term", schema+fmt.Sprintf("term_%d", index),
 		"tenant.", schema,
 	)}
 }
@@ -201,7 +203,15 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 }
 
 func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
-	rows, err := t.tx.Query(ctx, t.handle.sql(sql), args...)
+	return queryRows(ctx, t.tx, t.handle.sql(sql), args, read)
+}
+
+// queryRows gives the rows of a query to read.
+func queryRows(ctx context.Context, on interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, sql string, args []any, read func(pgx.Rows) error,
+) error {
+	rows, err := on.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type Overrides struct {
 	Filter          filter.Filter // and-ed with the body's
 	IncludeVectors  *bool
 	IncludeSources  *bool
+	DatabaseConfig  json.RawMessage // as the body's
 }
 
 // maxOverridesBytes bounds the request context a caller may send.
@@ -51,6 +52,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 	into := map[string]any{
 		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
 		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
+		"databaseConfig": &o.DatabaseConfig,
 	}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		target, ok := into[key]
