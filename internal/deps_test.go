@@ -17,6 +17,7 @@ const module = "github.com/ragdhq/ragd/"
 // arrows point one way: fronts, services, leaves.
 var mayImport = map[string][]string{
 	"internal/fault":   {},
+	"internal/httplog": {"internal/fault"},
 	"internal/page":    {"internal/fault"},
 	"internal/lru":     {},
 	"internal/lexical": {},
@@ -40,13 +41,13 @@ var mayImport = map[string][]string{
 	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed"},
 
 	"internal/rpc": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
+		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
 		"internal/tenant", "internal/index", "internal/ingest", "internal/query",
 	},
 
-	"internal/mcp/front": {"internal/fault", "internal/tenant"},
+	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},
 	"internal/mcp": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
+		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
 		"internal/tenant", "internal/mcp/front",
 	},
 	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},

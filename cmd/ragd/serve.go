@@ -48,8 +48,13 @@ other commands need no flags.`),
 	flags.StringVar(&settings.Listen, "listen", "127.0.0.1:8484", "address to answer on")
 	flags.StringVar(&settings.PublicURL, "public-url", "", "address under which clients know the service (default: as each request names it)")
 	flags.StringSliceVar(&settings.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call /mcp, besides this machine's")
+	flags.StringSliceVar(&settings.AllowedHosts, "allowed-hosts", nil, "host names under which /mcp may be called (default: from this machine its own and the public one, else any)")
+	flags.IntVar(&settings.MCPRequestRate, "mcp-request-rate", 1000, "requests a second that one credential may make to /mcp, twice as many at once; 0 for no limit")
+	flags.BoolVar(&settings.MCPLegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
+	flags.BoolVar(&settings.MCPStateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.StringVar(&settings.SessionKey, "session-key", "", "")
-	markSettings(flags, "listen", "public-url", "allowed-origins")
+	markSettings(flags, "listen", "public-url", "allowed-origins", "allowed-hosts",
+		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless")
 	markSecrets(flags, "session-key")
 	return cmd
 }

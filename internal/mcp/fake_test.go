@@ -14,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/mcp/front"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -105,7 +106,7 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(httplog.Log(cfg.Logger)(handler))
 	t.Cleanup(func() {
 		if err := handler.Shutdown(context.Background()); err != nil {
 			t.Error(err)

@@ -25,6 +25,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/mcp/front"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -117,13 +119,20 @@ func (s *toolset) server() *server.MCPServer {
 // send its text to the client.
 func (s *toolset) handler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		start, id := time.Now(), front.RequestID(ctx)
-		ctx, cancel := context.WithTimeout(front.WithRequestID(ctx, id), s.callTimeout)
+		onHTTP := httplog.RequestID(ctx) != ""
+		if !onHTTP {
+			ctx = httplog.WithRequestID(ctx)
+		}
+		ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 		defer cancel()
 		result, err := s.call(ctx, t, req)
-		s.observe(ctx, t, err, time.Since(start))
+		httplog.Add(ctx, "tool", t.definition.Name)
 		if err != nil {
-			return problemOf(err).result(id), nil
+			httplog.Fail(ctx, err)
+			if !onHTTP && problemOf(err).kind == fault.Internal {
+				s.log.ErrorContext(ctx, "mcp tool", "tool", t.definition.Name, "request_id", httplog.RequestID(ctx), "err", err)
+			}
+			return problemOf(err).result(httplog.RequestID(ctx)), nil
 		}
 		return result, nil
 	}

@@ -229,7 +229,7 @@ func TestStalledClientIsLeft(t *testing.T) {
 	if err := conn.(*net.TCPConn).SetReadBuffer(1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+alice+"\r\nMcp-Session-Id: "+id+"\r\n\r\n")
+	_, err = io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+alice+"\r\nMcp-Session-Id: "+id+"\r\n\r\n")
 	if err != nil {
 		t.Fatal(err)
 	}
