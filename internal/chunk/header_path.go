@@ -2,6 +2,10 @@ package chunk
 
 import "slices"
 
+// maxHeaderTitle is the longest title in bytes. It goes into the metadata of
+// every chunk below it, so a longer one is text.
+const maxHeaderTitle = 1024
+
 // header is a heading of a document under which other text stands.
 type header struct {
 	level int // the smaller encloses the larger

@@ -13,7 +13,8 @@ import (
 //
 // A header's text is its title: it is stored under the header's key, beside
 // those of the headers that enclose it, h2 in h1 and so on, and beside the
-// xpath of the header. Neighbours with the same titles make one chunk unless
+// xpath of the header (but for those that would make up more than the document
+// itself). Neighbours with the same titles make one chunk unless
 // o.ReturnEachLine is set. A header that no text and no other header follows is
 // a chunk with its title for text, and so is one whose title is too long to be
 // one. Sections work alike, except that neighbours are never joined, and that
@@ -54,10 +55,6 @@ func splitHTML(text string, o *Options) ([]Chunk, error) {
 	}
 	return nil, s.out.err
 }
-
-// maxHTMLTitle is the length in bytes from which on a header's text is content and
-// only its start the title.
-const maxHTMLTitle = 1024
 
 // htmlSections is the state of a split while it reads tokens.
 type htmlSections struct {
@@ -105,6 +102,7 @@ func newHTMLSections(text string, o *Options) (*htmlSections, error) {
 	if s.selectors, err = parseSelectors(field, pairs); err != nil {
 		return nil, err
 	}
+	s.tree.paths = 1<<20 + 2*len(text)
 	s.scan = htmlScanner{text: text, names: newHTMLNames()}
 	s.body = assembly{source: text, track: s.out.tracks()}
 	s.title = s.body
@@ -125,26 +123,27 @@ func (s *htmlSections) startTag() {
 		s.endTitle()
 	}
 	s.space(name)
-	e := s.tree.element(name)
 	selector := s.selected()
+	title := selector != nil && (!s.sections || name.tag.is(headingTag))
+	if title {
+		s.closeTo(min(len(s.tree.open), maxHTMLDepth)) // where one is open already at the depth limit
+	}
+	e := s.tree.element(name)
 	empty := name.tag.is(voidTag) || s.scan.selfClosing
 	switch {
 	case selector == nil:
 		if !empty && s.tree.push(e, false) {
 			s.opened(e)
 		}
-	case !s.sections || name.tag.is(headingTag):
-		s.beginTitle(selector, e)
+	case title:
 		s.tree.push(e, true)
+		s.beginTitle(selector)
 		if empty {
 			s.endTitle()
 			s.tree.pop()
 		}
-	case !empty:
-		xpath := s.tree.xpath(e)
-		if s.tree.push(e, false) {
-			s.beginContainer(selector, xpath)
-		}
+	case !empty && s.tree.push(e, false):
+		s.beginContainer(selector)
 	}
 }
 
@@ -273,11 +272,11 @@ func (s *htmlSections) addEntity(a *assembly, at, end int) int {
 	return to
 }
 
-// beginTitle begins the header at a start tag.
-func (s *htmlSections) beginTitle(selector *htmlSelector, e htmlElement) {
+// beginTitle begins the header whose element was just opened.
+func (s *htmlSections) beginTitle(selector *htmlSelector) {
 	s.endTitle()
-	s.header = htmlHeader{header: header{level: selector.level, key: selector.key}, xpath: s.tree.xpath(e), container: -1}
-	s.titled, s.headerAt = true, len(s.tree.open)
+	s.header = htmlHeader{header: header{level: selector.level, key: selector.key}, xpath: s.tree.xpath(), container: -1}
+	s.titled, s.headerAt = true, len(s.tree.open)-1
 	s.gap, s.tail = "", span{}
 }
 
@@ -292,7 +291,7 @@ func (s *htmlSections) endTitle() {
 	from, to := trim(title, 0, len(title))
 	title = title[from:to]
 	h.text = span{s.title.start, s.title.end}
-	content := len(title) > maxHTMLTitle
+	content := len(title) > maxHeaderTitle
 	h.value = shortTitle(title)
 	s.nameContainer(h.value)
 	keep := s.keep(h.level)
@@ -345,7 +344,10 @@ func (s *htmlSections) fields() []field {
 	if len(s.path) == 0 {
 		return nil
 	}
-	fields := append(make([]field, 0, len(s.path)+1), field{"xpath", s.path[len(s.path)-1].xpath})
+	fields := make([]field, 0, len(s.path)+1)
+	if xpath := s.path[len(s.path)-1].xpath; xpath != "" {
+		fields = append(fields, field{"xpath", xpath})
+	}
 	for i := range s.path {
 		s.path[i].used = true
 		fields = setField(fields, s.path[i].key, s.path[i].value)
@@ -353,14 +355,15 @@ func (s *htmlSections) fields() []field {
 	return fields
 }
 
-func (s *htmlSections) beginContainer(selector *htmlSelector, xpath string) {
+// beginContainer begins the container whose element was just opened.
+func (s *htmlSections) beginContainer(selector *htmlSelector) {
 	s.endTitle()
 	s.flush()
 	s.leave(s.keep(selector.level))
 	s.container = len(s.tree.open) - 1
 	s.path = append(s.path, htmlHeader{
 		header:    header{level: selector.level, key: selector.key},
-		xpath:     xpath,
+		xpath:     s.tree.xpath(),
 		container: s.container,
 	})
 }
@@ -400,10 +403,10 @@ func (s *htmlSections) nameContainer(title string) {
 }
 
 func shortTitle(title string) string {
-	if len(title) <= maxHTMLTitle {
+	if len(title) <= maxHeaderTitle {
 		return title
 	}
-	to := maxHTMLTitle
+	to := maxHeaderTitle
 	for !utf8.RuneStart(title[to]) {
 		to--
 	}

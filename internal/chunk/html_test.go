@@ -236,7 +236,7 @@ func TestHTMLLongTitleIsContent(t *testing.T) {
 	long := strings.Repeat("è word ", 300)
 	chunks := mustSplit(t, "<h1>"+long+"</h1>a", map[string]any{"strategy": "html", "headers": []any{[]any{"h1", "h"}}})
 	title, _ := chunks[0].Metadata["h"].(string)
-	if len(chunks) != 1 || chunks[0].Text != long+"a" || len(title) > maxHTMLTitle || !strings.HasPrefix(long, title) || !utf8.ValidString(title) {
+	if len(chunks) != 1 || chunks[0].Text != long+"a" || len(title) > maxHeaderTitle || !strings.HasPrefix(long, title) || !utf8.ValidString(title) {
 		t.Errorf("%v", chunks)
 	}
 }

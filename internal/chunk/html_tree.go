@@ -17,6 +17,7 @@ type htmlTree struct {
 	open    []htmlElement
 	births  int // elements opened so far
 	ignored int // open elements below the depth limit
+	paths   int // bytes that xpaths may still take
 }
 
 type htmlElement struct {
@@ -95,8 +96,8 @@ func (t *htmlTree) element(name *htmlName) htmlElement {
 	return htmlElement{htmlName: name, index: name.number(len(t.open), parent), birth: t.births}
 }
 
-// push opens an element, beyond the depth limit only if it must. It reports
-// whether it did.
+// push opens an element, at the depth limit only if it must. It reports whether
+// it did.
 func (t *htmlTree) push(e htmlElement, must bool) bool {
 	if len(t.open) >= maxHTMLDepth && !must {
 		t.ignored++
@@ -152,20 +153,29 @@ func (t *htmlTree) startTag(name *htmlName) int {
 	return keep
 }
 
-// xpath returns the path to an element below the open ones, such as
-// /html[1]/body[1]/h2[3].
-func (t *htmlTree) xpath(e htmlElement) string {
-	b := make([]byte, 0, 16*(len(t.open)+1))
-	for _, parent := range t.open {
-		b = parent.appendStep(b)
-	}
-	return string(e.appendStep(b))
-}
+// maxXPath is the longest xpath in bytes.
+const maxXPath = 4096
 
-func (e htmlElement) appendStep(b []byte) []byte {
-	b = append(b, '/')
-	b = append(b, e.text...)
-	b = append(b, '[')
-	b = strconv.AppendInt(b, int64(e.index), 10)
-	return append(b, ']')
+// xpath returns the path to the innermost element, such as
+// /html[1]/body[1]/h2[3]. It is "" if it is too long, as in a page in which the
+// names of elements make up the text, or if all of them together are.
+func (t *htmlTree) xpath() string {
+	if t.paths <= 0 {
+		return ""
+	}
+	b := make([]byte, 0, min(16*len(t.open), maxXPath))
+	for _, e := range t.open {
+		if len(b)+len(e.text) > maxXPath {
+			return ""
+		}
+		b = append(b, '/')
+		b = append(b, e.text...)
+		b = append(b, '[')
+		b = strconv.AppendInt(b, int64(e.index), 10)
+		b = append(b, ']')
+	}
+	if t.paths -= len(b); t.paths < 0 {
+		return ""
+	}
+	return string(b)
 }

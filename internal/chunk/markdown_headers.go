@@ -13,7 +13,7 @@ import (
 // of o.Headers or one of them, a space and the title; what stands in fenced code
 // is none. The number of # in a marker is its level, and a heading ends those of
 // its own and of deeper levels. Lines of other markers are ordinary text, and so
-// are headings underlined with = or -.
+// are headings underlined with = or - and those longer than 1,024 bytes.
 //
 // Paragraphs, the parts between blank lines, are joined with two spaces and a
 // line feed. Two neighbouring sections with the same headings make one chunk. A
@@ -120,7 +120,7 @@ func (m *markdownSections) extend(start, end int) {
 func (m *markdownSections) heading(trimmed string) (header, bool) {
 	for _, h := range m.markers {
 		rest, ok := strings.CutPrefix(trimmed, h.Marker)
-		if ok && (rest == "" || rest[0] == ' ') {
+		if ok && (rest == "" || rest[0] == ' ') && len(rest) <= maxHeaderTitle {
 			from, to := trim(rest, 0, len(rest))
 			return header{level: strings.Count(h.Marker, "#"), key: h.Key, value: rest[from:to]}, true
 		}

@@ -132,7 +132,7 @@ func (r *optionReader) readStrategy() {
 func (r *optionReader) refuseUnknown() {
 	known := slices.Concat(commonOptions[1:], ownOptions[r.strategy])
 	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
-		if name != "strategy" && !slices.Contains(known, name) {
+		if name != "strategy" && r.has(name) && !slices.Contains(known, name) {
 			r.refuse(name, "not an option of the %s strategy; it knows %s", r.strategy, joinNames(known))
 		}
 	}

@@ -22,7 +22,7 @@ func TestParseOptionsAcceptsEveryForm(t *testing.T) {
 		{"nothing is recursive", nil, func(o Options) bool {
 			return o.Strategy == Recursive && o.MaxSize == 4000 && o.Overlap == 200 && o.StripWhitespace
 		}},
-		{"nulls are left out", map[string]any{"maxSize": nil, "strategy": nil}, func(o Options) bool { return o.MaxSize == 4000 }},
+		{"nulls are left out", map[string]any{"maxSize": nil, "strategy": nil, "headers": nil}, func(o Options) bool { return o.MaxSize == 4000 }},
 		{"numbers of either kind", map[string]any{"maxSize": 500.0, "overlap": 50}, func(o Options) bool { return o.MaxSize == 500 && o.Overlap == 50 }},
 		{"a small size shrinks the overlap", map[string]any{"maxSize": 100}, func(o Options) bool { return o.Overlap == 20 }},
 		{"size is maxSize", map[string]any{"size": 100}, func(o Options) bool { return o.MaxSize == 100 }},

@@ -66,44 +66,27 @@ func (r *recursion) split(start, end, level int) {
 }
 
 func (r *recursion) splitAt(start, end, level int) {
-	// The first match of the first separator that occurs; the last separator is
-	// used even if it does not.
-	matchStart, matchEnd := -1, -1
+	// The first separator that occurs, else the last one.
 	for ; ; level++ {
 		if _, ok := r.seps[level].(anywhere); ok {
 			r.splitAnywhere(start, end, level+1)
 			return
 		}
-		matchStart, matchEnd = r.seps[level].find(r.src.text, start, end)
-		if matchStart >= 0 || level == len(r.seps)-1 {
+		if at, _ := r.seps[level].find(r.src.text, start, end); at >= 0 || level == len(r.seps)-1 {
 			break
 		}
 	}
-	from, last := start, start
-	for matchStart >= 0 && r.out.err == nil {
-		switch r.position {
-		case SeparatorStart:
-			r.piece(from, matchStart, &last, level+1)
-			from = matchStart
-		case SeparatorEnd:
-			r.piece(from, matchEnd, &last, level+1)
-			from = matchEnd
-		default:
-			r.piece(from, matchStart, &last, level+1)
-			from = matchEnd
-		}
-		matchStart, matchEnd = r.seps[level].find(r.src.text, matchEnd, end)
-	}
-	r.piece(from, end, &last, level+1)
+	last := start
+	eachPiece(r.src.text, start, end, r.seps[level], r.position, func(from, to int) bool {
+		r.piece(from, to, &last, level+1)
+		return r.out.err == nil
+	})
 	r.merger.flush()
 }
 
 // piece merges text[start:end] or, if it is too long, cuts it at the separators
 // from level on. last is the end of the piece before it.
 func (r *recursion) piece(start, end int, last *int, level int) {
-	if start == end {
-		return
-	}
 	size := r.src.size(start, end)
 	switch {
 	case size < r.merger.max:
