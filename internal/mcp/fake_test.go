@@ -22,6 +22,7 @@ import (
 // fakeAPI is an API made of functions; a test sets those it calls.
 type fakeAPI struct {
 	vectorQuery    func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	rerank         func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
 	listIndexes    func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
 	describeIndex  func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
 	uploadDocument func(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
@@ -34,6 +35,10 @@ type fakeAPI struct {
 
 func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
 	return f.vectorQuery(ctx, req)
+}
+
+func (f *fakeAPI) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {
+	return f.rerank(ctx, req)
 }
 
 func (f *fakeAPI) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
@@ -176,4 +181,9 @@ func textOf(t testing.TB, result *mcpgo.CallToolResult) string {
 		t.Fatalf("content is a %T", result.Content[0])
 	}
 	return text.Text
+}
+
+// noIndexes answers ListIndexes for a tenant without any.
+func noIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
+	return &ragdv1.ListIndexesResponse{}, nil
 }

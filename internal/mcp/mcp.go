@@ -36,6 +36,8 @@ import (
 type API interface {
 	VectorQuery(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
 
+	Rerank(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
+
 	ListIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
 	DescribeIndex(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
 
@@ -108,6 +110,7 @@ func (s *toolset) server() *server.MCPServer {
 		server.WithTitle("ragd"),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
+		server.WithToolFilter(s.visible),
 	)
 	for _, t := range s.tools {
 		made.AddTool(t.definition, s.handler(t))
@@ -131,6 +134,9 @@ func (s *toolset) handler(t *tool) server.ToolHandlerFunc {
 			httplog.Fail(ctx, err)
 			if !onHTTP && problemOf(err).kind == fault.Internal {
 				s.log.ErrorContext(ctx, "mcp tool", "tool", t.definition.Name, "request_id", httplog.RequestID(ctx), "err", err)
+			}
+			if question := s.askIndex(ctx, req, problemOf(err)); question != nil {
+				return question, nil
 			}
 			return problemOf(err).result(httplog.RequestID(ctx)), nil
 		}

@@ -18,6 +18,7 @@ import (
 // toolset is the tools over one API.
 type toolset struct {
 	tools       []*tool
+	indexes     *indexNames
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger
@@ -54,13 +55,14 @@ func call[Req any, Message interface {
 }
 
 func newToolset(cfg Config, o overrider) (*toolset, error) {
-	s := &toolset{overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
+	s := &toolset{indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
 	for name, run := range map[string]run{
 		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
 		"describe_index":   call(cfg.API.DescribeIndex, indexText),
 		"document_chunker": call(cfg.API.ChunkText, chunksText),
 		"get_document":     call(cfg.API.GetDocument, documentText),
 		"get_job":          call(cfg.API.GetJob, jobText),
+		"rerank":           call(cfg.API.Rerank, rerankedText),
 		"list_documents":   call(cfg.API.ListDocuments, documentsText),
 		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
 		"upload_document":  call(cfg.API.UploadDocument, uploadedText),
