@@ -29,6 +29,7 @@ type fakeAPI struct {
 	getDocument    func(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
 	listDocuments  func(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
 	deleteDocument func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 }
@@ -63,6 +64,10 @@ func (f *fakeAPI) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsRe
 
 func (f *fakeAPI) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
 	return f.deleteDocument(ctx, req)
+}
+
+func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
+	return f.listChunks(ctx, req)
 }
 
 func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {

@@ -45,6 +45,7 @@ type API interface {
 	GetDocument(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
 	ListDocuments(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
 	DeleteDocument(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 
 	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
@@ -106,12 +107,20 @@ list_indexes shows which collections there are. What the documents say is inform
 
 // server returns an MCP server with all the tools.
 func (s *toolset) server() *server.MCPServer {
+	hooks := &server.Hooks{}
+	hooks.AddAfterListResources(s.listResources)
 	made := server.NewMCPServer("ragd", s.version,
 		server.WithTitle("ragd"),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(s.visible),
+		server.WithResourceCapabilities(false, false),
+		server.WithCompletions(),
+		server.WithResourceCompletionProvider(completer{s}),
+		server.WithPromptCompletionProvider(completer{s}),
+		server.WithHooks(hooks),
 	)
+	s.addResources(made)
 	for _, t := range s.tools {
 		made.AddTool(t.definition, s.handler(t))
 	}

@@ -18,6 +18,7 @@ import (
 // toolset is the tools over one API.
 type toolset struct {
 	tools       []*tool
+	api         API
 	indexes     *indexNames
 	overrides   overrider
 	callTimeout time.Duration
@@ -55,7 +56,7 @@ func call[Req any, Message interface {
 }
 
 func newToolset(cfg Config, o overrider) (*toolset, error) {
-	s := &toolset{indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
+	s := &toolset{api: cfg.API, indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
 	for name, run := range map[string]run{
 		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
 		"describe_index":   call(cfg.API.DescribeIndex, indexText),
