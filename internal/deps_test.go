@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"internal/filter":  {"internal/fault"},
 
 	"internal/chunk/spaneval": {"internal/chunk"}, // measures chunk; not in the product
-	"migrations":       {},
+	"migrations":              {},
 
 	"internal/postgres":          {"internal/fault"},
 	"internal/postgres/embedded": {"internal/fault", "internal/postgres"},
@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 
 	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
 
+	"internal/event":  {"internal/tenant"},
 	"internal/index":  {"internal/fault", "internal/page", "internal/tenant", "internal/chunk", "internal/embed"},
 	"internal/query":  {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
 	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed"},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},
 	"internal/mcp": {
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/mcp/front",
+		"internal/tenant", "internal/event", "internal/mcp/front",
 	},
 	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},
 
