@@ -78,6 +78,7 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.queue.Run(groupCtx) })
+	group.Go(func() error { return s.events.Run(groupCtx) })
 	group.Go(func() error { return serveHTTP(groupCtx, listener, s.handler(), s.mcp.Shutdown) })
 	note(p.stderr, "ragd is ready at %s", address)
 	err = group.Wait()

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -96,6 +97,7 @@ type service struct {
 	tenants  *tenant.Service
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
+	events   *event.Listener
 	mcp      *front.Handler
 	log      *slog.Logger
 }
@@ -143,8 +145,9 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		Ingest:  ingest.New(db, indexes, s.queue),
 		Queries: query.New(db, indexes, models, reranker, settings.EmbeddingModel),
 	}
+	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{
-		API: s.handlers, Logger: log, Version: readBuild().Version,
+		API: s.handlers, Events: s.events, Logger: log, Version: readBuild().Version,
 		Front: front.Config{
 			Authenticate: s.tenants.Auth.Middleware, AllowedOrigins: settings.AllowedOrigins,
 			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey), AllowedHosts: settings.AllowedHosts,

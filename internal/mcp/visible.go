@@ -61,8 +61,14 @@ func (n *indexNames) of(ctx context.Context) []string {
 	return names
 }
 
-// forget makes the next call look again.
-func (n *indexNames) forget(id tenant.ID) { n.known.Remove(id) }
+// forget makes the next call look again, for every tenant if none is named.
+func (n *indexNames) forget(id tenant.ID) {
+	if id == "" {
+		n.known.Purge()
+		return
+	}
+	n.known.Remove(id)
+}
 
 // visible is the list of tools as the caller sees it: without those that its
 // credential may not use, and with the names of the indexes there are. It says

@@ -38,6 +38,9 @@ type Config struct {
 	// AuthorizationServers are the issuers whose tokens are accepted, for the
 	// metadata document. None when only API keys are.
 	AuthorizationServers []string
+	// Forget is told when a tenant's server is dropped; nil for no one. It must not
+	// call the Handler.
+	Forget func(tenant.ID)
 	// KeepAlive is how long a stream may be quiet before a comment is sent.
 	// Default: 20s.
 	KeepAlive time.Duration

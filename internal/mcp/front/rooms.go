@@ -230,6 +230,9 @@ func (r *rooms) forgetIdle(before time.Time) {
 		room.sessions.forgetIdle(before)
 		if room.inside == 0 && len(room.sessions.open) == 0 && room.lastUsed.Before(before) {
 			delete(r.byID, id)
+			if r.cfg.Forget != nil {
+				r.cfg.Forget(id)
+			}
 		}
 	}
 }
