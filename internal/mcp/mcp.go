@@ -137,12 +137,14 @@ func (s *toolset) server(w *watcher) *server.MCPServer {
 		server.WithToolCapabilities(w != nil),
 		server.WithToolFilter(s.visible),
 		server.WithResourceCapabilities(w != nil, w != nil),
+		server.WithPromptCapabilities(false),
 		server.WithCompletions(),
 		server.WithResourceCompletionProvider(completer{s}),
 		server.WithPromptCompletionProvider(completer{s}),
 		server.WithHooks(hooks),
 	)
 	s.addResources(made)
+	s.addPrompts(made)
 	for _, t := range s.tools {
 		made.AddTool(t.definition, s.handler(t))
 	}
