@@ -196,7 +196,7 @@ func TestQuietStreamsAreKeptOpen(t *testing.T) {
 // In HTTP/2 a write deadline is one of the stream: it must not end a quiet one.
 func TestStreamsOverHTTP2(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *Config) { c.KeepAlive, c.WriteTimeout = 100*time.Millisecond, 20*time.Millisecond })
+	w := newWorld(t, func(c *Config) { c.KeepAlive, c.WriteTimeout = 400*time.Millisecond, 200*time.Millisecond })
 	over := &http.Transport{Protocols: new(http.Protocols)}
 	over.Protocols.SetUnencryptedHTTP2(true)
 	w.http.Client().Transport = over
