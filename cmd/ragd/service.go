@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,6 +48,7 @@ type serviceSettings struct {
 	MCPRequestRate int
 	MCPLegacySSE   bool
 	MCPStateless   bool
+	FirstTenant    string
 	PublicURL      string
 	SessionKey     string                      // secret
 	Providers      map[string]*provider.Config // by name; see providerNames
@@ -61,7 +63,7 @@ func (s *serviceSettings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.DataDir, "data-dir", defaultDataDir(s.getenv), "folder of the embedded database")
 	flags.StringVar(&s.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
-	flags.IntVar(&s.IngestWorkers, "ingest-workers", 16, "documents processed at once")
+	flags.IntVar(&s.IngestWorkers, "ingest-workers", 4*runtime.NumCPU(), "documents processed at once")
 	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
@@ -93,7 +95,8 @@ func defaultDataDir(getenv func(string) string) string {
 // service is the whole product, wired.
 type service struct {
 	embedded *embedded.Server // nil with an external database
-	pool     *pgxpool.Pool
+	pool     *pgxpool.Pool    // for requests
+	work     *pgxpool.Pool    // for ingest and the job queue, so that neither starves the other
 	tenants  *tenant.Service
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
@@ -127,10 +130,11 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		return nil, fmt.Errorf("embedding-model: %w", err)
 	}
 	db := tenant.NewDB(s.pool)
+	driver := riverpgxv5.New(s.work)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
-		Driver: riverpgxv5.New(s.pool), Control: s.pool, Instance: instanceName(),
+		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(db, models, log))
+	}, ingest.NewWorker(tenant.NewDB(s.work), models, log))
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +179,14 @@ func (s *service) openDatabase(ctx context.Context, settings serviceSettings) (e
 		}
 		url = s.embedded.URL()
 	}
-	s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log})
+	if s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log}); err != nil {
+		return err
+	}
+	// Each worker holds at most one connection; the queue itself needs a few.
+	const forTheQueue = 4
+	s.work, err = postgres.Open(ctx, postgres.Config{
+		URL: url, Logger: s.log, ApplicationName: "ragd ingest", MaxConns: settings.IngestWorkers + forTheQueue,
+	})
 	return err
 }
 
@@ -247,8 +258,10 @@ func (s *service) close() error {
 	if s.mcp != nil {
 		err = s.mcp.Shutdown(ctx)
 	}
-	if s.pool != nil {
-		s.pool.Close()
+	for _, pool := range []*pgxpool.Pool{s.work, s.pool} {
+		if pool != nil {
+			pool.Close()
+		}
 	}
 	if s.embedded != nil {
 		err = errors.Join(err, s.embedded.Stop(ctx))

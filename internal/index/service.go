@@ -31,7 +31,7 @@ func New(db *tenant.DB, models *embed.Registry, defaultModel string) *Service {
 // Create makes an index. The same index again is returned as it is. Errors:
 // Exists when the name is taken by an index with other settings, Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -153,7 +153,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 
 // Delete removes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}

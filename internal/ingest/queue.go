@@ -74,6 +74,8 @@ func NewQueue(config QueueConfig, worker *Worker) (*Queue, error) {
 			MaxWorkers: config.Workers,
 			// Most jobs are one small document: fetching must keep up with them.
 			FetchCooldown: 5 * time.Millisecond,
+			// Not every insert is announced, so that many at once are no storm.
+			FetchPollInterval: 100 * time.Millisecond,
 		}},
 		Workers:              workers,
 		JobTimeout:           jobTimeout,

@@ -52,7 +52,10 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, Job, error) {
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	document, job, err := s.store(ctx, r.Tenant, into, d)
+	if visible := r.Principal.MandatoryFilter; !visible.IsZero() && !visible.Match(d.Metadata) {
+		return Document{}, Job{}, fault.New(fault.Denied, "this credential's mandatory filter does not let it write a document with this metadata")
+	}
+	document, job, err := s.store(ctx, r.Tenant, into, d, r.Principal.MandatoryFilter)
 	if isGone(err) {
 		s.indexes.Forget(r.Tenant, into.Name)
 		return Document{}, Job{}, fault.New(fault.NotFound, "index %q not found: it was deleted", into.Name)

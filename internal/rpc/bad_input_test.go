@@ -168,6 +168,7 @@ func TestBadBodies(t *testing.T) {
 	}{
 		{"bad JSON", `{"tex`, http.StatusBadRequest},
 		{"a wrong type", `{"text": 3}`, http.StatusBadRequest},
+		{"a misspelt field", `{"indexName": "docs", "txet": "a"}`, http.StatusBadRequest},
 		{"invalid UTF-8", "{\"text\": \"\xff\"}", http.StatusBadRequest},
 		{"nesting without end", strings.Repeat(`{"metadata":`, 100_000), http.StatusBadRequest},
 		{"100 MB", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 100<<20)), http.StatusTooManyRequests},

@@ -143,6 +143,8 @@ func Refuse() func(http.ResponseWriter, *http.Request, error) {
 		httplog.Fail(r.Context(), err)
 		kind := fault.KindOf(err)
 		wired := wireError(err, httplog.RequestID(r.Context()))
+		// The rest of the body is not worth waiting for.
+		w.Header().Set("Connection", "close")
 		if kind == fault.Unauthenticated {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
 		}

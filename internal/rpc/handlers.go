@@ -44,6 +44,9 @@ func ServiceNames() []string {
 func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
+		connect.WithCodec(jsonCodec{}),
+		connect.WithCompression("gzip", newBoundedGzip, newGzip),
+		connect.WithCompressMinBytes(1<<10),
 		connect.WithInterceptors(edge{}),
 		connect.WithRecover(recovered),
 	)
