@@ -49,8 +49,13 @@ other commands need no flags.`),
 	flags.StringVar(&settings.FirstTenant, "first-tenant", "default", "tenant that the first start makes in a database of its own")
 	flags.StringVar(&settings.PublicURL, "public-url", "", "address under which clients know the service (default: as each request names it)")
 	flags.StringSliceVar(&settings.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call /mcp, besides this machine's")
+	flags.StringSliceVar(&settings.AllowedHosts, "allowed-hosts", nil, "host names under which /mcp may be called (default: from this machine its own and the public one, else any)")
+	flags.IntVar(&settings.MCPRequestRate, "mcp-request-rate", 1000, "requests a second that one credential may make to /mcp, twice as many at once; 0 for no limit")
+	flags.BoolVar(&settings.MCPLegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
+	flags.BoolVar(&settings.MCPStateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.StringVar(&settings.SessionKey, "session-key", "", "")
-	markSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins")
+	markSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
+		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless")
 	markSecrets(flags, "session-key")
 	return cmd
 }
@@ -74,6 +79,7 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.queue.Run(groupCtx) })
+	group.Go(func() error { return s.events.Run(groupCtx) })
 	group.Go(func() error { return serveHTTP(groupCtx, listener, withBodyDeadline(s.handler()), s.mcp.Shutdown) })
 	note(p.stderr, "ragd is ready at %s", address)
 	err = group.Wait()

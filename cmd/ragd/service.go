@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/llm"
@@ -42,7 +44,11 @@ type serviceSettings struct {
 	EmbeddingModel string
 	LogLevel       string
 	IngestWorkers  int
+	AllowedHosts   []string
 	AllowedOrigins []string
+	MCPRequestRate int
+	MCPLegacySSE   bool
+	MCPStateless   bool
 	FirstTenant    string
 	PublicURL      string
 	SessionKey     string                      // secret
@@ -95,6 +101,7 @@ type service struct {
 	tenants  *tenant.Service
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
+	events   *event.Listener
 	mcp      *front.Handler
 	log      *slog.Logger
 }
@@ -145,11 +152,13 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: query.New(db, indexes, models, reranker, settings.EmbeddingModel),
 	}
+	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{
-		API: s.handlers, Logger: log, Version: readBuild().Version,
+		API: s.handlers, Events: s.events, Logger: log, Version: readBuild().Version,
 		Front: front.Config{
 			Authenticate: s.tenants.Auth.Middleware, AllowedOrigins: settings.AllowedOrigins,
-			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey),
+			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey), AllowedHosts: settings.AllowedHosts,
+			RequestRate: settings.MCPRequestRate, LegacySSE: settings.MCPLegacySSE, Stateless: settings.MCPStateless,
 		},
 	})
 	return s, err
@@ -222,12 +231,14 @@ func instanceName() string {
 // handler answers everything on the one address.
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
-	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse(s.log)), s.log)
+	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse()))
 	mux.Handle(front.Path, s.mcp)
+	mux.Handle(front.SSEPath, s.mcp)
+	mux.Handle(front.MessagePath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return mux
+	return httplog.Log(s.log)(mux)
 }
 
 // ready says whether requests can be served now: whether the database answers.

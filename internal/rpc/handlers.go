@@ -6,7 +6,6 @@
 package rpc
 
 import (
-	"log/slog"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -44,14 +43,14 @@ func ServiceNames() []string {
 
 // Mount adds the services to the mux, behind the given authentication, and the
 // open gRPC health and reflection services.
-func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler, log *slog.Logger) {
+func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		connect.WithCodec(jsonCodec{}),
 		connect.WithCompression("gzip", newBoundedGzip, newGzip),
 		connect.WithCompressMinBytes(1<<10),
-		connect.WithInterceptors(&edge{log: log}),
-		connect.WithRecover(recovered(log)),
+		connect.WithInterceptors(edge{}),
+		connect.WithRecover(recovered),
 	)
 	add := func(path string, handler http.Handler) { mux.Handle(path, authenticate(handler)) }
 	add(ragdv1connect.NewTenantServiceHandler(h, options))

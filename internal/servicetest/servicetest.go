@@ -17,6 +17,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
@@ -76,8 +77,8 @@ func New(t testing.TB, config Config) *Service {
 		Queries: query.New(db, indexes, models, rerank.New(config.Rerank), model),
 	}}
 	mux := http.NewServeMux()
-	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse(log)), log)
-	server := httptest.NewServer(mux)
+	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
+	server := httptest.NewServer(httplog.Log(log)(mux))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
