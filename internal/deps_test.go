@@ -39,19 +39,16 @@ var mayImport = map[string][]string{
 	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
 
 	"internal/metadata": {"internal/fault"},
+	"internal/event":    {"internal/tenant"},
 
 	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
 	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
-	"internal/event":  {"internal/tenant"},
-	"internal/index":  {"internal/fault", "internal/page", "internal/tenant", "internal/chunk", "internal/embed"},
 	"internal/query":  {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
 	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata"},
 
 	"internal/rpc": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/vector",
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/rerank",
+		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/vector",
 	},
 
 	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},
