@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
 	"internal/query":  {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
 	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata"},
+	"internal/graph":  {"internal/fault", "internal/lexical"},
 
 	"internal/rpc": {
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
