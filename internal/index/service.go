@@ -188,7 +188,7 @@ type Change struct {
 // with new indexes of their own block writers while these are made. Errors:
 // Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -246,7 +246,7 @@ func valueOr[T any](given, otherwise *T) *T {
 // are, and returns the id of the job that does it. Errors: NotFound, Precondition
 // for a flat index.
 func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return "", err
 	}
@@ -277,7 +277,7 @@ func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID 
 
 // Truncate removes all documents and vectors of an index. Errors: NotFound.
 func (s *Service) Truncate(ctx context.Context, name string) error {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestSSEEndsWithItsStream(t *testing.T) {
 	within(t, w.started, "the call")
 	leave()
 	within(t, w.stopped, "the end of the call")
-	for range lines { //nolint:revive // until it is closed
+	for range lines {
 	}
 	waitFor(t, "the session to end", func() bool { return w.sessions.Load() == 0 })
 	if res, _ := w.post(t, alice, address, legacy(2, "ping", nil)); res.StatusCode != http.StatusNotFound {
@@ -110,7 +110,7 @@ func TestSSEEndsWithItsStream(t *testing.T) {
 		if err := w.Shutdown(ctx); err != nil {
 			t.Error(err)
 		}
-		for range lines { //nolint:revive // until it is closed
+		for range lines {
 		}
 	})
 }
