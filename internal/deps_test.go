@@ -23,6 +23,9 @@ var mayImport = map[string][]string{
 	"internal/lexical": {},
 	"internal/chunk":   {"internal/fault"},
 	"internal/filter":  {"internal/fault"},
+	"internal/parse":   {"internal/fault", "internal/parse/pdftext"},
+
+	"internal/parse/pdftext": {},
 
 	"internal/chunk/spaneval": {"internal/chunk"}, // measures chunk; not in the product
 	"migrations":              {},
