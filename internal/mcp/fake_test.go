@@ -129,7 +129,7 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 // eras are the two kinds of client.
 var eras = map[string][]client.ClientOption{
 	"modern": nil,
-	"legacy": {client.WithLegacyProtocolOnly()}, //nolint:staticcheck // the older clients that we serve too
+	"legacy": {client.WithLegacyProtocolOnly()},
 }
 
 // connectClient returns a client of the endpoint with the given headers.
