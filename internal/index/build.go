@@ -124,15 +124,18 @@ func remeasure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID
 	return err
 }
 
-// failBuild ends a build that failed, if one was running.
-func failBuild(ctx context.Context, h *tenant.Handle, indexID int64, reason string) error {
+// recordFailure writes what the caller may know of a failed build, if one was
+// running, and gives it up if that was the last attempt.
+func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason string, final bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	b := h.Batch()
 	b.Exec(`
-		UPDATE tenant.jobs AS j SET status = 'failed', error = $2, updated_at = now()
-		FROM tenant.indexes AS i WHERE i.index_id = $1 AND j.job_id = i.build_job_id`, indexID, reason)
-	b.Exec(`UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)
+		UPDATE tenant.jobs AS j SET status = CASE WHEN $3 THEN 'failed' ELSE 'queued' END, error = $2, updated_at = now()
+		FROM tenant.indexes AS i WHERE i.index_id = $1 AND j.job_id = i.build_job_id`, indexID, reason, final)
+	if final {
+		b.Exec(`UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)
+	}
 	return b.Run(ctx)
 }
 

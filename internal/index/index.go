@@ -19,8 +19,10 @@ import (
 
 // Limits of an index.
 const (
-	// MaxDimension is the widest vector that pgvector stores.
+	// MaxDimension is the widest vector that pgvector stores, and MaxBits the widest
+	// of bits that it indexes.
 	MaxDimension = 16_000
+	MaxBits      = 64_000
 	// maxMetadataIndexes bounds the Postgres indexes that every write feeds: two
 	// for each field.
 	maxMetadataIndexes = 16
@@ -118,8 +120,12 @@ func (s *Spec) check() error {
 	if !namePattern.MatchString(s.Name) {
 		return fault.Field("indexName", "must be 1 to 63 characters of letters, digits, _ and -, the first a letter or _")
 	}
-	if s.Dimension < 0 || s.Dimension > MaxDimension {
-		return fault.Field("dimension", "must be between 1 and %d, got %d", MaxDimension, s.Dimension)
+	widest := MaxDimension
+	if s.VectorType == Bit {
+		widest = MaxBits
+	}
+	if s.Dimension < 0 || s.Dimension > widest {
+		return fault.Field("dimension", "must be between 1 and %d, got %d", widest, s.Dimension)
 	}
 	if _, ok := metrics[s.Metric]; !ok && s.Metric != "" {
 		return fault.Field("metric", "unknown metric %q; known are cosine, euclidean and dotproduct, and for bits hamming and jaccard", s.Metric)

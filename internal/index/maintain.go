@@ -106,7 +106,8 @@ func (m *Maintainer) Work(ctx context.Context, job *river.Job[maintainArgs]) err
 		return river.JobCancel(err)
 	}
 	m.log.WarnContext(ctx, "index maintenance failed", "tenant", job.Args.Tenant, "index", job.Args.IndexID, "attempt", job.Attempt, "err", err)
-	return errors.Join(err, failBuild(ctx, h, job.Args.IndexID, fault.Public(err)))
+	final := job.Attempt >= job.MaxAttempts
+	return errors.Join(err, recordFailure(ctx, h, job.Args.IndexID, fault.Public(err), final))
 }
 
 // maintain goes on until nothing is due: more may have been written meanwhile.

@@ -131,6 +131,9 @@ func languageExists(ctx context.Context, q tenant.Queryer, language string) (boo
 
 // drop removes the index with everything in it.
 func drop(ctx context.Context, h *tenant.Handle, i Index) error {
+	if err := h.OfIndex(i.ID).CancelBuild(ctx); err != nil {
+		return err
+	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		n, err := tx.Exec(ctx, `DELETE FROM tenant.indexes WHERE index_id = $1`, i.ID)
 		if err != nil {
@@ -148,6 +151,9 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 // embeddings, so that what is loaded next is loaded fast. Rows of documents go
 // first, as with all who change their chunks.
 func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
+	if err := h.OfIndex(i.ID).CancelBuild(ctx); err != nil {
+		return err
+	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		for _, statement := range []string{
 			`UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was emptied', updated_at = now()

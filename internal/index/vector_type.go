@@ -35,7 +35,7 @@ type vectorTraits struct {
 var traits = map[VectorType]vectorTraits{
 	Vector:    {2_000, 1_536, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, IVFFlat, Flat}},
 	HalfVec:   {4_000, 3_072, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, IVFFlat, Flat}},
-	Bit:       {MaxDimension, 49_152, []Metric{Hamming, Jaccard}, []Type{HNSW, IVFFlat, Flat}},
+	Bit:       {MaxBits, 49_152, []Metric{Hamming, Jaccard}, []Type{HNSW, IVFFlat, Flat}},
 	SparseVec: {MaxDimension, 0, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, Flat}},
 }
 

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -70,7 +71,7 @@ func (e estimate) choose(wanted, width int) approach {
 // estimator asks PostgreSQL's statistics how selective scopes are, and remembers
 // the answers for a while. Safe for concurrent use.
 type estimator struct {
-	known *lru.Cache[string, knownEstimate]
+	known *lru.Cache[[sha256.Size]byte, knownEstimate] // by a hash, as filters can be long
 }
 
 type knownEstimate struct {
@@ -84,7 +85,7 @@ const (
 )
 
 func newEstimator() *estimator {
-	known, err := lru.New[string, knownEstimate](estimatorSize)
+	known, err := lru.New[[sha256.Size]byte, knownEstimate](estimatorSize)
 	if err != nil {
 		panic(err) // only for a size that is not positive
 	}
@@ -92,7 +93,7 @@ func newEstimator() *estimator {
 }
 
 func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
-	key := fmt.Sprintf("%s/%d/%s", id, i.ID, s)
+	key := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", id, i.ID, s))
 	if found, ok := e.known.Get(key); ok && time.Now().Before(found.freshUntil) {
 		return found.estimate, nil
 	}
@@ -114,6 +115,7 @@ func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (
 	args := filter.NewArgs()
 	statement := `EXPLAIN (FORMAT JSON) SELECT FROM tenant.chunk AS c WHERE ` + s.sql(i, args)
 	b := h.Batch()
+	b.Set("statement_timeout", searchTimeout) // estimating a regular expression tries it
 	b.Query(func(rows pgx.Rows) error {
 		raw, err := pgx.CollectOneRow(rows, pgx.RowTo[[]byte])
 		if err != nil {

@@ -82,10 +82,9 @@ func (f Fusion) weights(model string) (vector, keyword float64) {
 // rrfK damps the lead of the first ranks.
 const rrfK = 60
 
-// sql is the fused score over rows with a distance, which may be NaN for a
-// vector without direction, and a keyword score.
-func (f Fusion) sql(model string) string {
-	vector, keyword := f.weights(model)
+// sql is the score, fused with these weights, over rows with a distance, which may
+// be NaN for a vector without direction, and a keyword score.
+func (f Fusion) sql(vector, keyword float64) string {
 	const near = "nullif(distance, 'NaN')"
 	if f.Method == RRF {
 		return fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY %s, chunk_id))

@@ -62,7 +62,7 @@ type labelled struct {
 
 type passage struct{ ID, Title, Text string }
 
-func loadSet(t *testing.T, name string) labelled {
+func loadSet(t testing.TB, name string) labelled {
 	t.Helper()
 	root := os.Getenv("RAGD_DATASETS")
 	if root == "" {

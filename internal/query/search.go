@@ -187,12 +187,14 @@ func (s search) foundSQL(args *filter.Args) string {
 			)`
 	}
 	legs := `SELECT place FROM (` + s.vectorSQL(distance, where, s.plan.candidates()) + `) AS near`
+	vector, keyword := 1.0, 0.0
 	if s.keywords != nil {
 		legs += ` UNION ` + s.keywordSQL(where, args)
+		vector, keyword = s.plan.fusion.weights(s.index.EmbeddingModel)
 	}
 	return s.scoredSQL(legs, distance, args) + `,
 			found AS (
-				SELECT place, ` + s.plan.fusion.sql(s.index.EmbeddingModel) + ` AS rank_value FROM scored
+				SELECT place, ` + s.plan.fusion.sql(vector, keyword) + ` AS rank_value FROM scored
 				ORDER BY rank_value DESC, chunk_id LIMIT ` + strconv.Itoa(s.plan.fetch()) + `
 			)`
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func newBench(b testing.TB, n int) *bench {
 	start := time.Now()
 	s.upsert(b, benchIndex, values)
 	b.Logf("%d vectors upserted in %v", n, time.Since(start))
-	s.awaitBuilt(b)
+	awaitBuilt(b, s.client, benchIndex, s.questions[0])
 	b.Logf("built after %v", time.Since(start))
 	err := s.Pool.QueryRow(b.Context(), `SELECT search_width FROM tenant_bench.indexes`).Scan(&s.width)
 	if err != nil {
@@ -102,19 +103,28 @@ func (s *bench) upsert(b testing.TB, index string, values [][]float32) {
 	}
 }
 
-func (s *bench) awaitBuilt(b testing.TB) {
-	b.Helper()
-	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		res, err := s.client.Query(b.Context(), &ragdv1.QueryRequest{IndexName: benchIndex, QueryVector: s.questions[0], Explain: true})
+// awaitBuilt waits until questions are answered by the Postgres index over the
+// embeddings.
+func awaitBuilt(t testing.TB, c servicetest.Client, index string, question []float32) {
+	t.Helper()
+	const patience = 3 * time.Minute
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: index})
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
-		if res.Explain.Plan == "approximate" {
+		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: index, QueryVector: question, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Explain.Plan == "approximate" && d.Status == "ready" {
 			return
 		}
 	}
-	b.Fatal("the index was not built")
+	t.Fatalf("no question was answered by the Postgres index within %v", patience)
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }
 
 // bare copies the data into a table of its own.
 func (s *bench) bare(b testing.TB) {
@@ -216,6 +226,45 @@ func BenchmarkQuery(b *testing.B) {
 		}
 		b.Run("ragd/filter="+share, func(b *testing.B) {
 			run(b, 1, func(n int) { s.queryRagd(b, s.questions[n%len(s.questions)], filter) })
+		})
+	}
+}
+
+// BenchmarkKeyword measures keyword search over passages that are halves of those
+// of a labelled set, joined at random. It needs RAGD_DATASETS.
+func BenchmarkKeyword(b *testing.B) {
+	const passages = 100_000
+	set := loadSet(b, "squad-xquad-en")
+	s := servicetest.New(b, servicetest.Config{})
+	c := s.Tenant(b, "bench")
+	if _, err := c.CreateIndex(b.Context(), &ragdv1.CreateIndexRequest{IndexName: benchIndex, Dimension: 3, IndexConfig: &ragdv1.IndexConfig{Type: "flat"}}); err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	half := func() string {
+		text := set.documents[r.IntN(len(set.documents))].Text
+		return text[:len(text)/2]
+	}
+	for from := 0; from < passages; from += 1000 {
+		req := &ragdv1.UpsertRequest{IndexName: benchIndex}
+		for range 1000 {
+			text := strings.ToValidUTF8(half()+" "+half(), "")
+			req.Entries = append(req.Entries, &ragdv1.Entry{Values: []float32{1, 0, 0}, Document: text})
+		}
+		if _, err := c.Upsert(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(5 * time.Second) // the words are being counted
+	for _, clients := range []int{1, 8} {
+		b.Run(fmt.Sprintf("passages=%d/clients=%d", passages, clients), func(b *testing.B) {
+			run(b, clients, func(n int) {
+				question := set.questions[n%len(set.questions)].Text
+				_, err := c.VectorQuery(b.Context(), &ragdv1.VectorQueryRequest{IndexName: benchIndex, QueryText: question, SearchMode: "keyword"})
+				if err != nil {
+					b.Error(err)
+				}
+			})
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -507,4 +508,43 @@ func TestMandatoryFilterOnVectors(t *testing.T) {
 	}
 	_, err := red.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{{Id: "blue", Values: []float32{0, 1}}}})
 	wantCode(t, "Upsert over what is hidden", err, connect.CodePermissionDenied)
+}
+
+// Writers of the same ids neither fail nor lose count.
+func TestWritersAtOnce(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
+	ctx := t.Context()
+	var group errgroup.Group
+	for writer := range 8 {
+		group.Go(func() error {
+			r := rand.New(rand.NewPCG(uint64(writer), 5))
+			for range 20 {
+				req := &ragdv1.UpsertRequest{IndexName: "v"}
+				var ids []string
+				for range 30 {
+					id := fmt.Sprint(r.IntN(60))
+					ids = append(ids, id)
+					req.Entries = append(req.Entries, &ragdv1.Entry{Id: id, Values: []float32{1, 0}})
+				}
+				if _, err := acme.Upsert(ctx, req); err != nil {
+					return err
+				}
+				if _, err := acme.Delete(ctx, &ragdv1.DeleteRequest{IndexName: "v", Ids: ids[:10]}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var stored int32
+	if err := s.Pool.QueryRow(ctx, `SELECT count(*) FROM tenant_acme.chunk_1`).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "count", count(t, acme, "v"), stored)
 }

@@ -62,6 +62,15 @@ func (s *Session) Lock(ctx context.Context, name string) (bool, error) {
 	return Value[bool](ctx, s, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", s.handle.id.Schema()+"/"+name)
 }
 
+// CancelBuild ends the Postgres index build that goes on on the index's chunks, if
+// there is one: who drops or empties a table would wait for its end.
+func (h *Handle) CancelBuild(ctx context.Context) error {
+	_, err := h.pool.Exec(ctx, `
+		SELECT pg_cancel_backend(pid) FROM pg_catalog.pg_stat_progress_create_index
+		WHERE relid = to_regclass($1)`, h.ChunkTable().Sanitize())
+	return h.translate(err)
+}
+
 // BuildProgress returns how many rows the Postgres index that is being built on
 // the index's chunks has taken in; 0 when none is being built. It asks as the
 // service, as the tenant's role may not see what connections do.

@@ -127,8 +127,10 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 		if c.Metadata != nil {
 			changed.metadata = string(raw)
 		}
-		n, err = update(ctx, w, which, changed)
-		return err
+		return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
+			n, err = update(ctx, tx, w, which, changed)
+			return err
+		})
 	})
 	return n, err
 }

@@ -97,8 +97,15 @@ func lockedSQL(where string) string {
 	return `SELECT c.namespace, c.chunk_id FROM tenant.chunk AS c WHERE ` + where + ` ORDER BY c.chunk_id FOR UPDATE`
 }
 
+// writeTimeout ends a statement that runs away, such as one whose filter has a
+// regular expression that backtracks without end.
+const writeTimeout = "SET LOCAL statement_timeout = '20s'"
+
 // remove deletes what is selected.
 func remove(ctx context.Context, tx *tenant.Tx, w writer, s Selection) (int64, error) {
+	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
+		return 0, err
+	}
 	args := filter.NewArgs()
 	n, err := tx.Exec(ctx, `
 		WITH locked AS (`+lockedSQL(s.where(w, args))+`)
@@ -116,7 +123,10 @@ type change struct {
 	metadata  any
 }
 
-func update(ctx context.Context, w writer, s Selection, c change) (int64, error) {
+func update(ctx context.Context, tx *tenant.Tx, w writer, s Selection, c change) (int64, error) {
+	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
+		return 0, err
+	}
 	args := filter.NewArgs()
 	where := s.where(w, args)
 	sets := ""
@@ -129,7 +139,7 @@ func update(ctx context.Context, w writer, s Selection, c change) (int64, error)
 		}
 		sets += "metadata = " + args.Add(c.metadata) + "::text::jsonb"
 	}
-	return w.handle.Exec(ctx, `
+	return tx.Exec(ctx, `
 		WITH locked AS (`+lockedSQL(where)+`)
 		UPDATE tenant.chunk AS c SET `+sets+` FROM locked
 		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)

@@ -1,0 +1,49 @@
+package query
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// ExplainSearch returns PostgreSQL's plan of the statement that a query comes
+// down to, as it ran.
+func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) (string, error) {
+	p, err := req.plan()
+	if err != nil {
+		return "", err
+	}
+	i, err := s.indexes.Resolve(ctx, id, req.IndexName)
+	if err != nil {
+		return "", err
+	}
+	h := s.db.Handle(id).OfIndex(i.ID)
+	find := search{index: i, plan: p, approach: exact}
+	if p.mode != Vector {
+		asked, err := lookUp(ctx, h, i, p.text)
+		if err != nil {
+			return "", err
+		}
+		find.keywords = asked.keywords(keywordCandidates)
+	}
+	if p.mode != Keyword {
+		if find.approach, err = s.approach(ctx, id, h, i, p); err != nil {
+			return "", err
+		}
+	}
+	b := h.Batch()
+	find.configure(b)
+	args := filter.NewArgs()
+	statement := find.fromSQL(find.foundSQL(args))
+	var lines []string
+	b.Query(func(rows pgx.Rows) error {
+		lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	}, "EXPLAIN (ANALYZE, COSTS OFF) "+statement, args.Values()...)
+	err = b.Run(ctx)
+	return strings.Join(lines, "\n"), err
+}

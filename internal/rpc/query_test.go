@@ -1,0 +1,185 @@
+package rpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// found returns the uris that a query finds, and the answer.
+func found(t *testing.T, c servicetest.Client, req *ragdv1.VectorQueryRequest) ([]string, *ragdv1.VectorQueryResponse) {
+	t.Helper()
+	res, err := c.VectorQuery(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uris := []string{}
+	for _, s := range res.Sources {
+		uris = append(uris, s.Uri)
+	}
+	return uris, res
+}
+
+func TestKeywordSearch(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme.Index(t, "docs")
+	for uri, body := range map[string]string{
+		"harbour":  "The harbour master opens the sea gates before high water.",
+		"gates":    "Gates, gates and more gates: a catalogue of garden gates.",
+		"water":    "High prices for water. The council meets on Monday.",
+		"error":    "The pump reports ERR_1042 when it runs dry.",
+		"parts":    "An ERR lamp is fitted in 1042 of the pumps.",
+		"quotes":   `O'Reilly's \ "backslash" & | ! ( ) <-> pumps`,
+		"stopping": "It is what it is.",
+	} {
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: text(body)})
+	}
+	ask := func(question string) *ragdv1.VectorQueryRequest {
+		return &ragdv1.VectorQueryRequest{QueryText: question, SearchMode: "keyword", Explain: true}
+	}
+	for _, tc := range []struct {
+		question string
+		want     []string // the first of what is found
+		all      bool     // and nothing else
+	}{
+		{"when do the harbour gates open", []string{"harbour", "gates"}, true},
+		{"opening of gates", []string{"harbour"}, false},
+		{`"high water"`, []string{"harbour"}, true},
+		{`water "garden gates"`, []string{"gates"}, true},
+		{"ERR_1042", []string{"error", "parts"}, true},
+		{"o'reilly \\ & | ! <-> ( ) 'pumps", []string{"quotes"}, false},
+		{"council", []string{"water"}, true},
+		{"nothing like it anywhere zebra", []string{}, true},
+	} {
+		uris, res := found(t, acme, ask(tc.question))
+		if len(uris) < len(tc.want) || tc.all && len(uris) > len(tc.want) {
+			t.Errorf("%s: found %v, want %v", tc.question, uris, tc.want)
+			continue
+		}
+		same(t, tc.question, uris[:len(tc.want)], tc.want)
+		if !res.Explain.Complete || !res.Explain.Exact || res.Explain.Plan != "" {
+			t.Errorf("%s: explain = %v", tc.question, res.Explain)
+		}
+	}
+	uris, res := found(t, acme, ask(`"water high"`))
+	if len(uris) == 0 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "quoted") {
+		t.Errorf("a phrase that nothing has: %v, %v", uris, res.Warnings)
+	}
+	_, res = found(t, acme, ask("it is what it is"))
+	if len(res.Sources) != 0 || len(res.Warnings) != 1 {
+		t.Errorf("stop words alone: %v", res)
+	}
+	hybrid := ask(`"high water"`)
+	hybrid.SearchMode = "hybrid"
+	uris, _ = found(t, acme, hybrid)
+	same(t, "a phrase binds both legs of a hybrid search", uris, []string{"harbour"})
+	for _, fusion := range []string{"weighted", "rrf"} {
+		hybrid := &ragdv1.VectorQueryRequest{QueryText: "harbour gates", SearchMode: "hybrid", Hybrid: &ragdv1.Hybrid{Fusion: fusion}}
+		uris, res := found(t, acme, hybrid)
+		if len(uris) != 7 || uris[0] != "harbour" || res.Sources[0].Score > 1 {
+			t.Errorf("%s: %v", fusion, res)
+		}
+	}
+}
+
+func TestSourcesAreArranged(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme.Index(t, "docs")
+	size, overlap := int32(60), int32(20)
+	chunking := &ragdv1.Chunking{MaxSize: &size, Overlap: &overlap}
+	upload := func(uri, team string) *ragdv1.Document {
+		var body strings.Builder
+		for n := range 12 {
+			fmt.Fprintf(&body, "Sentence %d of %s is about tide number %d. ", n, uri, n)
+		}
+		return acme.Upload(t, &ragdv1.UploadDocumentRequest{
+			IndexName: "docs", Uri: uri, Source: text(body.String()), Chunking: chunking, Metadata: object(t, map[string]any{"team": team}),
+		})
+	}
+	upload("one", "red")
+	upload("two", "blue")
+	three := int32(3)
+
+	uris, _ := found(t, acme, &ragdv1.VectorQueryRequest{QueryText: "tide sentence", MaxPerDocument: 1})
+	if len(uris) != 2 {
+		t.Errorf("one of each document: %v", uris)
+	}
+	_, plain := found(t, acme, &ragdv1.VectorQueryRequest{QueryText: "tide number 5 of one", TopK: &three})
+	_, wide := found(t, acme, &ragdv1.VectorQueryRequest{QueryText: "tide number 5 of one", TopK: &three, Neighbours: 1})
+	first, widened := plain.Sources[0], wide.Sources[0]
+	if first.Id != widened.Id || len(widened.Document) <= len(first.Document) || !strings.Contains(widened.Document, strings.TrimSpace(first.Document)) {
+		t.Errorf("%v\nwith neighbours is\n%v", first, widened)
+	}
+	if widened.StartByte > first.StartByte || widened.EndByte < first.EndByte || len(widened.Document) > int(widened.EndByte-widened.StartByte) {
+		t.Errorf("the place of %v is not around that of %v, or repeats", widened, first)
+	}
+	if !strings.Contains(wide.RelevantContext, widened.Document) {
+		t.Error("the context does not have the neighbours")
+	}
+	_, all := found(t, acme, &ragdv1.VectorQueryRequest{QueryText: "tide", Neighbours: 10})
+	if len(all.Sources) != 2 {
+		t.Errorf("chunks that touch are %d sources, want one for each document", len(all.Sources))
+	}
+	_, diverse := found(t, acme, &ragdv1.VectorQueryRequest{QueryText: "tide number 5", TopK: &three, Diversity: 0.7})
+	if len(diverse.Sources) != 3 || len(diverse.Sources[0].Vector) != 0 {
+		t.Errorf("diverse: %v", diverse.Sources)
+	}
+
+	chroma := func(where, document any) *ragdv1.VectorQueryRequest {
+		return &ragdv1.VectorQueryRequest{QueryText: "tide", VectorStoreName: "chroma", DatabaseConfig: &ragdv1.DatabaseConfig{
+			Chroma: &ragdv1.ChromaConfig{Where: value(t, where), WhereDocument: value(t, document)},
+		}}
+	}
+	uris, _ = found(t, acme, chroma(map[string]any{"team": "red"}, map[string]any{"$and": []any{
+		map[string]any{"$contains": "number 7"}, map[string]any{"$not_contains": "zebra"},
+	}}))
+	if len(uris) == 0 || uris[0] != "one" {
+		t.Errorf("chroma's conditions: %v", uris)
+	}
+	for _, uri := range uris {
+		if uri != "one" {
+			t.Errorf("chroma's where lets %s through", uri)
+		}
+	}
+	_, err := acme.VectorQuery(t.Context(), chroma(nil, map[string]any{"$like": "x"}))
+	wantCode(t, "an unknown condition", err, connect.CodeInvalidArgument)
+	for name, req := range map[string]*ragdv1.VectorQueryRequest{
+		"too many neighbours": {QueryText: "a", Neighbours: 11},
+		"diversity over 1":    {QueryText: "a", Diversity: 1.5},
+		"a negative maximum":  {QueryText: "a", MaxPerDocument: -1},
+		"an unknown fusion":   {QueryText: "a", Hybrid: &ragdv1.Hybrid{Fusion: "x"}},
+	} {
+		_, err := acme.VectorQuery(t.Context(), req)
+		wantCode(t, name, err, connect.CodeInvalidArgument)
+	}
+}
+
+// Neighbours are bounded by the mandatory filter as the sources are.
+func TestNeighboursStayInTheMandatoryFilter(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{
+		IndexName: "docs", Uri: "levels.md", ContentType: "text/plain", Metadata: object(t, map[string]any{"level": "open"}),
+		Source: text(strings.Repeat("The open part of the plan. ", 60)),
+	})
+	if _, err := s.Pool.Exec(t.Context(), `UPDATE tenant_acme.chunk_1 SET metadata = '{"level": "secret"}', text = 'The secret part.' WHERE ordinal = 1`); err != nil {
+		t.Fatal(err)
+	}
+	if d.ChunkCount < 2 {
+		t.Fatalf("the document has %d chunks", d.ChunkCount)
+	}
+	visitor := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: object(t, map[string]any{"level": "open"})}))
+	_, res := found(t, visitor, &ragdv1.VectorQueryRequest{QueryText: "the plan", Neighbours: 3})
+	if len(res.Sources) == 0 || strings.Contains(res.RelevantContext, "secret") {
+		t.Errorf("answer = %v", res)
+	}
+}
