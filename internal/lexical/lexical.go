@@ -35,6 +35,8 @@ type Token struct {
 	// Stem is Folded without its English ending, and is Folded for other forms
 	// than Word.
 	Stem []byte
+	// Upper is whether the first letter was written in upper case.
+	Upper bool
 	// Ordinal counts words and glyphs from 0; a Pair has that of its first rune.
 	Ordinal int
 }
@@ -60,6 +62,7 @@ type scanner struct {
 	yield   func(Token) bool
 	word    []byte
 	storage [48]byte
+	upper   bool // the word under way began in upper case
 	elided  bool // the word under way follows an apostrophe, as the s of it's
 	pair    [2 * utf8.UTFMax]byte
 	glyph   rune // the unspaced rune just before this place, or 0
@@ -90,6 +93,7 @@ func (s *scanner) ascii(c byte, i int) {
 		s.word = append(s.word, c)
 		s.glyph = 0
 	case 'A' <= c && c <= 'Z':
+		s.upper = s.upper || len(s.word) == 0
 		s.word = append(s.word, c|0x20)
 		s.glyph = 0
 	case c == '\'':
@@ -113,6 +117,7 @@ func (s *scanner) rune(r rune, i, size int) {
 		s.endWord()
 		s.unspaced(r)
 	case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
+		s.upper = s.upper || len(s.word) == 0 && unicode.IsUpper(r)
 		s.word = appendFolded(s.word, s.text[i:i+size], r)
 		s.glyph = 0
 	default:
@@ -135,12 +140,12 @@ func (s *scanner) betweenDigits(i int) bool {
 }
 
 func (s *scanner) endWord() {
-	word, elided := s.word, s.elided
-	s.word, s.elided = s.word[:0], false
+	word, elided, upper := s.word, s.elided, s.upper
+	s.word, s.elided, s.upper = s.word[:0], false, false
 	if len(word) == 0 || s.stopped || elided && len(word) <= 2 {
 		return
 	}
-	s.emit(Token{Form: Word, Folded: word, Stem: stem(word), Ordinal: s.ordinal})
+	s.emit(Token{Form: Word, Folded: word, Stem: stem(word), Upper: upper, Ordinal: s.ordinal})
 	s.ordinal++
 }
 

@@ -9,6 +9,7 @@ package testset
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"io"
@@ -24,9 +25,13 @@ import (
 
 // Set is a corpus with questions whose answers are known.
 type Set struct {
+	Documents []Document
 	Texts     []string // title and text of each document
 	Questions []Question
 }
+
+// Document is one document of a corpus.
+type Document struct{ ID, Title, Text string }
 
 // Question is one labelled question.
 type Question struct {
@@ -41,14 +46,21 @@ func Load(t testing.TB, name string) *Set {
 	if root == "" {
 		t.Skip("RAGD_DATASETS does not name the folder of the labelled sets")
 	}
+	return LoadFolder(t, filepath.Join(root, name))
+}
+
+// LoadFolder reads the set in a folder, whose files may be unzipped.
+func LoadFolder(t testing.TB, folder string) *Set {
+	t.Helper()
 	places := map[string]int{}
 	set := &Set{}
-	readJSON(t, filepath.Join(root, name, "corpus.jsonl.gz"), func(l line) {
-		places[l.ID] = len(set.Texts)
-		set.Texts = append(set.Texts, strings.TrimSpace(l.Title+"\n"+l.Text))
+	readJSON(t, filepath.Join(folder, "corpus.jsonl"), func(d Document) {
+		places[d.ID] = len(set.Texts)
+		set.Documents = append(set.Documents, d)
+		set.Texts = append(set.Texts, strings.TrimSpace(d.Title+"\n"+d.Text))
 	})
 	relevant := map[string]map[int]bool{}
-	readLines(t, filepath.Join(root, name, "qrels.tsv.gz"), func(text []byte) {
+	readLines(t, filepath.Join(folder, "qrels.tsv"), func(text []byte) {
 		fields := strings.Split(string(text), "\t")
 		if len(fields) < 3 || fields[0] == "query_id" || fields[2] == "0" {
 			return
@@ -58,41 +70,43 @@ func Load(t testing.TB, name string) *Set {
 		}
 		relevant[fields[0]][places[fields[1]]] = true
 	})
-	readJSON(t, filepath.Join(root, name, "queries.jsonl.gz"), func(l line) {
-		set.Questions = append(set.Questions, Question{Text: l.Text, Relevant: relevant[l.ID]})
+	readJSON(t, filepath.Join(folder, "queries.jsonl"), func(d Document) {
+		set.Questions = append(set.Questions, Question{Text: d.Text, Relevant: relevant[d.ID]})
 	})
 	return set
 }
 
-type line struct{ ID, Title, Text string }
-
-func readJSON(t testing.TB, path string, each func(line)) {
+func readJSON(t testing.TB, path string, each func(Document)) {
 	t.Helper()
 	readLines(t, path, func(text []byte) {
-		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
+		var d Document
+		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		each(l)
+		each(d)
 	})
 }
 
+// readLines reads path, or path.gz if there is no such file.
 func readLines(t testing.TB, path string, each func([]byte)) {
 	t.Helper()
 	file, err := os.Open(path)
+	var lines io.Reader = file
 	if err != nil {
-		t.Fatal(err)
+		file, err = os.Open(path + ".gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines, err = gzip.NewReader(file); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
 	}
 	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	reader := bufio.NewReaderSize(unzipped, 1<<20)
+	reader := bufio.NewReaderSize(lines, 1<<20)
 	for {
 		text, err := reader.ReadBytes('\n')
 		if len(text) > 1 {
-			each(text[:len(text)-1])
+			each(bytes.TrimRight(text, "\n"))
 		}
 		if err == io.EOF {
 			return
