@@ -30,6 +30,10 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector
 test-containers: ## run the database tests in a container of PostgreSQL 17, wherever an engine runs
 	hack/test-containers.sh
 
+.PHONY: test-mcp-conformance
+test-mcp-conformance: ## run the official conformance suite of MCP, which npm installs into a cache
+	hack/mcp-conformance.sh
+
 .PHONY: check
 check: generated lint test ## everything CI demands; its last step is the tests
 

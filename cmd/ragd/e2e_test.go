@@ -94,7 +94,7 @@ func (h *home) serve() *exec.Cmd {
 		if err != nil {
 			continue
 		}
-		res.Body.Close()
+		_ = res.Body.Close()
 		if res.StatusCode == http.StatusOK {
 			return cmd
 		}

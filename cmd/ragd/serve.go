@@ -44,19 +44,24 @@ other commands need no flags.`),
 		},
 	}
 	settings.register(cmd.Flags())
-	cmd.Flags().StringVar(&settings.Listen, "listen", "127.0.0.1:8484", "address to answer on")
-	markSettings(cmd.Flags(), "listen")
+	flags := cmd.Flags()
+	flags.StringVar(&settings.Listen, "listen", "127.0.0.1:8484", "address to answer on")
+	flags.StringVar(&settings.PublicURL, "public-url", "", "address under which clients know the service (default: as each request names it)")
+	flags.StringSliceVar(&settings.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call /mcp, besides this machine's")
+	flags.StringVar(&settings.SessionKey, "session-key", "", "")
+	markSettings(flags, "listen", "public-url", "allowed-origins")
+	markSecrets(flags, "session-key")
 	return cmd
 }
 
 // serve runs everything until ctx ends, then lets what is running finish.
 func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog.Logger) (err error) {
 	// Nothing is started before the address is ours.
-	listener, err := net.Listen("tcp", settings.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", settings.Listen, err)
 	}
-	defer listener.Close() //nolint:errcheck // the server has closed it already
+	defer listener.Close()
 	s, err := newService(ctx, settings, log)
 	if err != nil {
 		return err
@@ -68,7 +73,7 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.queue.Run(groupCtx) })
-	group.Go(func() error { return serveHTTP(groupCtx, listener, s.handler()) })
+	group.Go(func() error { return serveHTTP(groupCtx, listener, s.handler(), s.mcp.Shutdown) })
 	note(p.stderr, "ragd is ready at %s", address)
 	err = group.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -81,9 +86,9 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 const drainTimeout = 10 * time.Second
 
 // serveHTTP answers on the listener until ctx ends. Requests that run then have
-// half the drain time to finish before their contexts end too; what streams
-// without an end, ends there.
-func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// half the drain time to finish before their contexts end too. What streams
+// without an end is ended at once by endStreams.
+func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler, endStreams func(context.Context) error) error {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	protocols := new(http.Protocols)
@@ -102,7 +107,7 @@ func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler)
 		time.AfterFunc(drainTimeout/2, cancel)
 		limit, done := context.WithTimeout(context.Background(), drainTimeout)
 		defer done()
-		stopped <- server.Shutdown(limit)
+		stopped <- errors.Join(endStreams(limit), server.Shutdown(limit))
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)

@@ -18,10 +18,14 @@ import (
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/mcp"
+	"github.com/ragdhq/ragd/internal/mcp/front"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/provider"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -36,9 +40,15 @@ type serviceSettings struct {
 	EmbeddingModel string
 	LogLevel       string
 	IngestWorkers  int
-	OpenAIBaseURL  string
-	OpenAIAPIKey   string // secret
+	AllowedOrigins []string
+	PublicURL      string
+	SessionKey     string                      // secret
+	Providers      map[string]*provider.Config // by name; see providerNames
 }
+
+// providerNames are the services whose models can be used. Each has an address
+// and a key: RAGD_OPENAI_BASE_URL, RAGD_OPENAI_API_KEY and so on.
+var providerNames = []string{"openai", "cohere", "jina", "voyage", "tei"}
 
 // register makes the settings that every command with a database takes.
 func (s *serviceSettings) register(flags *pflag.FlagSet) {
@@ -46,12 +56,19 @@ func (s *serviceSettings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&s.IngestWorkers, "ingest-workers", 16, "documents processed at once")
-	flags.StringVar(&s.OpenAIBaseURL, "openai-base-url", "", "OpenAI-compatible endpoint of the provider openai (default: OpenAI's own)")
-	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "openai-base-url")
+	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
-	flags.StringVar(&s.OpenAIAPIKey, "openai-api-key", "", "")
-	markSecrets(flags, "database-url", "operator-key", "openai-api-key")
+	markSecrets(flags, "database-url", "operator-key")
+	s.Providers = map[string]*provider.Config{}
+	for _, name := range providerNames {
+		config := &provider.Config{}
+		s.Providers[name] = config
+		flags.StringVar(&config.BaseURL, name+"-base-url", "", "address of the provider "+name+" (default: its own, if it has one)")
+		flags.StringVar(&config.APIKey, name+"-api-key", "", "")
+		markSettings(flags, name+"-base-url")
+		markSecrets(flags, name+"-api-key")
+	}
 }
 
 // defaultDataDir is ragd's folder under the user's data home.
@@ -74,6 +91,7 @@ type service struct {
 	tenants  *tenant.Service
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
+	mcp      *front.Handler
 	log      *slog.Logger
 }
 
@@ -92,8 +110,11 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	if err := s.openTenants(ctx, settings); err != nil {
 		return nil, err
 	}
-	models := embed.NewRegistry(embed.Config{
-		OpenAI: provider.Config{BaseURL: settings.OpenAIBaseURL, APIKey: settings.OpenAIAPIKey},
+	models := embed.NewRegistry(embed.Config{OpenAI: *settings.Providers["openai"]})
+	reranker := rerank.New(rerank.Config{
+		LLM:    llm.New(llm.Config{OpenAI: *settings.Providers["openai"]}),
+		Cohere: *settings.Providers["cohere"], Jina: *settings.Providers["jina"],
+		Voyage: *settings.Providers["voyage"], TEI: *settings.Providers["tei"],
 	})
 	if _, err := models.Model(settings.EmbeddingModel); err != nil {
 		return nil, fmt.Errorf("embedding-model: %w", err)
@@ -115,9 +136,16 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, s.queue),
-		Queries: query.New(db, indexes, models, settings.EmbeddingModel),
+		Queries: query.New(db, indexes, models, reranker, settings.EmbeddingModel),
 	}
-	return s, nil
+	s.mcp, err = mcp.NewHandler(mcp.Config{
+		API: s.handlers, Logger: log, Version: readBuild().Version,
+		Front: front.Config{
+			Authenticate: s.tenants.Auth.Middleware, AllowedOrigins: settings.AllowedOrigins,
+			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey),
+		},
+	})
+	return s, err
 }
 
 // installedPostgres says which server a database of our own would run on.
@@ -181,6 +209,8 @@ func instanceName() string {
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse(s.log)), s.log)
+	mux.Handle(front.Path, s.mcp)
+	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	return mux
@@ -200,13 +230,17 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 
 // close gives back what newService took, in reverse.
 func (s *service) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	if s.mcp != nil {
+		err = s.mcp.Shutdown(ctx)
+	}
 	if s.pool != nil {
 		s.pool.Close()
 	}
 	if s.embedded != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		return s.embedded.Stop(ctx)
+		err = errors.Join(err, s.embedded.Stop(ctx))
 	}
-	return nil
+	return err
 }

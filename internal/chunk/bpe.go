@@ -7,7 +7,7 @@ const (
 	// maxMerge bounds the bytes that are merged together. A longer run without
 	// any border, such as an encoded image, is encoded in parts, which costs at
 	// most a token or two for every part.
-	maxMerge = 16 << 10
+	maxMerge = 4 << 10
 	// scanMerge is the length up to which looking through all pairs for the
 	// lowest rank is faster than keeping them in a heap.
 	scanMerge = 96

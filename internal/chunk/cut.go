@@ -72,7 +72,7 @@ func (c *runeCutter) next() int {
 
 // clusterContext is how many bytes back the start of a grapheme cluster is
 // looked for. Longer clusters may be cut between code points.
-const clusterContext = 256
+const clusterContext = 64
 
 // isClusterBorder reports whether at, somewhere behind the border floor, lies
 // between two grapheme clusters.

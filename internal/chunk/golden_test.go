@@ -75,6 +75,8 @@ func TestGolden(t *testing.T) {
 			switch c.Compare {
 			case "all", "texts":
 				compareGolden(t, c, chunks)
+			case "sections":
+				compareSections(t, c, chunks)
 			case "invariants":
 				if len(chunks) == 0 {
 					t.Error("no chunks")
@@ -140,7 +142,9 @@ var invariants = map[string]func(t *testing.T, text string, opts Options, chunks
 	"broken-surrogate":     checkSubstrings,
 	"broken-utf8":          checkSubstrings,
 	"separator-dropped":    checkCoverage,
-	"data-loss":            checkCoverage,
+	"data-loss":            checkNothingLost,
+	"duplicated-text":      checkHTMLText,
+	"double-escape":        checkLeaves,
 	"oversize": func(t *testing.T, _ string, opts Options, chunks []Chunk) {
 		t.Helper()
 		for i, c := range chunks {

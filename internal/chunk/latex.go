@@ -44,12 +44,17 @@ func anyCommand(text string, at, to int) int {
 	return braceEnd(text, i+1, to)
 }
 
+// maxArgument is the length of the longest brace group. Without it a line of
+// nothing but opening braces would be read to its end at each of them.
+const maxArgument = 1000
+
 // braceEnd returns the end of the first closing brace from at on the same line,
 // or -1.
 func braceEnd(text string, at, to int) int {
-	line := text[at:to]
-	if i := strings.IndexAny(line, "}\n"); i >= 0 && line[i] == '}' {
-		return at + i + 1
+	group := text[at:min(to, at+maxArgument)]
+	i := strings.IndexByte(group, '}')
+	if i < 0 || strings.IndexByte(group[:i], '\n') >= 0 {
+		return -1
 	}
-	return -1
+	return at + i + 1
 }

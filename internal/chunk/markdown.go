@@ -47,7 +47,9 @@ func headingMarker(text string, at, to int) int {
 // the line feed before the opening fence to the one behind the closing fence. A
 // fence that is never closed ends with the text, as in CommonMark.
 func fencedSpans(text string) []span {
-	var spans []span
+	// Every fence has its marker twice; the exact capacity matters for a text
+	// that is made of nothing else.
+	spans := make([]span, 0, (strings.Count(text, "```")+strings.Count(text, "~~~")+1)/2)
 	var open fence
 	start := 0
 	for pos := 0; pos < len(text); {

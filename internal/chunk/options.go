@@ -132,7 +132,7 @@ func (r *optionReader) readStrategy() {
 func (r *optionReader) refuseUnknown() {
 	known := slices.Concat(commonOptions[1:], ownOptions[r.strategy])
 	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
-		if name != "strategy" && !slices.Contains(known, name) {
+		if name != "strategy" && r.has(name) && !slices.Contains(known, name) {
 			r.refuse(name, "not an option of the %s strategy; it knows %s", r.strategy, joinNames(known))
 		}
 	}
@@ -208,6 +208,10 @@ func (r *optionReader) resolve(o *Options) {
 	if o.Strategy == HTML && len(o.Headers) == 0 && len(o.Sections) == 0 {
 		r.refuse("headers", `the html strategy needs headers or sections; give pairs of tag and metadata key, such as [["h1", "title"]]`)
 	}
+	if o.Strategy == HTML {
+		r.checkSelectors("headers", o.Headers)
+		r.checkSelectors("sections", o.Sections)
+	}
 	if o.Strategy == Token || o.Strategy == SemanticMarkdown {
 		r.resolveEncoding(o)
 	}
@@ -226,6 +230,14 @@ func (r *optionReader) checkRegex(field, source string) {
 		r.refuse(field, "not a regular expression in RE2 syntax (no look-around, no back references): %v", err)
 	case re.MatchString(""):
 		r.refuse(field, "the regular expression %q matches the empty text and so everywhere; use + in place of *", source)
+	}
+}
+
+func (r *optionReader) checkSelectors(name string, pairs []HeaderKey) {
+	for i, p := range pairs {
+		if _, ok := parseSelector(p.Marker); !ok {
+			r.refuse(fmt.Sprintf("%s[%d]", name, i), "%q is not a selector of the forms %s", p.Marker, selectorForms)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package chunk
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -86,8 +87,11 @@ func (r *optionReader) specials(name string) []string {
 }
 
 // pairs returns a list of [marker, key] pairs or of objects with the members
-// marker (or what markerName says) and key.
+// marker (or what markerName says) and key, or of HeaderKeys.
 func (r *optionReader) pairs(name, markerName string) []HeaderKey {
+	if v, ok := r.raw[name].([]HeaderKey); ok {
+		return slices.Clone(v)
+	}
 	var out []HeaderKey
 	for i, item := range r.list(name) {
 		field := fmt.Sprintf("%s[%d]", name, i)

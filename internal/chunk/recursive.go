@@ -9,7 +9,7 @@ func splitRecursive(text string, o *Options) ([]Chunk, error) {
 		return nil, err
 	}
 	b := &builder{src: newSource(text), opts: o}
-	r := recursion{src: &b.src, seps: seps, position: position, out: b}
+	r := recursion{src: b.src, seps: seps, position: position, out: b}
 	r.merger = merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add}
 	r.split(0, len(text), 0)
 	for _, s := range seps {
@@ -48,7 +48,7 @@ func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, erro
 }
 
 type recursion struct {
-	src      *source
+	src      source // ascii is that of the part that is being cut
 	seps     []separator
 	position SeparatorPosition
 	merger   merger
@@ -58,44 +58,35 @@ type recursion struct {
 // split cuts text[start:end] with the separators from level on. The merger is
 // empty before and after, so no overlap crosses its borders.
 func (r *recursion) split(start, end, level int) {
-	// The first match of the first separator that occurs; the last separator is
-	// used even if it does not.
-	matchStart, matchEnd := -1, -1
+	// One accent in a book should not make every word of it slow to measure.
+	wide := !r.src.ascii
+	r.src.ascii = r.src.ascii || isASCII(r.src.text[start:end])
+	r.splitAt(start, end, level)
+	r.src.ascii = !wide
+}
+
+func (r *recursion) splitAt(start, end, level int) {
+	// The first separator that occurs, else the last one.
 	for ; ; level++ {
 		if _, ok := r.seps[level].(anywhere); ok {
 			r.splitAnywhere(start, end, level+1)
 			return
 		}
-		matchStart, matchEnd = r.seps[level].find(r.src.text, start, end)
-		if matchStart >= 0 || level == len(r.seps)-1 {
+		if at, _ := r.seps[level].find(r.src.text, start, end); at >= 0 || level == len(r.seps)-1 {
 			break
 		}
 	}
-	from, last := start, start
-	for matchStart >= 0 && r.out.err == nil {
-		switch r.position {
-		case SeparatorStart:
-			r.piece(from, matchStart, &last, level+1)
-			from = matchStart
-		case SeparatorEnd:
-			r.piece(from, matchEnd, &last, level+1)
-			from = matchEnd
-		default:
-			r.piece(from, matchStart, &last, level+1)
-			from = matchEnd
-		}
-		matchStart, matchEnd = r.seps[level].find(r.src.text, matchEnd, end)
-	}
-	r.piece(from, end, &last, level+1)
+	last := start
+	eachPiece(r.src.text, start, end, r.seps[level], r.position, func(from, to int) bool {
+		r.piece(from, to, &last, level+1)
+		return r.out.err == nil
+	})
 	r.merger.flush()
 }
 
 // piece merges text[start:end] or, if it is too long, cuts it at the separators
 // from level on. last is the end of the piece before it.
 func (r *recursion) piece(start, end int, last *int, level int) {
-	if start == end {
-		return
-	}
 	size := r.src.size(start, end)
 	switch {
 	case size < r.merger.max:
@@ -113,7 +104,7 @@ func (r *recursion) piece(start, end int, last *int, level int) {
 // splitAnywhere cuts text[start:end] between characters.
 func (r *recursion) splitAnywhere(start, end, level int) {
 	last := start
-	c := newCutter(r.src, start, end, r.merger.max)
+	c := newCutter(&r.src, start, end, r.merger.max)
 	for from := start; from < end && r.out.err == nil; {
 		to := c.next()
 		r.piece(from, to, &last, level)

@@ -2,11 +2,9 @@ package chunk
 
 import (
 	"strings"
-	"unicode/utf8"
-)
 
-// maxTitle is the length of the longest heading; a longer line is text.
-const maxTitle = 1025
+	"github.com/ragdhq/ragd/internal/fault"
+)
 
 // splitSemantic cuts a Markdown text at its headings and joins small sections to
 // the ones before them, the deepest first. The text of a section is rebuilt:
@@ -22,20 +20,25 @@ func splitSemantic(text string, o *Options) ([]Chunk, error) {
 
 	b := &builder{src: newSource(text), opts: o}
 	r := recursion{
-		src:      &source{text: text, count: count},
+		src:      source{text: text, count: count},
 		position: SeparatorStart,
 		out:      b,
 		merger:   merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add},
 	}
-	for _, s := range joinSections(sectionsOf(text, count), o.JoinThreshold, count) {
+	parts, err := sectionParts(text, count)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range joinSections(text, parts, o.JoinThreshold, count) {
 		first := len(b.chunks)
+		start, end := s.parts[0].start, s.parts[len(s.parts)-1].content.end
 		rebuilt := s.text(text)
 		if o.MaxSize > 0 && count(strings.TrimSpace(rebuilt)) > o.MaxSize {
 			if r.seps == nil {
 				r.seps = append(markdownSeparators(text), generalSeparators()...)
 			}
-			r.split(s.start(), s.end(), 0)
-		} else if b.add(s.start(), s.end()); len(b.chunks) > first {
+			r.split(start, end, 0)
+		} else if b.add(start, end); len(b.chunks) > first {
 			b.chunks[first].Text = rebuilt
 		}
 		for i := first; i < len(b.chunks); i++ {
@@ -60,23 +63,21 @@ type section struct {
 
 // sectionPart is one heading with its content.
 type sectionPart struct {
-	start   int // in the source
-	depth   int // of the heading; 0 for what stands before all headings
-	title   string
+	start   int  // in the source
+	depth   int  // of the heading; 0 for what stands before all headings
 	content span // trimmed
+	tokens  int  // of the content
 }
 
 // heading returns the heading as it stands in a chunk, "" for depth 0.
-func (p sectionPart) heading() string {
+func (p sectionPart) heading(source string) string {
 	if p.depth == 0 {
 		return ""
 	}
-	return "######"[:p.depth] + " " + p.title + "\n"
+	line, _, _ := strings.Cut(source[p.start:], "\n")
+	_, title := headingLine(line)
+	return line[:p.depth] + " " + title + "\n"
 }
-
-func (s section) depth() int { return s.parts[0].depth }
-func (s section) start() int { return s.parts[0].start }
-func (s section) end() int   { return s.parts[len(s.parts)-1].content.end }
 
 // text rebuilds the section.
 func (s section) text(source string) string {
@@ -85,16 +86,18 @@ func (s section) text(source string) string {
 		if i > 0 {
 			sb.WriteString("\n\n")
 		}
-		sb.WriteString(p.heading())
+		sb.WriteString(p.heading(source))
 		sb.WriteString(source[p.content.start:p.content.end])
 	}
 	return sb.String()
 }
 
-// sectionsOf cuts a text at its headings.
-func sectionsOf(text string, count func(string) int) []section {
-	var sections []section
-	fences := fencedSpans(text)
+// maxSections bounds the memory for a text that is made of headings.
+const maxSections = 1_000_000
+
+// sectionParts cuts a text at its headings.
+func sectionParts(text string, count func(string) int) ([]sectionPart, error) {
+	var parts []sectionPart
 	var part sectionPart
 	from := 0 // where the content of part starts
 	finish := func(end int) {
@@ -105,56 +108,39 @@ func sectionsOf(text string, count func(string) int) []section {
 			}
 			part.start = part.content.start
 		}
-		tokens := count(text[part.content.start:part.content.end])
-		sections = append(sections, section{parts: []sectionPart{part}, tokens: tokens})
+		part.tokens = count(text[part.content.start:part.content.end])
+		parts = append(parts, part)
 	}
-	for line := 0; line < len(text); {
-		lineEnd := len(text)
-		if i := strings.IndexByte(text[line:], '\n'); i >= 0 {
-			lineEnd = line + i
-		}
-		if text[line] == '#' && !inSpan(fences, line) {
-			if depth, title := headingLine(text[line:lineEnd]); depth > 0 {
-				finish(line)
-				part = sectionPart{start: line, depth: depth, title: title}
-				from = lineEnd
-			}
-		}
-		line = lineEnd + 1
+	eachHeading(text, func(start, end, depth int, _ string) bool {
+		finish(start)
+		part = sectionPart{start: start, depth: depth}
+		from = end
+		return len(parts) < maxSections
+	})
+	if len(parts) == maxSections {
+		return nil, fault.Field("text", "has more than %d headings, which semantic-markdown does not join; choose another strategy", maxSections)
 	}
 	finish(len(text))
-	return sections
-}
-
-// headingLine reads a line as an ATX heading and returns its depth, 0 if it is
-// none, and its title.
-func headingLine(line string) (depth int, title string) {
-	for depth < len(line) && line[depth] == '#' {
-		depth++
-	}
-	if depth > 6 || depth == len(line) || line[depth] != ' ' && line[depth] != '\t' {
-		return 0, ""
-	}
-	start, end := trim(line, depth, len(line))
-	title = line[start:end]
-	if title == "" || utf8.RuneCountInString(title) > maxTitle {
-		return 0, ""
-	}
-	return depth, title
+	return parts, nil
 }
 
 // joinSections joins a section to the one before it if that is not deeper and
 // both together, with the heading between them, stay under the threshold. The
 // deepest sections are joined first.
-func joinSections(sections []section, threshold int, count func(string) int) []section {
+func joinSections(text string, parts []sectionPart, threshold int, count func(string) int) []section {
+	sections := make([]section, len(parts))
+	for i, p := range parts {
+		sections[i] = section{parts: parts[i : i+1], tokens: p.tokens}
+	}
 	for depth := 6; depth > 0; depth-- {
 		joined := sections[:0]
 		for _, s := range sections {
-			if last := len(joined) - 1; last >= 0 && s.depth() == depth && joined[last].depth() <= depth {
-				tokens := joined[last].tokens + count("\n\n"+s.parts[0].heading()) + s.tokens
+			if last := len(joined) - 1; last >= 0 && s.parts[0].depth == depth && joined[last].parts[0].depth <= depth {
+				before := &joined[last]
+				tokens := before.tokens + count("\n\n"+s.parts[0].heading(text)) + s.tokens
 				if tokens < threshold {
-					joined[last].parts = append(joined[last].parts, s.parts...)
-					joined[last].tokens = tokens
+					before.parts = before.parts[:len(before.parts)+len(s.parts)] // they are neighbours
+					before.tokens = tokens
 					continue
 				}
 			}

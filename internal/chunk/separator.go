@@ -172,3 +172,30 @@ func newSeparators(text string, sources []string, regex bool) ([]separator, erro
 	}
 	return out, nil
 }
+
+// eachPiece calls yield with the non-empty pieces of text[start:end] between the
+// occurrences of a separator, until it returns false. The empty separator does
+// not cut.
+func eachPiece(text string, start, end int, sep separator, position SeparatorPosition, yield func(start, end int) bool) {
+	from := start
+	if _, ok := sep.(anywhere); !ok {
+		matchStart, matchEnd := sep.find(text, start, end)
+		for matchStart >= 0 {
+			to, next := matchStart, matchEnd
+			switch position {
+			case SeparatorStart:
+				next = matchStart
+			case SeparatorEnd:
+				to = matchEnd
+			}
+			if from < to && !yield(from, to) {
+				return
+			}
+			from = next
+			matchStart, matchEnd = sep.find(text, matchEnd, end)
+		}
+	}
+	if from < end {
+		yield(from, end)
+	}
+}

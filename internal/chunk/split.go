@@ -103,7 +103,7 @@ func (b *builder) add(start, end int) {
 	b.bytes += end - start
 	switch {
 	case len(b.chunks) == MaxChunks:
-		b.err = fault.Field("maxSize", "the text would make more than %d chunks; choose a larger maxSize or a smaller overlap", MaxChunks)
+		b.err = tooManyChunks()
 		return
 	case b.bytes > maxRepeat*len(b.src.text)+maxRepeatSlack:
 		b.err = fault.Field("overlap", "the chunks would repeat the text more than %d times; choose an overlap well below maxSize", maxRepeat)
@@ -116,4 +116,8 @@ func (b *builder) add(start, end int) {
 		c.Metadata = map[string]any{"startIndex": b.lastUnit}
 	}
 	b.chunks = append(b.chunks, c)
+}
+
+func tooManyChunks() error {
+	return fault.Field("maxSize", "the text would make more than %d chunks; choose a larger maxSize or a smaller overlap", MaxChunks)
 }

@@ -26,43 +26,72 @@ func StrategyFor(contentType, fileName string) (Strategy, string) {
 	return Recursive, ""
 }
 
+// Sizes that suit retrieval, for callers that have no wish of their own: see the
+// measurements in docs/chunking.md. The defaults of ParseOptions are larger and
+// stay what clients of other chunkers are used to.
+const (
+	DefaultMaxSize       = 800 // UTF-16 code units
+	DefaultOverlap       = 200
+	DefaultMaxTokens     = 200 // for the token strategy
+	DefaultOverlapTokens = 50
+)
+
 // ParseOptionsFor is ParseOptions for a document whose options may leave the
 // strategy to its content type and file name. The strategy so chosen gets what
-// it cannot work without: json and sentence a maxSize, html the headings h1 to
-// h6. The map is not changed.
+// it cannot work without: json a maxSize, html the headings h1 to h6 and, as
+// sections may be long, a maxSize. The map is not changed.
 func ParseOptionsFor(contentType, fileName string, raw map[string]any) (Options, error) {
-	if raw["strategy"] != nil {
-		return ParseOptions(raw)
+	return ParseOptions(fillStrategy(contentType, fileName, raw))
+}
+
+// ParseRetrievalOptions is ParseOptionsFor for a document that is going to be
+// searched: sizes left out are DefaultMaxSize and DefaultOverlap, or
+// DefaultMaxTokens and DefaultOverlapTokens for the token strategy.
+// semantic-markdown, whose size is the joinThreshold, is left alone.
+func ParseRetrievalOptions(contentType, fileName string, raw map[string]any) (Options, error) {
+	filled := fillStrategy(contentType, fileName, raw)
+	size, overlap := DefaultMaxSize, DefaultOverlap
+	switch filled["strategy"] {
+	case string(Token):
+		size, overlap = DefaultMaxTokens, DefaultOverlapTokens
+	case string(SemanticMarkdown):
+		return ParseOptions(filled)
 	}
-	strategy, language := StrategyFor(contentType, fileName)
+	if raw["maxSize"] == nil && raw["size"] == nil {
+		filled["maxSize"] = size
+		if raw["overlap"] == nil {
+			filled["overlap"] = overlap
+		}
+	}
+	return ParseOptions(filled)
+}
+
+// fillStrategy returns a copy of raw with a strategy, and with what that needs
+// if it was not the caller who chose it.
+func fillStrategy(contentType, fileName string, raw map[string]any) map[string]any {
 	filled := maps.Clone(raw)
 	if filled == nil {
 		filled = map[string]any{}
 	}
+	if raw["strategy"] != nil {
+		return filled
+	}
+	strategy, language := StrategyFor(contentType, fileName)
 	filled["strategy"] = string(strategy)
 	switch strategy {
 	case Recursive:
 		if language != "" && raw["language"] == nil && raw["separators"] == nil {
 			filled["language"] = language
 		}
-	case HTML:
-		if raw["headers"] == nil && raw["sections"] == nil {
-			filled["headers"] = htmlHeadings
-		}
-		fallthrough
-	case JSON:
+	case HTML, JSON:
 		if raw["maxSize"] == nil && raw["size"] == nil {
 			filled["maxSize"] = defaultSize
 		}
+		if strategy == HTML && raw["headers"] == nil && raw["sections"] == nil {
+			filled["headers"] = DefaultHTMLHeaders
+		}
 	}
-	return ParseOptions(filled)
-}
-
-// htmlHeadings are the headings that split an HTML document by default; each is
-// stored under its own name.
-var htmlHeadings = []any{
-	[]any{"h1", "h1"}, []any{"h2", "h2"}, []any{"h3", "h3"},
-	[]any{"h4", "h4"}, []any{"h5", "h5"}, []any{"h6", "h6"},
+	return filled
 }
 
 type kind struct {

@@ -147,10 +147,10 @@ func (h *hasher) countRunes(text string) {
 // add sums up the features of one distinct word.
 func (h *hasher) add(t *term) {
 	weight := sublinear(t.count)
-	switch {
-	case t.rank == lexical.Stop:
+	switch t.rank {
+	case lexical.Stop:
 		weight *= stopWeight
-	case t.rank == lexical.Common:
+	case lexical.Common:
 		weight *= commonWeight
 	}
 	if t.form == lexical.Glyph {

@@ -60,7 +60,7 @@ func TestBuiltinRanksTheRelatedTextFirst(t *testing.T) {
 		{"shared words", "When was the lighthouse repainted?", "The lighthouse was repainted in May.", "The harbour was dredged in May."},
 		{"grammar does not count", "What is the of and the tariff?", "A tariff applies.", "What is the of and the?"},
 		{"another ending", "repainting lighthouses", "The lighthouse was repainted.", "The harbour was dredged."},
-		{"a typing error", "recieve parcels", "He will receive it.", "He will refuse it."},
+		{"a typing error", "recive parcels", "He will receive it.", "He will refuse it."},
 		{"an inflected German word", "Leuchttürme", "Der Leuchtturm an der Küste", "Der Hafen an der Küste"},
 		{"Chinese", "东京铁塔在哪里", "东京铁塔是一座电视塔。", "北京烤鸭很好吃。"},
 		{"Korean with a particle", "서울에서", "서울은 수도이다", "부산은 항구이다"},

@@ -19,9 +19,15 @@ import (
 // setup returns a fake provider and the model of this name on it.
 func setup(t *testing.T, name string) (*fakeai.Server, *embed.Registry, *embed.Model) {
 	t.Helper()
+	return setupWithin(t, name, 20*time.Second)
+}
+
+// setupWithin is setup with this timeout for a call.
+func setupWithin(t *testing.T, name string, timeout time.Duration) (*fakeai.Server, *embed.Registry, *embed.Model) {
+	t.Helper()
 	ai := fakeai.New(t)
 	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{
-		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: 500 * time.Millisecond,
+		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: timeout,
 	}})
 	model, err := registry.Model(name)
 	if err != nil {
@@ -196,7 +202,11 @@ func TestOpenAIFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			ai, _, model := setup(t, "openai/unheard-of")
+			timeout := 20 * time.Second
+			if tc.fault.Hang {
+				timeout = 500 * time.Millisecond
+			}
+			ai, _, model := setupWithin(t, "openai/unheard-of", timeout)
 			model, err := model.WithDimension(8)
 			if err != nil {
 				t.Fatal(err)
@@ -270,7 +280,7 @@ func TestResolveAsksForTheDimension(t *testing.T) {
 func TestEmbedEndsWithItsContext(t *testing.T) {
 	ai, _, model := setup(t, "openai/unheard-of")
 	ai.Set(fakeai.Fault{Hang: true})
-	fakeai.NoLeaks(t, func() {
+	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := model.Embed(ctx, texts(4000)); fault.KindOf(err) != fault.Deadline {
@@ -360,7 +370,7 @@ func TestEmbedQueryJoinsCallersAndOutlivesTheFirst(t *testing.T) {
 func TestEmbedQueryStopsWhenNobodyWaits(t *testing.T) {
 	ai, registry, model := setup(t, "openai/unheard-of")
 	ai.Set(fakeai.Fault{Hang: true})
-	fakeai.NoLeaks(t, func() {
+	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
 		if _, err := registry.EmbedQuery(ctx, "acme", model, "a"); fault.KindOf(err) != fault.Deadline {

@@ -40,6 +40,7 @@ type Server struct {
 	// By default the share of the query's words that the text has.
 	Score func(query, text string) float64
 
+	server   *httptest.Server
 	mu       sync.Mutex
 	fault    Fault
 	failures int
@@ -67,7 +68,8 @@ type Fault struct {
 	// Half breaks the connection in the middle of the answer.
 	Half bool
 	// Mangle changes the decoded answer before it is sent: leaves out a vector,
-	// doubles an index, turns a score into something else.
+	// doubles an index, turns a score into something else. Not for the bare list
+	// of text-embeddings-inference.
 	Mangle func(answer map[string]any)
 	// When limits the fault to the requests it accepts.
 	When func(Request) bool
@@ -97,12 +99,12 @@ func New(t testing.TB) *Server {
 	mux.HandleFunc("POST /v2/rerank", s.handle(s.rerankResults)) // Cohere
 	mux.HandleFunc("POST /v1/rerank", s.handle(s.rerankV1))      // Jina, Voyage
 	mux.HandleFunc("POST /rerank", s.handle(s.rerankTEI))
-	server := httptest.NewServer(mux)
-	s.URL = server.URL
+	s.server = httptest.NewServer(mux)
+	s.URL = s.server.URL
 	t.Cleanup(func() {
 		close(s.done)
-		server.CloseClientConnections()
-		server.Close()
+		s.server.CloseClientConnections()
+		s.server.Close()
 	})
 	return s
 }

@@ -53,7 +53,7 @@ func TestUnderPrefixesFieldPaths(t *testing.T) {
 		t.Error(diff)
 	}
 	plain := errors.New("other")
-	if Under("x", plain) != plain {
+	if !errors.Is(Under("x", plain), plain) || Under("x", plain).Error() != "other" {
 		t.Error("an error without violations was changed")
 	}
 }

@@ -99,7 +99,7 @@ func (p path) find(v any) any {
 func (p path) fragments(values []string, root bool) (objects []string, ok bool) {
 	var head strings.Builder
 	for i, key := range p {
-		if _, may := position(key); may && !(root && i == 0) {
+		if _, may := position(key); may && (!root || i > 0) {
 			return nil, false
 		}
 		head.WriteString("{" + quoteJSON(key) + ":")

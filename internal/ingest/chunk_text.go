@@ -11,9 +11,10 @@ import (
 // MaxChunkTextBytes bounds a text that is cut while the caller waits.
 const MaxChunkTextBytes = 10 << 20
 
-// ChunkText returns the chunks that an upload of the same text with the same
-// options would make, and stores nothing. A blank text has no chunks. Errors:
-// Invalid naming the option.
+// ChunkText cuts a text and stores nothing. What the options leave open is as
+// clients of other chunkers know it, not as it suits retrieval: an upload makes
+// the same chunks where it is given the same sizes. A blank text has no chunks.
+// Errors: Invalid naming the option.
 func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking map[string]any) ([]chunk.Chunk, error) {
 	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 	if err != nil {
 		return nil, err
 	}
-	options, err := chunkOptions(chunking, settled, "")
+	options, err := chunk.ParseOptionsFor(settled, "", chunking)
 	if err != nil {
 		return nil, fault.Under("chunking", err)
 	}

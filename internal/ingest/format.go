@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"fmt"
 	"mime"
 	"net/http"
 	"path"
@@ -10,7 +9,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -57,55 +55,6 @@ func checkTextual(mediaType string) (string, error) {
 		return mediaType, nil
 	}
 	return "", fault.Field("contentType", "%s is not a text format: send text, Markdown, HTML, JSON, LaTeX or source code", mediaType)
-}
-
-// Defaults of a split, where neither the upload nor its index says anything.
-const (
-	defaultMaxSize = 1000
-	defaultOverlap = 100
-)
-
-// chunkOptions settles how a document is cut: what was asked for, completed by
-// what suits the document.
-func chunkOptions(asked map[string]any, contentType, uri string) (chunk.Options, error) {
-	raw := make(map[string]any, len(asked)+3)
-	for key, value := range asked {
-		raw[key] = value
-	}
-	if _, ok := raw["strategy"]; !ok {
-		strategy, language := chunk.StrategyFor(contentType, uri)
-		raw["strategy"] = string(strategy)
-		if _, ok := raw["language"]; !ok && language != "" {
-			raw["language"] = language
-		}
-	}
-	if raw["strategy"] == string(chunk.HTML) && raw["headers"] == nil && raw["sections"] == nil {
-		raw["headers"] = htmlHeaders()
-	}
-	completeSize(raw)
-	return chunk.ParseOptions(raw)
-}
-
-// htmlHeaders keeps the headings above a chunk in its metadata.
-func htmlHeaders() []any {
-	headers := make([]any, 6)
-	for level := range headers {
-		tag := fmt.Sprintf("h%d", level+1)
-		headers[level] = []any{tag, tag}
-	}
-	return headers
-}
-
-// completeSize gives a split our default size. An overlap goes with the size it
-// was chosen for, so it is only set together with it.
-func completeSize(raw map[string]any) {
-	if raw["maxSize"] != nil || raw["size"] != nil {
-		return
-	}
-	raw["maxSize"] = defaultMaxSize
-	if raw["overlap"] == nil && raw["strategy"] != string(chunk.JSON) {
-		raw["overlap"] = defaultOverlap
-	}
 }
 
 var markdownTitle = regexp.MustCompile(`(?m)^#[ \t]+(.+?)[ \t#]*\r?$`)

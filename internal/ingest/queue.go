@@ -146,7 +146,7 @@ const maxBackoff = 5 * time.Minute
 // NextRetry implements river.ClientRetryPolicy.
 func (backoff) NextRetry(job *rivertype.JobRow) time.Time {
 	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), maxBackoff)
-	return time.Now().Add(wait + rand.N(wait/2)) //nolint:gosec // jitter needs no secrecy
+	return time.Now().Add(wait + rand.N(wait/2))
 }
 
 // warnings is a log handler that drops what is less than a warning.

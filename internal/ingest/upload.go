@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -96,7 +97,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if len(d.chunking) == 0 {
 		d.chunking = into.Chunking
 	}
-	if _, err := chunkOptions(d.chunking, d.ContentType, d.URI); err != nil {
+	if _, err := chunk.ParseRetrievalOptions(d.ContentType, d.URI, d.chunking); err != nil {
 		return d, fault.Under("chunking", err)
 	}
 	d.ContentHash, err = d.hash(into)

@@ -68,7 +68,7 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 	if d.Status == DocumentReady { // done before, by an instance that died before it could say so
 		return d.ChunkCount, nil
 	}
-	options, err := chunkOptions(d.Chunking, d.ContentType, d.URI)
+	options, err := chunk.ParseRetrievalOptions(d.ContentType, d.URI, d.Chunking)
 	if err != nil {
 		return 0, fault.Under("chunking", err)
 	}

@@ -84,7 +84,11 @@ func New(name string, config Config) *Client {
 		name:   name,
 		config: config,
 		gate:   newGate(config.MaxConcurrent, config.MaxConcurrentPerTenant),
-		http:   &http.Client{Transport: newTransport(config.MaxConcurrent)},
+		http: &http.Client{
+			Transport: newTransport(config.MaxConcurrent),
+			// What tenants send goes to the address configured and to no other.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}
 }
 
@@ -205,7 +209,7 @@ func (c *Client) classifyStatus(e *StatusError) error {
 		return fault.Wrap(fault.Precondition, e, "%s refused its API key", c.name)
 	case e.Status == http.StatusPaymentRequired || e.Code == codeNoQuota:
 		return fault.Wrap(fault.Exhausted, e, "%s has no quota left", c.name)
-	case e.Status == http.StatusNotFound:
+	case e.Status == http.StatusNotFound || e.Status < 400:
 		return fault.Wrap(fault.Precondition, e, "%s does not have this model, or not at this address", c.name)
 	case e.Status == http.StatusTooManyRequests:
 		out := fault.Wrap(fault.Exhausted, e, "%s limits how often it may be called", c.name)

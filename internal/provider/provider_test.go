@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // quick is a client that does not dwell between attempts.
 func quick(url string) *provider.Client {
 	return provider.New("the test provider", provider.Config{
-		BaseURL: url, APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: 300 * time.Millisecond,
+		BaseURL: url, APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: time.Second,
 	})
 }
 
@@ -51,11 +52,11 @@ func TestDoClassifiesAndRetries(t *testing.T) {
 		{"key not allowed", fakeai.Fault{Status: 403}, 1, fault.Precondition, "the test provider refused its API key", 0},
 		{"no such model", fakeai.Fault{Status: 404}, 1, fault.Precondition, "the test provider does not have this model, or not at this address", 0},
 		{"request refused", fakeai.Fault{Status: 400}, 1, fault.Invalid, "the test provider refused the request", 0},
-		{"silent", fakeai.Fault{Hang: true}, 4, fault.Unavailable, "the test provider did not answer within 300ms", 0},
+		{"silent", fakeai.Fault{Hang: true}, 4, fault.Unavailable, "the test provider did not answer within 1s", 0},
 		{"silent once", fakeai.Fault{Hang: true, Times: 1}, 2, 0, "", 0},
 		{"half an answer", fakeai.Fault{Half: true}, 4, fault.Unavailable, "the test provider broke off in the middle of its answer", 0},
 		{"not JSON", fakeai.Fault{Body: "<html>"}, 2, fault.Unavailable, "the test provider gave an answer that makes no sense", 0},
-		{"a moved permanently", fakeai.Fault{Status: 308}, 1, fault.Invalid, "the test provider refused the request", 0},
+		{"moved", fakeai.Fault{Status: 308}, 1, fault.Precondition, "the test provider does not have this model, or not at this address", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -226,6 +227,17 @@ func TestErrorsTellTheOperatorWhatTheProviderSaid(t *testing.T) {
 	}
 }
 
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	elsewhere := fakeai.New(t)
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/v1/embeddings", http.StatusTemporaryRedirect))
+	t.Cleanup(server.Close)
+	err := ask(t.Context(), quick(server.URL))
+	if fault.KindOf(err) != fault.Precondition || len(elsewhere.Requests()) != 0 {
+		t.Errorf("%v, and %d requests elsewhere", err, len(elsewhere.Requests()))
+	}
+}
+
 func TestConfigValidate(t *testing.T) {
 	t.Parallel()
 	for base, ok := range map[string]bool{
@@ -242,7 +254,7 @@ func TestNoGoroutineStaysBehind(t *testing.T) {
 	ai := fakeai.New(t)
 	ai.Set(fakeai.Fault{Hang: true})
 	c := quick(ai.URL)
-	fakeai.NoLeaks(t, func() {
+	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		var group sync.WaitGroup
@@ -250,6 +262,5 @@ func TestNoGoroutineStaysBehind(t *testing.T) {
 			group.Go(func() { _ = ask(ctx, c) })
 		}
 		group.Wait()
-		c.HTTP().CloseIdleConnections()
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -16,12 +17,13 @@ type Service struct {
 	db           *tenant.DB
 	indexes      *index.Service
 	models       *embed.Registry
+	reranker     *rerank.Reranker
 	defaultModel string
 }
 
 // New returns a Service. defaultModel is what Embed uses when no model is named.
-func New(db *tenant.DB, indexes *index.Service, models *embed.Registry, defaultModel string) *Service {
-	return &Service{db: db, indexes: indexes, models: models, defaultModel: defaultModel}
+func New(db *tenant.DB, indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string) *Service {
+	return &Service{db: db, indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel}
 }
 
 // Query returns the chunks that answer the request best. An empty answer means

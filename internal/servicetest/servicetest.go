@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -39,7 +40,8 @@ type Service struct {
 
 // Config changes what a test needs changed.
 type Config struct {
-	Embed embed.Config
+	Embed  embed.Config
+	Rerank rerank.Config
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -69,7 +71,7 @@ func New(t testing.TB, config Config) *Service {
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, queue),
-		Queries: query.New(db, indexes, models, model),
+		Queries: query.New(db, indexes, models, rerank.New(config.Rerank), model),
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse(log)), log)

@@ -45,7 +45,7 @@ func must(t testing.TB, err error) {
 
 // unique makes a tenant name that no other test uses: roles belong to the whole
 // server.
-func unique(t testing.TB, name string) string {
+func unique(name string) string {
 	return fmt.Sprintf("%s-%x", name, time.Now().UnixNano()&0xffffffff)
 }
 
@@ -58,7 +58,7 @@ func (f fixture) count(t testing.TB, sql string, args ...any) (n int) {
 func TestDeletingATenantLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "acme")
+	name := unique("acme")
 	_, err := f.tenants.Create(f.operator, name, "Acme", map[string]any{"plan": "gold"})
 	must(t, err)
 	_, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name})
@@ -97,7 +97,7 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 func TestAnEmptyTenantIsSmall(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "small")
+	name := unique("small")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
 	relations := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, `"`+tenant.ID(name).Schema()+`"`)
@@ -111,7 +111,7 @@ func TestAnEmptyTenantIsSmall(t *testing.T) {
 func TestCreationsAtOnceMakeOneTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "race")
+	name := unique("race")
 	var made, taken int
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -136,11 +136,28 @@ func TestCreationsAtOnceMakeOneTenant(t *testing.T) {
 	}
 }
 
+// Roles belong to the server, so services on several of its databases meet when
+// they make a tenant of the same name.
+func TestServicesOnOneServerMakeTheSameTenant(t *testing.T) {
+	t.Parallel()
+	name := unique("shared")
+	var group sync.WaitGroup
+	for range 4 {
+		f := setup(t)
+		group.Go(func() {
+			if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
 // A creation that was cut off is finished by the next one.
 func TestACreationCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "half")
+	name := unique("half")
 	_, err := f.pool.Exec(t.Context(), `INSERT INTO ragd.tenants (tenant_id, status) VALUES ($1, 'creating')`, name)
 	must(t, err)
 	if _, err := f.tenants.Get(f.operator, name); fault.KindOf(err) != fault.NotFound {
@@ -155,7 +172,7 @@ func TestACreationCutOffIsFinished(t *testing.T) {
 func TestMigrateAllGoesOnPastAFailure(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	good, bad := unique(t, "good"), unique(t, "bad")
+	good, bad := unique("good"), unique("bad")
 	for _, name := range []string{good, bad} {
 		_, err := f.tenants.Create(f.operator, name, "", nil)
 		must(t, err)
@@ -187,7 +204,7 @@ func TestMigrateAllGoesOnPastAFailure(t *testing.T) {
 func TestHandleReachesOnlyItsTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	ours, theirs := unique(t, "ours"), unique(t, "theirs")
+	ours, theirs := unique("ours"), unique("theirs")
 	for _, name := range []string{ours, theirs} {
 		_, err := f.tenants.Create(f.operator, name, "", nil)
 		must(t, err)
@@ -230,7 +247,7 @@ func TestHandleReachesOnlyItsTenant(t *testing.T) {
 func TestTheRoleEndsWithTheStatement(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "role")
+	name := unique("role")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
 	h := tenant.NewDB(f.pool).Handle(tenant.ID(name))
@@ -258,7 +275,7 @@ func TestTheRoleEndsWithTheStatement(t *testing.T) {
 func TestADroppedTenantIsNotFound(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "gone")
+	name := unique("gone")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
 	h := tenant.NewDB(f.pool).Handle(tenant.ID(name))
@@ -274,7 +291,7 @@ func TestADroppedTenantIsNotFound(t *testing.T) {
 func TestSecretsAreStoredAsHashes(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique(t, "hash")
+	name := unique("hash")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
 	mandatory, err := filter.Parse(map[string]any{"team": "red"})

@@ -126,8 +126,34 @@ func (s *store) locked(ctx context.Context, id ID, do func() error) error {
 }
 
 // makeSchema makes the tenant's role and schema. What exists is left as it is.
+//
+// Roles belong to the whole server: a service on another of its databases may be
+// making the same one at this moment. Then the one that comes second tries again
+// and finds it.
 func (s *store) makeSchema(ctx context.Context, id ID) error {
-	return postgres.Fault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	const attempts = 5
+	var err error
+	for range attempts {
+		if err = s.makeSchemaOnce(ctx, id); err == nil {
+			return nil
+		}
+		switch postgres.Code(err) {
+		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
+		default:
+			return postgres.Fault(err)
+		}
+	}
+	return postgres.Fault(err)
+}
+
+const (
+	duplicateObject  = "42710"
+	internalError    = "XX000"
+	dependentObjects = "2BP01"
+)
+
+func (s *store) makeSchemaOnce(ctx context.Context, id ID) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var exists bool
 		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, id.Schema()).Scan(&exists)
 		if err != nil {
@@ -139,13 +165,13 @@ func (s *store) makeSchema(ctx context.Context, id ID) error {
 				return err
 			}
 		}
-		// The service must be able to act as the role, and to own nothing through it.
+		// The service must be able to act as the role.
 		if _, err := tx.Exec(ctx, `GRANT `+role+` TO CURRENT_USER`); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+role+` AUTHORIZATION `+role)
 		return err
-	}))
+	})
 }
 
 // dropTenant removes schema, queued jobs, keys and the row, then the role.
@@ -164,8 +190,7 @@ func (s *store) dropTenant(ctx context.Context, id ID) error {
 	if err != nil {
 		return postgres.Fault(err)
 	}
-	// A role is shared by all databases of a server; another one may still use it.
-	const dependentObjects = "2BP01"
+	// Another database of the server may still use the role.
 	_, err = s.pool.Exec(ctx, `DROP ROLE IF EXISTS `+role)
 	if err != nil && postgres.Code(err) != dependentObjects {
 		return postgres.Fault(err)

@@ -68,6 +68,10 @@ func passes(err error) bool {
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeAborted, connect.CodeDeadlineExceeded:
 		return true
+	case connect.CodeCanceled:
+		// It was not us, or Retry would have stopped: net/http says so of a request
+		// whose connection broke.
+		return true
 	case connect.CodeUnknown, connect.CodeInternal:
 		// An answer that broke off, not one that the service gave.
 		return !connect.IsWireError(err)

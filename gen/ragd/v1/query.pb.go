@@ -468,6 +468,417 @@ func (x *Stage) GetCandidates() int32 {
 	return 0
 }
 
+// Reranker says how results are scored a second time.
+type Reranker struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// provider/model, such as openai/gpt-5-mini or cohere/rerank-v3.5; empty or
+	// builtin/lexical needs no provider.
+	Model   string           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	Weights *RerankerWeights `protobuf:"bytes,2,opt,name=weights,proto3" json:"weights,omitempty"`
+	// Results wanted; default 3 in Rerank, the query's topK in a query.
+	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	// How many candidates a query fetches; default five times topK.
+	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	// lexical, cross-encoder, llm, llm-passage or llm-listwise. Default: what suits
+	// the model's provider.
+	Kind string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Divides the weights by their sum instead of refusing those that do not add
+	// up to 1.
+	NormalizeWeights bool `protobuf:"varint,6,opt,name=normalize_weights,json=normalizeWeights,proto3" json:"normalize_weights,omitempty"`
+	// Makes it an error when nothing could be scored.
+	Required      bool `protobuf:"varint,7,opt,name=required,proto3" json:"required,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reranker) Reset() {
+	*x = Reranker{}
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reranker) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reranker) ProtoMessage() {}
+
+func (x *Reranker) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
+func (*Reranker) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Reranker) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Reranker) GetWeights() *RerankerWeights {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
+func (x *Reranker) GetTopK() int32 {
+	if x != nil && x.TopK != nil {
+		return *x.TopK
+	}
+	return 0
+}
+
+func (x *Reranker) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+func (x *Reranker) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Reranker) GetNormalizeWeights() bool {
+	if x != nil {
+		return x.NormalizeWeights
+	}
+	return false
+}
+
+func (x *Reranker) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+// RerankerWeights are the shares of the parts of a score; together 1.
+type RerankerWeights struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the second scoring; default 0.4.
+	Semantic *float64 `protobuf:"fixed64,1,opt,name=semantic,proto3,oneof" json:"semantic,omitempty"`
+	// Of the score that came in; default 0.4.
+	Vector *float64 `protobuf:"fixed64,2,opt,name=vector,proto3,oneof" json:"vector,omitempty"`
+	// Of the place that it came in at; default 0.2.
+	Position      *float64 `protobuf:"fixed64,3,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RerankerWeights) Reset() {
+	*x = RerankerWeights{}
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RerankerWeights) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RerankerWeights) ProtoMessage() {}
+
+func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
+func (*RerankerWeights) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RerankerWeights) GetSemantic() float64 {
+	if x != nil && x.Semantic != nil {
+		return *x.Semantic
+	}
+	return 0
+}
+
+func (x *RerankerWeights) GetVector() float64 {
+	if x != nil && x.Vector != nil {
+		return *x.Vector
+	}
+	return 0
+}
+
+func (x *RerankerWeights) GetPosition() float64 {
+	if x != nil && x.Position != nil {
+		return *x.Position
+	}
+	return 0
+}
+
+type RerankRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	QueryText string                 `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
+	// At most 1000, best first, each with a document or metadata.text.
+	Results       []*Source `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	Reranker      *Reranker `protobuf:"bytes,3,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RerankRequest) Reset() {
+	*x = RerankRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RerankRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RerankRequest) ProtoMessage() {}
+
+func (x *RerankRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
+func (*RerankRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RerankRequest) GetQueryText() string {
+	if x != nil {
+		return x.QueryText
+	}
+	return ""
+}
+
+func (x *RerankRequest) GetResults() []*Source {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *RerankRequest) GetReranker() *Reranker {
+	if x != nil {
+		return x.Reranker
+	}
+	return nil
+}
+
+type RerankResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Best first; ties in the order they came in.
+	Results       []*RerankedSource `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Warnings      []string          `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RerankResponse) Reset() {
+	*x = RerankResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RerankResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RerankResponse) ProtoMessage() {}
+
+func (x *RerankResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
+func (*RerankResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RerankResponse) GetResults() []*RerankedSource {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *RerankResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// RerankedSource is a result with its new score.
+type RerankedSource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Result        *Source                `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	Score         float64                `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	Details       *RerankDetails         `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RerankedSource) Reset() {
+	*x = RerankedSource{}
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RerankedSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RerankedSource) ProtoMessage() {}
+
+func (x *RerankedSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
+func (*RerankedSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RerankedSource) GetResult() *Source {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *RerankedSource) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *RerankedSource) GetDetails() *RerankDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+// RerankDetails are the parts of a score, each before its weight.
+type RerankDetails struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Semantic float64                `protobuf:"fixed64,1,opt,name=semantic,proto3" json:"semantic,omitempty"`
+	Vector   float64                `protobuf:"fixed64,2,opt,name=vector,proto3" json:"vector,omitempty"`
+	Position float64                `protobuf:"fixed64,3,opt,name=position,proto3" json:"position,omitempty"`
+	// semantic is an estimate: this result could not be scored.
+	Estimated     bool `protobuf:"varint,4,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RerankDetails) Reset() {
+	*x = RerankDetails{}
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RerankDetails) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RerankDetails) ProtoMessage() {}
+
+func (x *RerankDetails) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
+func (*RerankDetails) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RerankDetails) GetSemantic() float64 {
+	if x != nil {
+		return x.Semantic
+	}
+	return 0
+}
+
+func (x *RerankDetails) GetVector() float64 {
+	if x != nil {
+		return x.Vector
+	}
+	return 0
+}
+
+func (x *RerankDetails) GetPosition() float64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *RerankDetails) GetEstimated() bool {
+	if x != nil {
+		return x.Estimated
+	}
+	return false
+}
+
 type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the service's default model.
@@ -480,7 +891,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +903,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,7 +916,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -533,7 +944,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -545,7 +956,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -558,7 +969,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -591,7 +1002,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +1014,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +1027,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -679,7 +1090,42 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"durationMs\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x03 \x01(\x05R\n" +
-	"candidates\":\n" +
+	"candidates\"\xf5\x01\n" +
+	"\bReranker\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x122\n" +
+	"\aweights\x18\x02 \x01(\v2\x18.ragd.v1.RerankerWeightsR\aweights\x12\x18\n" +
+	"\x05top_k\x18\x03 \x01(\x05H\x00R\x04topK\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x04 \x01(\x05R\n" +
+	"candidates\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\x12+\n" +
+	"\x11normalize_weights\x18\x06 \x01(\bR\x10normalizeWeights\x12\x1a\n" +
+	"\brequired\x18\a \x01(\bR\brequiredB\b\n" +
+	"\x06_top_k\"\x95\x01\n" +
+	"\x0fRerankerWeights\x12\x1f\n" +
+	"\bsemantic\x18\x01 \x01(\x01H\x00R\bsemantic\x88\x01\x01\x12\x1b\n" +
+	"\x06vector\x18\x02 \x01(\x01H\x01R\x06vector\x88\x01\x01\x12\x1f\n" +
+	"\bposition\x18\x03 \x01(\x01H\x02R\bposition\x88\x01\x01B\v\n" +
+	"\t_semanticB\t\n" +
+	"\a_vectorB\v\n" +
+	"\t_position\"\x88\x01\n" +
+	"\rRerankRequest\x12\x1d\n" +
+	"\n" +
+	"query_text\x18\x01 \x01(\tR\tqueryText\x12)\n" +
+	"\aresults\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\aresults\x12-\n" +
+	"\breranker\x18\x03 \x01(\v2\x11.ragd.v1.RerankerR\breranker\"_\n" +
+	"\x0eRerankResponse\x121\n" +
+	"\aresults\x18\x01 \x03(\v2\x17.ragd.v1.RerankedSourceR\aresults\x12\x1a\n" +
+	"\bwarnings\x18\x02 \x03(\tR\bwarnings\"\x81\x01\n" +
+	"\x0eRerankedSource\x12'\n" +
+	"\x06result\x18\x01 \x01(\v2\x0f.ragd.v1.SourceR\x06result\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x120\n" +
+	"\adetails\x18\x03 \x01(\v2\x16.ragd.v1.RerankDetailsR\adetails\"}\n" +
+	"\rRerankDetails\x12\x1a\n" +
+	"\bsemantic\x18\x01 \x01(\x01R\bsemantic\x12\x16\n" +
+	"\x06vector\x18\x02 \x01(\x01R\x06vector\x12\x1a\n" +
+	"\bposition\x18\x03 \x01(\x01R\bposition\x12\x1c\n" +
+	"\testimated\x18\x04 \x01(\bR\testimated\":\n" +
 	"\fEmbedRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\"w\n" +
@@ -690,9 +1136,10 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\x9a\x01\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\xda\x01\n" +
 	"\fQueryService\x12M\n" +
-	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12>\n" +
+	"\x06Rerank\x12\x16.ragd.v1.RerankRequest\x1a\x17.ragd.v1.RerankResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -707,35 +1154,49 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),  // 0: ragd.v1.VectorQueryRequest
 	(*VectorQueryResponse)(nil), // 1: ragd.v1.VectorQueryResponse
 	(*Source)(nil),              // 2: ragd.v1.Source
 	(*Explain)(nil),             // 3: ragd.v1.Explain
 	(*Stage)(nil),               // 4: ragd.v1.Stage
-	(*EmbedRequest)(nil),        // 5: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),       // 6: ragd.v1.EmbedResponse
-	(*Embedding)(nil),           // 7: ragd.v1.Embedding
-	(*structpb.Value)(nil),      // 8: google.protobuf.Value
-	(*structpb.Struct)(nil),     // 9: google.protobuf.Struct
+	(*Reranker)(nil),            // 5: ragd.v1.Reranker
+	(*RerankerWeights)(nil),     // 6: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),       // 7: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),      // 8: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),      // 9: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),       // 10: ragd.v1.RerankDetails
+	(*EmbedRequest)(nil),        // 11: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),       // 12: ragd.v1.EmbedResponse
+	(*Embedding)(nil),           // 13: ragd.v1.Embedding
+	(*structpb.Value)(nil),      // 14: google.protobuf.Value
+	(*structpb.Struct)(nil),     // 15: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	8, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	2, // 1: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	3, // 2: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	9, // 3: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	4, // 4: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	7, // 5: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0, // 6: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	5, // 7: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	1, // 8: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	6, // 9: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	8, // [8:10] is the sub-list for method output_type
-	6, // [6:8] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	14, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	2,  // 1: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	3,  // 2: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	15, // 3: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	4,  // 4: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	6,  // 5: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	2,  // 6: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	5,  // 7: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	9,  // 8: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	2,  // 9: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	10, // 10: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	13, // 11: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 12: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,  // 13: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	11, // 14: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	1,  // 15: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,  // 16: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	12, // 17: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	15, // [15:18] is the sub-list for method output_type
+	12, // [12:15] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -744,13 +1205,15 @@ func file_ragd_v1_query_proto_init() {
 		return
 	}
 	file_ragd_v1_query_proto_msgTypes[0].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -135,7 +135,7 @@ var locales = [][]string{
 }
 
 func (c *cluster) initIn(ctx context.Context, dir string) error {
-	var failures []string
+	var failure string
 	for _, locale := range locales {
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("clear %s: %w", dir, err)
@@ -160,12 +160,37 @@ func (c *cluster) initIn(ctx context.Context, dir string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		failures = append(failures, strings.TrimSpace(string(out)))
-		if !strings.Contains(string(out), "locale") {
+		failure = complaint(string(out))
+		if !strings.Contains(failure, "locale") {
 			break
 		}
 	}
-	return fmt.Errorf("initdb: %s", failures[len(failures)-1])
+	return fmt.Errorf("initdb: %s", failure)
+}
+
+// complaint returns what went wrong, from a program's output that starts with
+// what went well.
+func complaint(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "error:") || strings.Contains(line, "FATAL:") {
+			lines = lines[i:]
+			break
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// server prepares the server itself, on the socket alone. Settings that are not
+// an operator's to change are on its command line.
+func (c *cluster) server() (cmd *exec.Cmd, release func(), err error) {
+	socketDir := c.socketDir
+	if socketDir == c.dir {
+		socketDir = "." // its working directory: short, and it need not know more
+	}
+	// No context: one that ends would kill the server where it should shut down.
+	return c.command(context.Background(), c.dir, "postgres",
+		"-c", "listen_addresses=", "-c", "port=5432", "-c", "unix_socket_directories="+socketDir, "-c", mark(c.dir))
 }
 
 // command prepares one of the server's programs on a data directory, as the

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	// A cluster is a thousand files: in memory the tests take a fifth of the time.
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+	if _, err := os.Stat("/dev/shm"); err == nil && !smallSharedMemory() {
 		_ = os.Setenv("TMPDIR", "/dev/shm")
 	}
 	code := m.Run()
@@ -312,6 +312,55 @@ func TestKilledRagdLeavesTheDirectoryUsable(t *testing.T) {
 	wantNote(t, start(t, dir).URL()) // at once, while the old server may still be going down
 }
 
+// startOrphan starts a server that no ragd watches, as one that died without the
+// kernel telling its child leaves it.
+func startOrphan(t *testing.T, c *cluster, edits ...func([]string) []string) *process {
+	t.Helper()
+	cmd, release, err := c.server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, edit := range edits {
+		cmd.Args = edit(cmd.Args)
+	}
+	p, err := startProcess(cmd, slog.New(slog.DiscardHandler))
+	release()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.signal(syscall.SIGKILL) })
+	if err := p.awaitReady(t.Context(), c.dir); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A backend that computes notices late that its postmaster was killed, and until
+// then PostgreSQL refuses to start another one.
+func TestStartWaitsForTheLastBackends(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	first := start(t, dir)
+	makeNote(t, first.URL())
+	stop(t, first)
+	orphan := startOrphan(t, first.cluster)
+	conn, err := pgx.Connect(t.Context(), first.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	busy := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(t.Context(), `DO $$ DECLARE stop timestamptz := clock_timestamp() + '1 second'; BEGIN WHILE clock_timestamp() < stop LOOP END LOOP; END $$`)
+		busy <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // for the loop to begin
+	orphan.signal(syscall.SIGKILL)
+	<-orphan.exited
+	wantNote(t, start(t, dir).URL())
+	<-busy // however it ended
+}
+
 func TestOrphanIsStopped(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
@@ -319,22 +368,7 @@ func TestOrphanIsStopped(t *testing.T) {
 	makeNote(t, first.URL())
 	stop(t, first)
 
-	// A server whose ragd died without the kernel telling it.
-	cmd, release, err := first.cluster.command(context.Background(), first.cluster.dir, "postgres",
-		"-c", "listen_addresses=", "-c", "unix_socket_directories=.")
-	if err != nil {
-		t.Fatal(err)
-	}
-	orphan, err := startProcess(cmd, slog.New(slog.DiscardHandler))
-	release()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { orphan.signal(syscall.SIGKILL) })
-	if err := orphan.awaitReady(t.Context(), first.cluster.dir); err != nil {
-		t.Fatal(err)
-	}
-
+	orphan := startOrphan(t, first.cluster)
 	s := start(t, dir)
 	wantNote(t, s.URL())
 	select {
@@ -342,6 +376,21 @@ func TestOrphanIsStopped(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("the orphan still runs")
 	}
+}
+
+// A server that an operator started by hand must not lose its pid file: it would
+// end at once, and two would meet in the same files.
+func TestForeignServerIsNotTouched(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	first := start(t, dir)
+	stop(t, first)
+	foreign := startOrphan(t, first.cluster, func(args []string) []string { return args[:len(args)-2] }) // without our mark
+	t.Cleanup(foreign.stop)
+	if _, err := Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), `"postmaster.pid" already exists`) {
+		t.Errorf("error %v, want that a server runs there", err)
+	}
+	mustQuery(t, first.URL(), `SELECT 'it still answers'`)
 }
 
 func TestOrdinaryUser(t *testing.T) {
@@ -354,8 +403,9 @@ func TestOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	// The folders of t.TempDir and of the test binary are closed to others.
-	base, err := os.MkdirTemp("", "ragd-embedded-")
+	// The folders of t.TempDir and of the test binary are closed to others, and
+	// programs may not run from memory.
+	base, err := os.MkdirTemp("/tmp", "ragd-embedded-")
 	if err != nil {
 		t.Fatal(err)
 	}

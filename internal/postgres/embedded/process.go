@@ -31,6 +31,10 @@ func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.done)
 	p, err := s.launch(ctx)
+	for wait := firstBackoff; lingering(err) && pause(ctx, wait); wait = min(2*wait, lastBackoff) {
+		s.log.WarnContext(ctx, "waiting for the last processes of a PostgreSQL that was killed", "wait", wait)
+		p, err = s.launch(ctx)
+	}
 	started <- err
 	if err != nil {
 		return
@@ -61,23 +65,31 @@ func (s *Server) relaunch(ctx context.Context) *process {
 			return nil
 		}
 		s.log.ErrorContext(ctx, "PostgreSQL did not start and is tried again", "err", err, "wait", wait)
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, wait) {
 			return nil
-		case <-time.After(wait):
 		}
+	}
+}
+
+// lingering tells whether the server did not start because backends of a killed
+// one are still at work: a busy one notices its postmaster's death late.
+func lingering(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "pre-existing shared memory block")
+}
+
+// pause waits, and returns false if ctx ended meanwhile.
+func pause(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
 	}
 }
 
 // launch starts the server and waits until it takes connections.
 func (s *Server) launch(ctx context.Context) (*process, error) {
-	socketDir := "."
-	if s.cluster.socketDir != s.cluster.dir {
-		socketDir = s.cluster.socketDir
-	}
-	// Not bound to ctx, which would kill the server where it should shut down.
-	cmd, release, err := s.cluster.command(context.WithoutCancel(ctx), s.cluster.dir, "postgres",
-		"-c", "listen_addresses=", "-c", "port=5432", "-c", "unix_socket_directories="+socketDir)
+	cmd, release, err := s.cluster.server()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -28,19 +27,14 @@ func reachable(dir string, a *account) (string, []*os.File, error) {
 	return "/proc/self/fd/3", []*os.File{f}, nil // after stdin, stdout and stderr
 }
 
-// isPostmaster tells whether the process is a PostgreSQL server on the directory,
-// which is its working directory.
-func isPostmaster(pid int, dir string) bool {
-	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil || string(bytes.TrimSpace(comm)) != "postgres" {
-		return false
-	}
-	cwd, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid)) // gone for a zombie
+// commandLine returns a process's program and arguments, each ended by a NUL, and
+// "" for a process that is gone or a zombie. It needs no rights on the process.
+func commandLine(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
-		return false
+		return ""
 	}
-	want, err := os.Stat(dir)
-	return err == nil && os.SameFile(cwd, want)
+	return string(text)
 }
 
 // smallSharedMemory tells whether /dev/shm is too small to count on.

@@ -5,7 +5,6 @@ package embedded
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,11 +17,14 @@ func dieWithParent(*syscall.SysProcAttr) {}
 // walk it.
 func reachable(dir string, _ *account) (string, []*os.File, error) { return dir, nil, nil }
 
-// isPostmaster tells whether the process is a PostgreSQL server. That it runs on
-// this directory is what the pid file says.
-func isPostmaster(pid int, _ string) bool {
-	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
-	return err == nil && filepath.Base(strings.TrimSpace(string(out))) == "postgres"
+// commandLine returns a process's program and arguments, and "" for a process
+// that is gone.
+func commandLine(pid int) string {
+	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
 }
 
 // smallSharedMemory is about /dev/shm, which is Linux's.

@@ -33,7 +33,7 @@ const (
 // tempDir returns the folder to make temporary folders in.
 func tempDir() string {
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*int64(st.Bsize) >= memoryFree {
+	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*st.Bsize >= memoryFree {
 		return memoryDir
 	}
 	return os.TempDir()

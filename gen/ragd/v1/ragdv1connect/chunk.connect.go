@@ -39,8 +39,10 @@ const (
 
 // ChunkServiceClient is a client for the ragd.v1.ChunkService service.
 type ChunkServiceClient interface {
-	// ChunkText returns the chunks that an upload with the same options would
-	// make. Errors: INVALID_ARGUMENT naming the option or the place in the text.
+	// ChunkText returns the chunks of a text. A maxSize that is left out is 4000
+	// here, as clients of other chunkers know it, and 800 in an upload, as suits
+	// retrieval. Errors: INVALID_ARGUMENT naming the option or the place in the
+	// text.
 	ChunkText(context.Context, *v1.ChunkTextRequest) (*v1.ChunkTextResponse, error)
 }
 
@@ -81,8 +83,10 @@ func (c *chunkServiceClient) ChunkText(ctx context.Context, req *v1.ChunkTextReq
 
 // ChunkServiceHandler is an implementation of the ragd.v1.ChunkService service.
 type ChunkServiceHandler interface {
-	// ChunkText returns the chunks that an upload with the same options would
-	// make. Errors: INVALID_ARGUMENT naming the option or the place in the text.
+	// ChunkText returns the chunks of a text. A maxSize that is left out is 4000
+	// here, as clients of other chunkers know it, and 800 in an upload, as suits
+	// retrieval. Errors: INVALID_ARGUMENT naming the option or the place in the
+	// text.
 	ChunkText(context.Context, *v1.ChunkTextRequest) (*v1.ChunkTextResponse, error)
 }
 

@@ -36,6 +36,8 @@ const (
 	// QueryServiceVectorQueryProcedure is the fully-qualified name of the QueryService's VectorQuery
 	// RPC.
 	QueryServiceVectorQueryProcedure = "/ragd.v1.QueryService/VectorQuery"
+	// QueryServiceRerankProcedure is the fully-qualified name of the QueryService's Rerank RPC.
+	QueryServiceRerankProcedure = "/ragd.v1.QueryService/Rerank"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -47,6 +49,11 @@ type QueryServiceClient interface {
 	// queryVector of another dimension, UNAVAILABLE when the embedding model does
 	// not answer. An empty answer means that nothing matched.
 	VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error)
+	// Rerank scores results against a question and orders them anew. What cannot
+	// be scored keeps its place and warnings say so. Errors: INVALID_ARGUMENT for
+	// weights or a model that cannot be; FAILED_PRECONDITION for a provider that is
+	// not configured.
+	Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error)
 	// Embed returns the embeddings of texts, in their order.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -69,6 +76,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		rerank: connect.NewClient[v1.RerankRequest, v1.RerankResponse](
+			httpClient,
+			baseURL+QueryServiceRerankProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("Rerank")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -82,12 +96,22 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 // queryServiceClient implements QueryServiceClient.
 type queryServiceClient struct {
 	vectorQuery *connect.Client[v1.VectorQueryRequest, v1.VectorQueryResponse]
+	rerank      *connect.Client[v1.RerankRequest, v1.RerankResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
 // VectorQuery calls ragd.v1.QueryService.VectorQuery.
 func (c *queryServiceClient) VectorQuery(ctx context.Context, req *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error) {
 	response, err := c.vectorQuery.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// Rerank calls ragd.v1.QueryService.Rerank.
+func (c *queryServiceClient) Rerank(ctx context.Context, req *v1.RerankRequest) (*v1.RerankResponse, error) {
+	response, err := c.rerank.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -110,6 +134,11 @@ type QueryServiceHandler interface {
 	// queryVector of another dimension, UNAVAILABLE when the embedding model does
 	// not answer. An empty answer means that nothing matched.
 	VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error)
+	// Rerank scores results against a question and orders them anew. What cannot
+	// be scored keeps its place and warnings say so. Errors: INVALID_ARGUMENT for
+	// weights or a model that cannot be; FAILED_PRECONDITION for a provider that is
+	// not configured.
+	Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error)
 	// Embed returns the embeddings of texts, in their order.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -128,6 +157,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceRerankHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceRerankProcedure,
+		svc.Rerank,
+		connect.WithSchema(queryServiceMethods.ByName("Rerank")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -139,6 +175,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		switch r.URL.Path {
 		case QueryServiceVectorQueryProcedure:
 			queryServiceVectorQueryHandler.ServeHTTP(w, r)
+		case QueryServiceRerankProcedure:
+			queryServiceRerankHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -152,6 +190,10 @@ type UnimplementedQueryServiceHandler struct{}
 
 func (UnimplementedQueryServiceHandler) VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.VectorQuery is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.Rerank is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {

@@ -1,4 +1,4 @@
-module github.com/ragdhq/ragd/hack/bench-graph
+module github.com/ragdhq/ragd/bench/graph
 
 go 1.26.8
 

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"log/slog"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/ragdhq/ragd/internal/mcp"
+)
+
+func (p *program) mcpCommand() *cobra.Command {
+	return p.clientFlags(&cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the MCP tools on standard input and output",
+		Long: `Serve the MCP tools on standard input and output, for clients that start their
+servers themselves. The tools work on a running service, this machine's or the one
+that --server names, with the rights of the key.`,
+		Example: `  ragd mcp
+  RAGD_API_KEY=... ragd mcp --server https://ragd.example.com`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			return mcp.ServeStdio(cmd.Context(), mcp.Config{
+				API:     mcp.NewClient(c.http, c.server, connect.WithInterceptors(c.access)),
+				Logger:  slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+				Version: readBuild().Version,
+			}, p.stdin, p.stdout)
+		},
+	})
+}

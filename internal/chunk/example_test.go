@@ -1,0 +1,35 @@
+package chunk_test
+
+import (
+	"fmt"
+
+	"github.com/ragdhq/ragd/internal/chunk"
+)
+
+func ExampleSplit() {
+	text := "# Bees\n\nBees make honey. They live in hives.\n\n## Hives\n\nA hive has one queen.\n"
+	opts, err := chunk.ParseOptions(map[string]any{"strategy": "markdown", "maxSize": 50, "overlap": 0})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	chunks, err := chunk.Split(text, opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	chunk.Locate(text, opts, chunks)
+	for _, c := range chunks {
+		fmt.Printf("%d-%d %v %q\n", c.StartByte, c.EndByte, c.Metadata["headings"], c.Text)
+	}
+	// Output:
+	// 0-44 [Bees] "# Bees\n\nBees make honey. They live in hives."
+	// 46-77 [Bees Hives] "## Hives\n\nA hive has one queen."
+}
+
+func ExampleParseOptions() {
+	_, err := chunk.ParseOptions(map[string]any{"maxSize": 100, "overlap": 100, "joinThreshold": 5})
+	fmt.Println(err)
+	// Output:
+	// joinThreshold: not an option of the recursive strategy; it knows addStartIndex, isSeparatorRegex, keepSeparator, language, maxSize, overlap, separatorPosition, separators, size, stripWhitespace; overlap: must be smaller than maxSize (100), got 100
+}

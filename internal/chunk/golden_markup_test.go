@@ -1,0 +1,202 @@
+package chunk
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+)
+
+// compareSections compares with a reference that lists sections by tag and not in
+// document order, joins those that became neighbours by that, and gives each only
+// its own title. Every one of its sections must be one of ours, with at least its
+// metadata.
+func compareSections(t *testing.T, c goldenCase, chunks []Chunk) {
+	t.Helper()
+	left := slices.Clone(chunks)
+	for _, want := range c.Chunks {
+		for i, text := range strings.Split(want.Text, "  \n") {
+			at := slices.IndexFunc(left, func(c Chunk) bool { return c.Text == text })
+			if at < 0 {
+				t.Errorf("no chunk has the text %q", text)
+				continue
+			}
+			for key, value := range want.Metadata {
+				if _, ok := c.Document[key]; !ok && (i == 0 || key != "xpath") && left[at].Metadata[key] != value {
+					t.Errorf("%q: %s is %v, want %v", text, key, left[at].Metadata[key], value)
+				}
+			}
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("%d chunks too many, among them %q", len(left), left[0].Text)
+	}
+}
+
+// checkNothingLost checks that all the source says is in some chunk, in the way
+// of each strategy.
+func checkNothingLost(t *testing.T, text string, opts Options, chunks []Chunk) {
+	t.Helper()
+	switch {
+	case opts.Strategy == JSON:
+		checkLeaves(t, text, opts, chunks)
+	case opts.Strategy == HTML:
+		checkHTMLText(t, text, opts, chunks)
+	case opts.Strategy == Markdown && opts.StripHeaders && len(opts.Headers) > 0:
+		checkMarkdownLines(t, text, opts, chunks)
+	default:
+		checkCoverage(t, text, opts, chunks)
+	}
+}
+
+// checkMarkdownLines checks that every line that is not blank is in the chunks,
+// in order and once, or is a heading.
+func checkMarkdownLines(t *testing.T, text string, opts Options, chunks []Chunk) {
+	t.Helper()
+	var lines []string
+	for _, c := range chunks {
+		lines = append(lines, visibleLines(c.Text)...)
+	}
+	for _, line := range visibleLines(text) {
+		switch {
+		case len(lines) > 0 && lines[0] == line:
+			lines = lines[1:]
+		case !slices.ContainsFunc(opts.Headers, func(h HeaderKey) bool { return strings.HasPrefix(line, h.Marker) }):
+			t.Errorf("%q is in no chunk, or not in its place", line)
+			return
+		}
+	}
+	if len(lines) > 0 {
+		t.Errorf("%d lines too many, first %q", len(lines), lines[0])
+	}
+}
+
+// visibleLines returns the trimmed lines of a text that are not blank.
+func visibleLines(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if start, end := trim(line, 0, len(line)); start < end {
+			lines = append(lines, line[start:end])
+		}
+	}
+	return lines
+}
+
+// checkHTMLText checks that the words of the chunks are those that the tokenizer
+// of x/net/html finds outside of headers, in order and each once. Where chunks
+// overlap they may only be more.
+func checkHTMLText(t *testing.T, text string, opts Options, chunks []Chunk) {
+	t.Helper()
+	headers := opts.Headers
+	if len(headers) == 0 {
+		headers = opts.Sections
+	}
+	var want, got strings.Builder
+	z := html.NewTokenizer(strings.NewReader(text))
+	header, hidden := "", ""
+	for z.Next() != html.ErrorToken {
+		token := z.Token()
+		switch token.Type {
+		case html.TextToken:
+			if header == "" && hidden == "" {
+				want.WriteString(token.Data)
+			}
+		case html.StartTagToken:
+			if slices.ContainsFunc(headers, func(h HeaderKey) bool { return h.Marker == token.Data }) {
+				header = token.Data
+			}
+			if htmlTags[token.Data].is(hiddenTag) {
+				hidden = token.Data
+			}
+		case html.EndTagToken:
+			if token.Data == header {
+				header = ""
+			}
+			if token.Data == hidden {
+				hidden = ""
+			}
+		}
+	}
+	for _, c := range chunks {
+		got.WriteString(c.Text)
+	}
+	if w, g := withoutSpace(want.String()), withoutSpace(got.String()); opts.Overlap == 0 && w != g {
+		t.Errorf("text (-want +got):\n%s", cmp.Diff(w, g))
+	} else if !isSubsequence(w, g) {
+		t.Error("text is missing")
+	}
+}
+
+func isSubsequence(short, long string) bool {
+	for i := 0; i < len(long) && short != ""; i++ {
+		if long[i] == short[0] {
+			short = short[1:]
+		}
+	}
+	return short == ""
+}
+
+// checkLeaves checks that the chunks are JSON and have the scalars of the source
+// between them, each as often as there and with the same value. Strings that
+// were cut count by their parts.
+func checkLeaves(t *testing.T, text string, _ Options, chunks []Chunk) {
+	t.Helper()
+	want := leavesOf(t, text)
+	var got []any
+	for _, c := range chunks {
+		got = append(got, leavesOf(t, c.Text)...)
+	}
+	sortLeaves(want)
+	sortLeaves(got)
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("leaves (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// leavesOf returns the scalars and the empty containers below the root of a JSON
+// text.
+func leavesOf(t *testing.T, text string) []any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	d.UseNumber()
+	var root any
+	if err := d.Decode(&root); err != nil {
+		t.Fatalf("not JSON: %v: %q", err, text)
+	}
+	return appendLeaves(nil, root, 0)
+}
+
+func appendLeaves(leaves []any, value any, depth int) []any {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, child := range v {
+			leaves = appendLeaves(leaves, child, depth+1)
+		}
+		if len(v) > 0 || depth == 0 {
+			return leaves
+		}
+		return append(leaves, "{}")
+	case []any:
+		for _, child := range v {
+			leaves = appendLeaves(leaves, child, depth+1)
+		}
+		if len(v) > 0 || depth == 0 {
+			return leaves
+		}
+		return append(leaves, "{}") // an object where lists are converted
+	}
+	return append(leaves, value)
+}
+
+func sortLeaves(leaves []any) {
+	key := func(v any) string {
+		data, _ := json.Marshal(v)
+		return string(data)
+	}
+	slices.SortFunc(leaves, func(a, b any) int { return strings.Compare(key(a), key(b)) })
+}

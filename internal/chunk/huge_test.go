@@ -1,0 +1,111 @@
+package chunk
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// TestHugeTextsTakeLinearTimeAndMemory splits texts that have no borders or
+// nothing but borders: 2 MB, or 100 MB if RAGD_TEST_HUGE is set, which takes
+// minutes. A step that is quadratic anywhere would take hours even with the
+// former. Memory beside the text itself must stay under six times its size,
+// what is bounded anyway (128 MB with the garbage) apart.
+func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
+	size := hugeSize()
+	loadEncoding(defaultEncoding) // its tables are not the text's memory
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	for _, shape := range []struct{ name, unit string }{
+		{"one word", "a"},
+		{"one wide word", "語"},
+		{"one cluster", "\u0301"},
+		{"newlines", "\n"},
+		{"unclosed fences", "```\n"},
+		{"full stops", "."},
+		{"headings", "# a\n"},
+		{"words", "ab "},
+		{"open braces", `\a{`},
+		{"open sections", "\\section{\n"},
+	} {
+		text := strings.Repeat(shape.unit, size/len(shape.unit))
+		for _, strategy := range []Strategy{Recursive, Character, Markdown, LaTeX, Sentence, Token, SemanticMarkdown} {
+			t.Run(shape.name+"/"+string(strategy), func(t *testing.T) {
+				splitHuge(t, text, map[string]any{"strategy": string(strategy), "maxSize": 1000})
+			})
+		}
+	}
+}
+
+func hugeSize() int {
+	if os.Getenv("RAGD_TEST_HUGE") != "" {
+		return 100 << 20
+	}
+	if testing.Short() {
+		return 256 << 10
+	}
+	return 2 << 20
+}
+
+// splitHuge splits a text and checks time and memory. The split may be refused
+// for having too many chunks.
+func splitHuge(t *testing.T, text string, raw map[string]any) {
+	t.Helper()
+	leastRate := 0.02
+	if hugeSize() > 2<<20 {
+		leastRate = 0.5
+	}
+	opts, err := ParseOptions(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak := watchMemory()
+	start := time.Now()
+	chunks, err := Split(text, opts)
+	elapsed, used := time.Since(start), peak()
+	if err != nil && fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+	rate := float64(len(text)) / elapsed.Seconds() / 1e6
+	t.Logf("%d chunks, %.1f MB/s, %.2f bytes of memory for each of the text, error %v", len(chunks), rate, float64(used)/float64(len(text)), err)
+	if rate < leastRate {
+		t.Errorf("took %v for %d bytes", elapsed, len(text))
+	}
+	if used > 6*len(text)+128<<20 {
+		t.Errorf("used %d bytes for a text of %d", used, len(text))
+	}
+}
+
+// watchMemory starts to watch the heap; the function that it returns stops and
+// returns by how many bytes it has grown at the most.
+func watchMemory() func() int {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := func() int {
+		metrics.Read(sample)
+		return int(sample[0].Value.Uint64())
+	}
+	before, most := heap(), 0
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(2 * time.Millisecond):
+				most = max(most, heap()-before)
+			}
+		}
+	}()
+	return func() int {
+		close(stop)
+		<-done
+		return max(most, heap()-before)
+	}
+}

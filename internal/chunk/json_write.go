@@ -1,0 +1,171 @@
+package chunk
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// jsonEntry is a member of a container.
+type jsonEntry struct {
+	key        int // position of the key; -1 in an array
+	index      int // place in an array, or in the source's order
+	value, end int // bounds of the value
+}
+
+// start returns where the entry starts in the source.
+func (e *jsonEntry) start() int {
+	if e.key >= 0 {
+		return e.key
+	}
+	return e.value
+}
+
+// jsonEntries goes through the members of a container in the order in which they
+// are written: as in the source, but for the keys that are array indexes, which
+// come first in the order of their number, as JavaScript has them.
+type jsonEntries struct {
+	x       *jsonIndex
+	object  bool
+	pos     int // behind the last entry
+	n       int
+	ordered []jsonEntry // what is left, if the order is another
+}
+
+func (x *jsonIndex) entries(container int) jsonEntries {
+	it := jsonEntries{x: x, object: x.text[container] == '{', pos: container + 1}
+	if !x.reorders || !it.object {
+		return it
+	}
+	if c := x.large(container); c != nil && c.size&reordered == 0 {
+		return it
+	}
+	var all []jsonEntry
+	for e, ok := it.next(); ok; e, ok = it.next() {
+		all = append(all, e)
+	}
+	index := make([]uint64, len(all)) // by place in the source
+	for i, e := range all {
+		n, ok := indexKey(x.keyContent(e.key))
+		index[i] = uint64(n)
+		if !ok {
+			index[i] = 1 << 32
+		}
+	}
+	slices.SortStableFunc(all, func(a, b jsonEntry) int { return int(int64(index[a.index]) - int64(index[b.index])) })
+	it.ordered = all
+	return it
+}
+
+func (it *jsonEntries) next() (e jsonEntry, ok bool) {
+	if it.ordered != nil {
+		e, it.ordered = it.ordered[0], it.ordered[1:]
+		if len(it.ordered) == 0 {
+			it.ordered, it.object = nil, false // the position is at the end
+		}
+		return e, true
+	}
+	x := it.x
+	pos := x.skipSpace(it.pos)
+	switch x.text[pos] {
+	case ']', '}':
+		it.pos = pos
+		return e, false
+	case ',':
+		pos = x.skipSpace(pos + 1)
+	}
+	e = jsonEntry{key: -1, index: it.n, value: pos}
+	if it.object {
+		e.key = pos
+		colon := x.skipSpace(stringEnd(x.text, pos))
+		e.value = x.skipSpace(colon + 1)
+	}
+	e.end = x.valueEnd(e.value)
+	it.pos = e.end
+	it.n++
+	return e, true
+}
+
+// keyContent returns what stands between the quotes of a key.
+func (x *jsonIndex) keyContent(key int) string {
+	return x.text[key+1 : stringEnd(x.text, key)-1]
+}
+
+// appendKey appends the key of an entry and a colon. Keys are never written in
+// ASCII.
+func (x *jsonIndex) appendKey(dst []byte, e *jsonEntry) []byte {
+	dst = append(dst, '"')
+	if e.key < 0 {
+		dst = strconv.AppendInt(dst, int64(e.index), 10)
+	} else {
+		dst = appendString(dst, x.keyContent(e.key), false)
+	}
+	return append(dst, `":`...)
+}
+
+// appendValue appends text[start:end], a value, as it is written.
+func (x *jsonIndex) appendValue(dst []byte, start, end int) []byte {
+	c := x.text[start]
+	switch {
+	case x.compact && !x.lists && !x.reorders:
+		return append(dst, x.text[start:end]...)
+	case c != '{' && c != '[' || !x.lists && !x.reorders:
+		return x.appendTokens(dst, start, end)
+	case c == '[' && !x.lists:
+		return x.appendMembers(dst, start, '[', ']')
+	}
+	return x.appendMembers(dst, start, '{', '}')
+}
+
+func (x *jsonIndex) appendMembers(dst []byte, start int, opening, closing byte) []byte {
+	dst = append(dst, opening)
+	first := true
+	it := x.entries(start)
+	for e, ok := it.next(); ok; e, ok = it.next() {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		if opening == '{' {
+			dst = x.appendKey(dst, &e)
+		}
+		dst = x.appendValue(dst, e.value, e.end)
+	}
+	return append(dst, closing)
+}
+
+// appendTokens appends the tokens of text[start:end] without the space between
+// them.
+func (x *jsonIndex) appendTokens(dst []byte, start, end int) []byte {
+	for pos := start; pos < end; {
+		switch c := x.text[pos]; {
+		case c == '"':
+			to := stringEnd(x.text, pos)
+			dst = append(dst, '"')
+			dst = appendString(dst, x.text[pos+1:to-1], x.ascii && !x.isKey(to, end))
+			dst = append(dst, '"')
+			pos = to
+		case isJSONSpace(c):
+			pos++
+		default:
+			to := pos + 1
+			for to < end && x.text[to] > ' ' && x.text[to] != '"' {
+				to++
+			}
+			dst = append(dst, x.text[pos:to]...)
+			pos = to
+		}
+	}
+	return dst
+}
+
+// isKey reports whether the string that ends at a position is a key.
+func (x *jsonIndex) isKey(pos, end int) bool {
+	pos = x.skipSpace(pos)
+	return pos < end && x.text[pos] == ':'
+}
+
+// empty reports whether a value is a container without members.
+func (x *jsonIndex) empty(start int) bool {
+	return strings.IndexByte("{[", x.text[start]) >= 0 && strings.IndexByte("}]", x.text[x.skipSpace(start+1)]) >= 0
+}

@@ -1,0 +1,115 @@
+package chunk
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+func TestParseOptionsAcceptsEveryForm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		raw   map[string]any
+		check func(Options) bool
+	}{
+		{"nothing is recursive", nil, func(o Options) bool {
+			return o.Strategy == Recursive && o.MaxSize == 4000 && o.Overlap == 200 && o.StripWhitespace
+		}},
+		{"nulls are left out", map[string]any{"maxSize": nil, "strategy": nil, "headers": nil}, func(o Options) bool { return o.MaxSize == 4000 }},
+		{"numbers of either kind", map[string]any{"maxSize": 500.0, "overlap": 50}, func(o Options) bool { return o.MaxSize == 500 && o.Overlap == 50 }},
+		{"a small size shrinks the overlap", map[string]any{"maxSize": 100}, func(o Options) bool { return o.Overlap == 20 }},
+		{"size is maxSize", map[string]any{"size": 100}, func(o Options) bool { return o.MaxSize == 100 }},
+		{"keepSeparator true", map[string]any{"keepSeparator": true}, func(o Options) bool { return o.SeparatorPosition == SeparatorStart }},
+		{"keepSeparator end", map[string]any{"keepSeparator": "end"}, func(o Options) bool { return o.SeparatorPosition == SeparatorEnd }},
+		{"pairs", map[string]any{"strategy": "markdown", "headers": []any{[]any{"#", "a"}, map[string]any{"marker": "##", "key": "b"}}}, func(o Options) bool {
+			return cmp.Equal(o.Headers, []HeaderKey{{"#", "a"}, {"##", "b"}}) && o.MaxSize == 0
+		}},
+		{"sections", map[string]any{"strategy": "html", "sections": []any{map[string]any{"path": "h1", "key": "a"}}}, func(o Options) bool {
+			return cmp.Equal(o.Sections, []HeaderKey{{"h1", "a"}})
+		}},
+		{"a model names the encoding", map[string]any{"strategy": "token", "modelName": "openai/gpt-4o-mini", "encodingName": "gpt2"}, func(o Options) bool { return o.EncodingName == "o200k_base" }},
+		{"sentence target", map[string]any{"strategy": "sentence", "maxSize": 99}, func(o Options) bool { return o.TargetSize == 79 && o.Overlap == 0 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o, err := ParseOptions(c.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.check(o) {
+				t.Errorf("options %+v", o)
+			}
+		})
+	}
+}
+
+func TestParseOptionsNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		raw    map[string]any
+		fields []string
+	}{
+		{"strategy of another type", map[string]any{"strategy": 1}, []string{"strategy"}},
+		{"a fraction", map[string]any{"maxSize": 10.5}, []string{"maxSize"}},
+		{"not a number", map[string]any{"maxSize": math.NaN()}, []string{"maxSize"}},
+		{"infinity", map[string]any{"overlap": math.Inf(1)}, []string{"overlap"}},
+		{"too large", map[string]any{"size": MaxSizeLimit + 1}, []string{"size"}},
+		{"both names of an option", map[string]any{"size": 10, "maxSize": 10, "keepSeparator": true, "separatorPosition": "end"}, []string{"keepSeparator", "size"}},
+		{"several at once", map[string]any{"maxSize": -1, "stripWhitespace": "yes", "foo": 1}, []string{"foo", "maxSize", "stripWhitespace"}},
+		{"a list that is none", map[string]any{"separators": "\n"}, []string{"separators"}},
+		{"an entry that is no string", map[string]any{"separators": []any{"a", 1.0}}, []string{"separators[1]"}},
+		{"an entry that is too long", map[string]any{"separators": []any{strings.Repeat("x", 1001)}}, []string{"separators[0]"}},
+		{"too many entries", map[string]any{"separators": make([]any, 101)}, []string{"separators"}},
+		{"a broken expression", map[string]any{"separators": []any{"a", "(?=x)"}, "isSeparatorRegex": true}, []string{"separators[1]"}},
+		{"an expression that matches nothing", map[string]any{"separators": []any{`\s*`}, "isSeparatorRegex": true}, []string{"separators[0]"}},
+		{"a header without a key", map[string]any{"strategy": "markdown", "headers": []any{[]any{"#", ""}}}, []string{"headers[0]"}},
+		{"overlap of the size", map[string]any{"maxSize": 10, "overlap": 10}, []string{"overlap"}},
+		{"target over the size", map[string]any{"strategy": "sentence", "maxSize": 10, "targetSize": 11}, []string{"targetSize"}},
+		{"least over the size", map[string]any{"strategy": "json", "maxSize": 10, "minSize": 11}, []string{"minSize"}},
+		{"an ender of two characters", map[string]any{"strategy": "sentence", "maxSize": 10, "sentenceEnders": []any{".."}}, []string{"sentenceEnders[0]"}},
+		{"an unknown model", map[string]any{"strategy": "token", "modelName": "llama"}, []string{"modelName"}},
+		{"a special token of another encoding", map[string]any{"strategy": "token", "modelName": "gpt-4o", "allowedSpecial": []any{"<|fim_prefix|>"}}, []string{"allowedSpecial"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ParseOptions(c.raw)
+			var e *fault.Error
+			if !errors.As(err, &e) || e.Kind != fault.Invalid {
+				t.Fatalf("error %v", err)
+			}
+			var got []string
+			for _, v := range e.Violations {
+				got = append(got, v.Field)
+			}
+			if diff := cmp.Diff(c.fields, sorted(got)); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestModelsNameTheirEncoding(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]string{
+		"gpt-4o": "o200k_base", "gpt-4o-2024-08-06": "o200k_base", "gpt-4": "cl100k_base", "gpt-4-turbo": "cl100k_base",
+		"gpt-4.1-mini": "o200k_base", "gpt-5.1": "o200k_base", "o3-mini": "o200k_base", "text-embedding-3-small": "cl100k_base",
+		"text-davinci-003": "p50k_base", "code-davinci-edit-001": "p50k_edit", "code-davinci-002": "p50k_base", "davinci": "r50k_base", "gpt2": "gpt2",
+	} {
+		if got, ok := encodingOf(model); !ok || got != want {
+			t.Errorf("%s: %q, want %q", model, got, want)
+		}
+	}
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,90 @@
+package chunk
+
+// rebuilder collects the chunks of the strategies that put texts together. With
+// AddStartIndex they get the index of StartByte in the source, in UTF-16 code
+// units.
+type rebuilder struct {
+	builder
+	cut   Options // for what is longer than maxSize
+	trims bool    // texts are trimmed
+}
+
+func newRebuilder(text string, o *Options) rebuilder {
+	r := rebuilder{builder: builder{opts: o}, cut: *o}
+	if o.AddStartIndex {
+		r.src = newSource(text)
+	}
+	r.cut.Strategy, r.cut.Language, r.cut.AddStartIndex = Recursive, "", false
+	return r
+}
+
+// tracks reports whether assemblies must know where their parts came from.
+func (r *rebuilder) tracks() bool { return r.opts.MaxSize > 0 }
+
+// addAssembly adds the text of a, cut further by the recursive strategy where it
+// is longer than the options allow. The fields become the metadata.
+func (r *rebuilder) addAssembly(a *assembly, fields []field) {
+	if a.len() == 0 {
+		return
+	}
+	text, from := a.text(), 0
+	if r.trims {
+		start, end := trim(text, 0, len(text))
+		text, from = text[start:end], start
+	}
+	if !r.tooLong(text) {
+		r.place(Chunk{Text: text, StartByte: a.start, EndByte: a.end}, fields)
+		return
+	}
+	for _, c := range r.parts(text) {
+		c.StartByte, c.EndByte = a.bounds(from+c.StartByte, from+c.EndByte)
+		r.place(c, fields)
+	}
+}
+
+// addText adds a text that was made from the given part of the source. If it is
+// cut, each of its parts is said to be made from all of that.
+func (r *rebuilder) addText(text string, from span, fields []field) {
+	if !r.tooLong(text) {
+		r.place(Chunk{Text: text, StartByte: from.start, EndByte: from.end}, fields)
+		return
+	}
+	for _, c := range r.parts(text) {
+		c.StartByte, c.EndByte = from.start, from.end
+		r.place(c, fields)
+	}
+}
+
+func (r *rebuilder) tooLong(text string) bool {
+	return r.opts.MaxSize > 0 && len(text) > r.opts.MaxSize && units(text) > r.opts.MaxSize
+}
+
+// parts cuts a text by the recursive strategy.
+func (r *rebuilder) parts(text string) []Chunk {
+	chunks, err := splitRecursive(text, &r.cut)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return chunks
+}
+
+// place appends a chunk. Chunks come in order of their start.
+func (r *rebuilder) place(c Chunk, fields []field) {
+	switch {
+	case r.err != nil:
+		return
+	case len(r.chunks) == MaxChunks:
+		r.err = tooManyChunks()
+		return
+	}
+	c.Metadata = metadataOf(fields)
+	if r.opts.AddStartIndex {
+		r.lastUnit += r.src.size(r.lastByte, c.StartByte)
+		r.lastByte = c.StartByte
+		if c.Metadata == nil {
+			c.Metadata = map[string]any{}
+		}
+		c.Metadata["startIndex"] = r.lastUnit
+	}
+	r.chunks = append(r.chunks, c)
+}

@@ -1,0 +1,253 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// arguments checks what a model sends against a tool's input schema, and says
+// what is wrong in words that let it do better.
+type arguments struct {
+	schema *jsonschema.Schema
+	source map[string]any
+}
+
+func newArguments(schema json.RawMessage) (*arguments, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
+	}
+	source, ok := document.(map[string]any)
+	if !ok {
+		return nil, errors.New("the input schema is not an object")
+	}
+	const name = "arguments.json"
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(name, document); err != nil {
+		return nil, err
+	}
+	compiled, err := compiler.Compile(name)
+	return &arguments{schema: compiled, source: source}, err
+}
+
+// accept returns the arguments of a call as JSON that fits the schema. Errors:
+// Invalid with a violation for each argument that does not fit.
+func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
+	raw, err := json.Marshal(req.GetRawArguments())
+	if err != nil {
+		return nil, fmt.Errorf("read the arguments: %w", err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw)) // keeps numbers as they were written
+	if err != nil {
+		return nil, fmt.Errorf("read the arguments: %w", err)
+	}
+	if value == nil {
+		value = map[string]any{}
+	}
+	given, ok := value.(map[string]any)
+	if !ok {
+		return nil, fault.Field("arguments", "must be an object")
+	}
+	for name := range given {
+		a.mend(given, name)
+	}
+	var invalid *jsonschema.ValidationError
+	if err := a.schema.Validate(given); errors.As(err, &invalid) {
+		return nil, a.explain(invalid)
+	} else if err != nil {
+		return nil, fmt.Errorf("check the arguments: %w", err)
+	}
+	return json.Marshal(given)
+}
+
+// mend forgives what models get wrong without meaning anything by it: null or ""
+// for an argument left out, and a number or an object written into a string.
+func (a *arguments) mend(given map[string]any, name string) {
+	property, _ := at(a.source, "properties", name).(map[string]any)
+	wanted, _ := property["type"].(string)
+	text, isText := given[name].(string)
+	switch {
+	case given[name] == nil:
+		delete(given, name)
+	case !isText || wanted == "string" || wanted == "":
+	case strings.TrimSpace(text) == "":
+		delete(given, name)
+	default:
+		if value, err := jsonschema.UnmarshalJSON(strings.NewReader(text)); err == nil {
+			given[name] = value
+		}
+	}
+}
+
+// at descends into decoded JSON.
+func at(value any, path ...string) any {
+	for _, key := range path {
+		object, _ := value.(map[string]any)
+		value = object[key]
+	}
+	return value
+}
+
+// maxViolations bounds how many mistakes an error lists.
+const maxViolations = 8
+
+// explain turns the validator's tree of causes into a list of mistakes.
+func (a *arguments) explain(err *jsonschema.ValidationError) *fault.Error {
+	var violations []fault.Violation
+	var walk func(*jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(e.Causes) == 0 {
+			violations = append(violations, a.violations(e)...)
+		}
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+	}
+	walk(err)
+	slices.SortFunc(violations, func(x, y fault.Violation) int { return strings.Compare(x.Field, y.Field) })
+	violations = violations[:min(len(violations), maxViolations)]
+	reasons := make([]string, len(violations))
+	for i, v := range violations {
+		reasons[i] = v.Field + ": " + v.Reason
+	}
+	return &fault.Error{Kind: fault.Invalid, Message: strings.Join(reasons, "; "), Violations: violations}
+}
+
+func (a *arguments) violations(e *jsonschema.ValidationError) []fault.Violation {
+	field := fieldPath(e.InstanceLocation)
+	one := func(format string, args ...any) []fault.Violation {
+		return []fault.Violation{{Field: field, Reason: fmt.Sprintf(format, args...)}}
+	}
+	each := func(names []string, reason string) (all []fault.Violation) {
+		for _, name := range names {
+			all = append(all, fault.Violation{Field: fieldPath(append(slices.Clone(e.InstanceLocation), name)), Reason: reason})
+		}
+		return all
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		return each(k.Missing, "is required")
+	case *kind.AdditionalProperties:
+		return each(k.Properties, "is not known here; known are "+strings.Join(a.known(e.InstanceLocation), ", "))
+	case *kind.Type:
+		return one("must be of type %s, got %s", strings.Join(k.Want, " or "), k.Got)
+	case *kind.Enum:
+		return one("must be one of %s, got %s", jsonList(k.Want), jsonText(k.Got))
+	case *kind.Minimum:
+		return one("must be at least %s, got %s", k.Want.RatString(), k.Got.RatString())
+	case *kind.Maximum:
+		return one("must be at most %s, got %s", k.Want.RatString(), k.Got.RatString())
+	}
+	return one("does not fit: %s", strings.Join(e.ErrorKind.KeywordPath(), "."))
+}
+
+// known lists the properties that the schema has for the object at a place.
+func (a *arguments) known(place []string) []string {
+	schema := any(a.source)
+	for _, key := range place {
+		if items := at(schema, "items"); items != nil {
+			schema = items
+			continue
+		}
+		schema = at(schema, "properties", key)
+	}
+	properties, _ := at(schema, "properties").(map[string]any)
+	names := make([]string, 0, len(properties))
+	for name := range properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// fieldPath writes a place as "chunking.headers[0].marker".
+func fieldPath(place []string) string {
+	if len(place) == 0 {
+		return "arguments"
+	}
+	var b strings.Builder
+	for i, key := range place {
+		switch {
+		case isIndex.MatchString(key):
+			b.WriteString("[" + key + "]")
+		case i > 0:
+			b.WriteString("." + key)
+		default:
+			b.WriteString(key)
+		}
+	}
+	return b.String()
+}
+
+var isIndex = regexp.MustCompile(`^\d+$`)
+
+func jsonText(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	const maxShown = 100
+	if len(raw) > maxShown {
+		return strings.ToValidUTF8(string(raw[:maxShown]), "") + "…"
+	}
+	return string(raw)
+}
+
+func jsonList(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = jsonText(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// decode reads arguments that fit their schema into a message. What is still
+// wrong with them only protobuf knows, such as bytes that are not base64. Errors:
+// Invalid.
+func decode(arguments []byte, into proto.Message) error {
+	if err := checkChoices(arguments, into); err != nil {
+		return err
+	}
+	err := protojson.Unmarshal(arguments, into)
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(fault.Invalid, err, "arguments: %s", protoPrefix.ReplaceAllString(err.Error(), ""))
+}
+
+// checkChoices refuses two arguments of which a message takes only one.
+func checkChoices(arguments []byte, into proto.Message) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &given); err != nil {
+		return fmt.Errorf("read the arguments: %w", err)
+	}
+	choices := into.ProtoReflect().Descriptor().Oneofs()
+	for i := range choices.Len() {
+		var taken []string
+		for j := range choices.Get(i).Fields().Len() {
+			if name := choices.Get(i).Fields().Get(j).JSONName(); given[name] != nil {
+				taken = append(taken, name)
+			}
+		}
+		if len(taken) > 1 {
+			return fault.Field(taken[1], "cannot be given together with %s", taken[0])
+		}
+	}
+	return nil
+}
+
+// protoPrefix is what protojson says before the point; its white space varies.
+var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)

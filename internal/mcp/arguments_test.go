@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+func argumentsOf(t testing.TB, tool string) *arguments {
+	t.Helper()
+	for _, candidate := range allTools(t) {
+		if candidate.definition.Name == tool {
+			return candidate.arguments
+		}
+	}
+	t.Fatalf("no tool %s", tool)
+	return nil
+}
+
+func toolCall(t testing.TB, arguments string) mcpgo.CallToolRequest {
+	t.Helper()
+	var req mcpgo.CallToolRequest
+	req.Params.RawArguments = json.RawMessage(arguments)
+	return req
+}
+
+func TestArgumentsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name      string
+		tool      string
+		arguments string
+		want      string
+	}{
+		{"an unknown argument", "describe_index", `{"indexName": "a", "index": "b"}`, "index: is not known here; known are indexName"},
+		{"a missing argument", "get_job", `{}`, "jobId: is required"},
+		{"a wrong type", "vector_query", `{"queryText": ["a"]}`, "queryText: must be of type string, got array"},
+		{"too little", "vector_query", `{"topK": 0}`, "topK: must be at least 1, got 0"},
+		{"too much", "vector_query", `{"topK": 1001}`, "topK: must be at most 1000, got 1001"},
+		{"a fraction", "vector_query", `{"topK": 1.5}`, "topK: must be of type integer, got number"},
+		{"no number", "vector_query", `{"topK": "many"}`, "topK: must be of type integer, got string"},
+		{"no object", "vector_query", `{"filter": "year > 2023"}`, "filter: must be of type object, got string"},
+		{"an unknown choice", "vector_query", `{"searchMode": "magic"}`, `searchMode: must be one of "hybrid", "vector", "keyword", got "magic"`},
+		{"several mistakes", "vector_query", `{"topK": 0, "queryText": 1}`, "queryText: must be of type string, got number; topK: must be at least 1, got 0"},
+		{"an unknown chunking option", "document_chunker", `{"text": "a", "chunking": {"headers": [{"marker": "#", "key": "a", "level": 1}]}}`,
+			"chunking.headers[0].level: is not known here; known are key, marker"},
+		{"a missing nested field", "document_chunker", `{"chunking": {"headers": [{"marker": "#"}]}}`, "chunking.headers[0].key: is required"},
+		{"a wrong nested type", "document_chunker", `{"chunking": {"separators": [1]}}`, "chunking.separators[0]: must be of type string, got number"},
+		{"a list of arguments", "get_job", `["j1"]`, "arguments: must be an object"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := argumentsOf(t, tc.tool).accept(toolCall(t, tc.arguments))
+			var f *fault.Error
+			if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Violations) == 0 {
+				t.Fatalf("%#v", err)
+			}
+			if diff := cmp.Diff(tc.want, f.Message); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestArgumentsKeepTheirNumbers(t *testing.T) {
+	t.Parallel()
+	const given = `{"filter":{"id":9007199254740993},"queryText":"a"}`
+	got, err := argumentsOf(t, "vector_query").accept(toolCall(t, given))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(given, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What only protobuf finds wrong is said without the library's own words, which
+// change from build to build.
+func TestDecodeExplains(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ arguments, want string }{
+		{`{"text": "a", "content": "YQ=="}`, `content: cannot be given together with text`},
+		{`{"content": "?"}`, `arguments: invalid value for bytes field content: "?"`},
+	} {
+		err := decode([]byte(tc.arguments), &ragdv1.UploadDocumentRequest{})
+		if diff := cmp.Diff(tc.want, fault.Public(err)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Whatever a model sends is either refused as its mistake, or fits the message
+// but for what only protobuf knows.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{
+		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"filter": null}`, `{"queryVector": [1e39]}`,
+		`{"topK": "\"5\""}`, `{"chunking": {"headers": {"0": 1}}}`, `null`, `[]`, `"x"`, `{"": {}}`, `{"topK": "1 2"}`,
+	} {
+		f.Add(seed)
+	}
+	var all []*arguments
+	for _, tool := range allTools(f) {
+		all = append(all, tool.arguments)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if !json.Valid([]byte(raw)) {
+			return // the protocol's own parser refuses it first
+		}
+		for _, a := range all {
+			fitting, err := a.accept(toolCall(t, raw))
+			switch {
+			case err == nil && !json.Valid(fitting):
+				t.Errorf("%s became %s", raw, fitting)
+			case err != nil && fault.KindOf(err) != fault.Invalid:
+				t.Errorf("%s: %v", raw, err)
+			}
+		}
+	})
+}

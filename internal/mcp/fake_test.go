@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// fakeAPI is an API made of functions; a test sets those it calls.
+type fakeAPI struct {
+	vectorQuery    func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	listIndexes    func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
+	describeIndex  func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
+	uploadDocument func(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
+	getDocument    func(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
+	listDocuments  func(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
+	deleteDocument func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+}
+
+func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+	return f.vectorQuery(ctx, req)
+}
+
+func (f *fakeAPI) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
+	return f.listIndexes(ctx, req)
+}
+
+func (f *fakeAPI) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
+	return f.describeIndex(ctx, req)
+}
+
+func (f *fakeAPI) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error) {
+	return f.uploadDocument(ctx, req)
+}
+
+func (f *fakeAPI) GetDocument(ctx context.Context, req *ragdv1.GetDocumentRequest) (*ragdv1.Document, error) {
+	return f.getDocument(ctx, req)
+}
+
+func (f *fakeAPI) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error) {
+	return f.listDocuments(ctx, req)
+}
+
+func (f *fakeAPI) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
+	return f.deleteDocument(ctx, req)
+}
+
+func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
+	return f.getJob(ctx, req)
+}
+
+func (f *fakeAPI) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {
+	return f.chunkText(ctx, req)
+}
+
+// authenticate takes any token of the form "tenant subject", and overrides from
+// the header.
+func authenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			owner, subject, ok := strings.Cut(token, " ")
+			if !ok {
+				refuse(w, r, fault.New(fault.Unauthenticated, "a valid API key is needed"))
+				return
+			}
+			request := &tenant.Request{
+				Tenant:    tenant.ID(owner),
+				Principal: tenant.Principal{Subject: subject, Tenant: tenant.ID(owner), Scopes: []tenant.Scope{tenant.Write}},
+			}
+			if raw := r.Header.Get("Ragd-Context"); raw != "" {
+				var err error
+				if request.Overrides, err = tenant.ParseOverrides([]byte(raw)); err != nil {
+					refuse(w, r, err)
+					return
+				}
+			}
+			next.ServeHTTP(w, r.WithContext(tenant.NewContext(r.Context(), request)))
+		})
+	}
+}
+
+// serve runs the HTTP endpoint over an API and returns its address.
+func serve(t testing.TB, api API, change func(*Config)) string {
+	t.Helper()
+	cfg := Config{API: api, Logger: slog.New(slog.DiscardHandler), Front: front.Config{Authenticate: authenticate}}
+	if change != nil {
+		change(&cfg)
+	}
+	handler, err := NewHandler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		if err := handler.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	})
+	return server.URL + front.Path
+}
+
+// eras are the two kinds of client.
+var eras = map[string][]client.ClientOption{
+	"modern": nil,
+	"legacy": {client.WithLegacyProtocolOnly()}, //nolint:staticcheck // the older clients that we serve too
+}
+
+// connectClient returns a client of the endpoint with the given headers.
+func connectClient(t testing.TB, address string, options []client.ClientOption, headers map[string]string) *client.Client {
+	t.Helper()
+	if headers == nil {
+		headers = map[string]string{"Authorization": "Bearer acme alice"}
+	}
+	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(headers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.NewClient(over, options...)
+	t.Cleanup(func() { _ = c.Close() })
+	initialize(t, c)
+	return c
+}
+
+func initialize(t testing.TB, c *client.Client) {
+	t.Helper()
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var hello mcpgo.InitializeRequest
+	hello.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
+	hello.Params.ClientInfo = mcpgo.Implementation{Name: "test", Version: "1"}
+	if _, err := c.Initialize(t.Context(), hello); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// callTool calls a tool and returns its result and text.
+func callTool(t testing.TB, c *client.Client, name string, arguments any, meta map[string]any) (*mcpgo.CallToolResult, string) {
+	t.Helper()
+	var req mcpgo.CallToolRequest
+	req.Params.Name, req.Params.Arguments = name, arguments
+	if meta != nil {
+		req.Params.Meta = mcpgo.NewMetaFromMap(meta)
+	}
+	result, err := c.CallTool(t.Context(), req)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return result, textOf(t, result)
+}
+
+func textOf(t testing.TB, result *mcpgo.CallToolResult) string {
+	t.Helper()
+	if len(result.Content) != 1 {
+		t.Fatalf("%d pieces of content", len(result.Content))
+	}
+	text, ok := result.Content[0].(mcpgo.TextContent)
+	if !ok {
+		t.Fatalf("content is a %T", result.Content[0])
+	}
+	return text.Text
+}

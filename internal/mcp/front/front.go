@@ -1,0 +1,215 @@
+package front
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Path is where the endpoint is mounted.
+const Path = "/mcp"
+
+// Config says what a Handler serves and to whom. Authenticate and Server are
+// required; zero means the default for everything else.
+type Config struct {
+	// AllowedOrigins are the web origins, such as https://app.example.com, whose
+	// pages may call the endpoint; "*" allows all. Pages of this machine and of
+	// PublicURL always may, and so does whoever sends no Origin.
+	AllowedOrigins []string
+	// Authenticate makes the middleware that puts a tenant.Request into the
+	// context, or refuses; it is the method Middleware of tenant.Authenticator.
+	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
+	// AuthorizationServers are the issuers whose tokens are accepted, for the
+	// metadata document. None when only API keys are.
+	AuthorizationServers []string
+	// KeepAlive is how long a stream may be quiet before a comment is sent.
+	// Default: 20s.
+	KeepAlive time.Duration
+	Logger    *slog.Logger
+	// MaxBodyBytes bounds a request. Default: 32 MiB, which holds the largest
+	// upload as base64.
+	MaxBodyBytes int64
+	// MaxSessions bounds the open sessions of one tenant on this instance.
+	// Default: 1000.
+	MaxSessions int
+	// MaxStreams bounds the open streams of one tenant on this instance: GET, and
+	// POST of subscriptions/listen. Default: 1000.
+	MaxStreams int
+	// PublicURL is the address under which clients know the service, without
+	// Path. Default: taken from each request, which is right when no proxy stands
+	// in front.
+	PublicURL string
+	// Server makes the MCP server of a tenant. It is called again when a tenant
+	// returns after a long silence.
+	Server func(tenant.ID) *server.MCPServer
+	// SessionIdle is how long a session without a request or a stream keeps its
+	// state. Default: 30m.
+	SessionIdle time.Duration
+	// SessionKey signs session ids: at least 32 bytes, the same on all instances.
+	// Default: a random one, so that sessions end with the process.
+	SessionKey []byte
+	// WriteTimeout is how long a client may take to receive what is written in
+	// one go, such as one event of a stream. Default: 30s.
+	WriteTimeout time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	c.KeepAlive = cmp.Or(c.KeepAlive, 20*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, 32<<20)
+	c.MaxSessions = cmp.Or(c.MaxSessions, 1000)
+	c.MaxStreams = cmp.Or(c.MaxStreams, 1000)
+	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+	if len(c.SessionKey) == 0 {
+		c.SessionKey = make([]byte, minSessionKeyBytes)
+		rand.Read(c.SessionKey) // never fails
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Authenticate == nil || c.Server == nil {
+		return errors.New("mcp front: Authenticate and Server are required")
+	}
+	if len(c.SessionKey) < minSessionKeyBytes {
+		return fmt.Errorf("mcp front: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), minSessionKeyBytes)
+	}
+	return nil
+}
+
+// Handler serves Path and the protected resource metadata. Mount it on
+//
+//	/mcp
+//	/.well-known/oauth-protected-resource
+//	/.well-known/oauth-protected-resource/mcp
+//
+// of an http.Server whose WriteTimeout is 0, as streams stay open, and call
+// Shutdown before the server's own.
+type Handler struct {
+	cfg     Config
+	log     *slog.Logger
+	origins origins
+	rooms   *rooms
+	routes  http.Handler
+}
+
+// New returns a Handler. It owns a goroutine that ends with Shutdown.
+func New(cfg Config) (*Handler, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	allowed, err := parseOrigins(append([]string{cfg.PublicURL}, cfg.AllowedOrigins...))
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{cfg: cfg, log: cfg.Logger, origins: allowed, rooms: newRooms(cfg)}
+	mux := http.NewServeMux()
+	mux.Handle(Path, cfg.Authenticate(h.refuse)(http.HandlerFunc(h.serve)))
+	mux.HandleFunc(metadataPath, h.serveMetadata)
+	mux.HandleFunc(metadataPath+Path, h.serveMetadata)
+	h.routes = h.origins.guard(mux, h.reject)
+	return h, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := requestIDOf(r.Header)
+	w.Header().Set("X-Request-Id", id)
+	r = r.WithContext(WithRequestID(r.Context(), id))
+	tracked := &trackedWriter{ResponseWriter: w}
+	defer h.recover(tracked, r)
+	h.routes.ServeHTTP(tracked, r)
+}
+
+// Shutdown ends all streams, refuses new requests and waits until those in
+// flight are answered. When ctx ends first they are cancelled, and its error is
+// returned.
+func (h *Handler) Shutdown(ctx context.Context) error { return h.rooms.shutdown(ctx) }
+
+// serve hands an authenticated request to the tenant's MCP server.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
+	caller, ok := tenant.FromContext(r.Context())
+	if !ok {
+		h.reject(w, r, errors.New("mcp front: the authentication middleware put no request into the context"))
+		return
+	}
+	if caller.Tenant == "" {
+		h.reject(w, r, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header"))
+		return
+	}
+	in, err := h.read(w, r)
+	if err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	if in.cancelsOutsideSession() {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	visit, err := h.rooms.enter(r.Context(), caller, in)
+	if err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	defer visit.leave()
+	if in.endsSession() {
+		visit.endSession()
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, visit.cancel)
+	defer out.close()
+	visit.room.http.Handle(out, visit.request(r))
+	out.finish()
+}
+
+// recover answers for a panic below. A response that has begun can only be cut
+// off.
+func (h *Handler) recover(w *trackedWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if cause, ok := p.(error); ok && errors.Is(cause, http.ErrAbortHandler) {
+		panic(p)
+	}
+	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	if !w.begun {
+		h.reject(w, r, err)
+		return
+	}
+	h.log.ErrorContext(r.Context(), "mcp request", "request_id", RequestID(r.Context()), "code", fault.Internal.String(), "err", err)
+	panic(http.ErrAbortHandler)
+}
+
+// trackedWriter knows whether a response has begun.
+type trackedWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *trackedWriter) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *trackedWriter) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the writer.
+func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

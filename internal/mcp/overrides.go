@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"connectrpc.com/connect"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// metaContext is the key in a call's _meta under which the client, not the
+// model, decides parts of a query.
+const metaContext = "ragd/context"
+
+// overrider makes the overrides of a call known to the API. raw is what they
+// were parsed from.
+type overrider func(ctx context.Context, o tenant.Overrides, raw []byte) (context.Context, error)
+
+// apply reads the overrides from a call's _meta. Errors: Invalid.
+func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta) (context.Context, error) {
+	if meta == nil || meta.AdditionalFields[metaContext] == nil {
+		return ctx, nil
+	}
+	raw, err := json.Marshal(meta.AdditionalFields[metaContext])
+	if err != nil {
+		return ctx, fmt.Errorf("read %s: %w", metaContext, err)
+	}
+	overrides, err := tenant.ParseOverrides(raw)
+	if err != nil {
+		return ctx, fault.Under("_meta", err)
+	}
+	return o(ctx, overrides, raw)
+}
+
+// inRequest puts the overrides into a copy of the caller's request context, over
+// those of the header: _meta decides where both speak, and both filters hold.
+func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Context, error) {
+	request, ok := tenant.FromContext(ctx)
+	if !ok {
+		return ctx, fault.New(fault.Unauthenticated, "a valid API key is needed")
+	}
+	changed := *request
+	header := request.Overrides
+	changed.Overrides = tenant.Overrides{
+		IndexName:       firstOf(o.IndexName, header.IndexName),
+		VectorStoreName: firstOf(o.VectorStoreName, header.VectorStoreName),
+		TopK:            firstOf(o.TopK, header.TopK),
+		Filter:          filter.And(header.Filter, o.Filter),
+		IncludeVectors:  firstOf(o.IncludeVectors, header.IncludeVectors),
+		IncludeSources:  firstOf(o.IncludeSources, header.IncludeSources),
+	}
+	return tenant.NewContext(ctx, &changed), nil
+}
+
+func firstOf[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// inHeader sends the overrides along with the call of a client.
+func inHeader(ctx context.Context, _ tenant.Overrides, raw []byte) (context.Context, error) {
+	ctx, info := connect.NewClientContext(ctx)
+	info.RequestHeader().Set("Ragd-Context", string(raw))
+	return ctx, nil
+}

@@ -1,0 +1,167 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// errSecret stands for what a cause may tell.
+var errSecret = errors.New("dial postgres://user:hunter2@10.0.0.7/tenant_acme")
+
+func TestErrorsOverHTTP(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		err  error
+		text string
+		meta map[string]any
+	}{
+		{"a bad field", fault.Field("indexName", "is needed, as there are several indexes: a, b"),
+			"indexName: is needed, as there are several indexes: a, b",
+			map[string]any{"code": "invalid", "fields": []any{map[string]any{"field": "indexName", "reason": "is needed, as there are several indexes: a, b"}}}},
+		{"not found", fault.New(fault.NotFound, `index "x" not found`), `index "x" not found`, map[string]any{"code": "not_found"}},
+		{"a missing right", fault.New(fault.Denied, "this credential lacks the scope write"), "this credential lacks the scope write", map[string]any{"code": "denied"}},
+		{"a lost race", fault.New(fault.Conflict, "the document was changed meanwhile"), "the document was changed meanwhile. Retry in a moment.", map[string]any{"code": "conflict"}},
+		{"a quota", fault.Retry(1500*time.Millisecond, "too many requests"), "too many requests. Retry after 1.5s.",
+			map[string]any{"code": "exhausted", "retryAfterMs": 1500.0}},
+		{"a cause behind it", fault.Wrap(fault.Unavailable, errSecret, "the database is not answering"), "the database is not answering. Retry in a moment.",
+			map[string]any{"code": "unavailable"}},
+		{"a bug", errSecret, "internal error (request id REQUEST)", map[string]any{"code": "internal"}},
+		{"a deadline", context.DeadlineExceeded, "the deadline passed before the work was done", map[string]any{"code": "deadline"}},
+	} {
+		for era, options := range eras {
+			t.Run(tc.name+" "+era, func(t *testing.T) {
+				t.Parallel()
+				address := serve(t, &fakeAPI{vectorQuery: func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+					return nil, tc.err
+				}}, nil)
+				c := connectClient(t, address, options, nil)
+				result, text := callTool(t, c, "vector_query", map[string]any{"queryText": "a"}, nil)
+				if !result.IsError || result.StructuredContent != nil {
+					t.Errorf("no tool error: %+v", result)
+				}
+				detail, _ := result.Meta.AdditionalFields[metaError].(map[string]any)
+				id, _ := detail["requestId"].(string)
+				if id == "" {
+					t.Error("no request id")
+				}
+				delete(detail, "requestId")
+				if diff := cmp.Diff(strings.ReplaceAll(tc.text, "REQUEST", id), text); diff != "" {
+					t.Error(diff)
+				}
+				if diff := cmp.Diff(tc.meta, detail); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+func TestPanicIsAToolError(t *testing.T) {
+	t.Parallel()
+	c := connectClient(t, serve(t, &fakeAPI{vectorQuery: func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+		panic(errSecret)
+	}}, nil), nil, nil)
+	if result, text := callTool(t, c, "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "internal error (request id ") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestCallsEnd(t *testing.T) {
+	t.Parallel()
+	address := serve(t, &fakeAPI{vectorQuery: func(ctx context.Context, _ *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}, func(c *Config) { c.CallTimeout = 10 * time.Millisecond })
+	if result, text := callTool(t, connectClient(t, address, nil, nil), "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "the deadline passed") {
+		t.Errorf("%s", text)
+	}
+}
+
+// A client's errors come from a server, whose words are public, or from the
+// network, whose words are not.
+func TestErrorsOfAClient(t *testing.T) {
+	t.Parallel()
+	ofServer := func(code connect.Code, text string, details ...proto.Message) http.Handler {
+		_, handler := ragdv1connect.NewQueryServiceHandler(failing{err: func() error {
+			err := connect.NewError(code, errors.New(text))
+			for _, d := range details {
+				detail, _ := connect.NewErrorDetail(d)
+				err.AddDetail(detail)
+			}
+			return err
+		}})
+		return handler
+	}
+	status := func(code int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "10.0.0.7 has no upstream", code) })
+	}
+	for _, tc := range []struct {
+		name   string
+		server http.Handler
+		want   problem
+	}{
+		{"a bad field", ofServer(connect.CodeInvalidArgument, "topK: too much", &errdetails.BadRequest{
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "topK", Description: "too much"}},
+		}), problem{kind: fault.Invalid, text: "topK: too much", violations: []fault.Violation{{Field: "topK", Reason: "too much"}}}},
+		{"a quota", ofServer(connect.CodeResourceExhausted, "slow down", &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}),
+			problem{kind: fault.Exhausted, text: "slow down", retryAfter: time.Second}},
+		{"no credential", ofServer(connect.CodeUnauthenticated, "a valid API key is needed"), problem{kind: fault.Unauthenticated, text: "a valid API key is needed"}},
+		{"a bug of the server", ofServer(connect.CodeInternal, "internal error (request id 1)"), problem{kind: fault.Internal, text: "internal error"}},
+		{"a code that no server of ours sends", ofServer(connect.CodeUnknown, "hunter2"), problem{kind: fault.Internal, text: "internal error"}},
+		{"a proxy without a server", status(http.StatusBadGateway), problem{kind: fault.Unavailable, text: "the ragd server cannot be reached"}},
+		{"something else behind the address", status(http.StatusNotFound), problem{kind: fault.Internal, text: "internal error"}},
+		{"nothing behind the address", nil, problem{kind: fault.Unavailable, text: "the ragd server cannot be reached"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(tc.server)
+			if tc.server == nil {
+				server.Close()
+			} else {
+				t.Cleanup(server.Close)
+			}
+			_, err := NewClient(server.Client(), server.URL).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{})
+			if diff := cmp.Diff(tc.want, problemOf(err), cmp.AllowUnexported(problem{})); diff != "" {
+				t.Errorf("%v: %s", err, diff)
+			}
+		})
+	}
+	t.Run("a deadline", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		t.Cleanup(server.Close)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_, err := NewClient(server.Client(), server.URL).GetJob(ctx, &ragdv1.GetJobRequest{})
+		want := problem{kind: fault.Deadline, text: "the deadline passed before the work was done"}
+		if diff := cmp.Diff(want, problemOf(err), cmp.AllowUnexported(problem{})); diff != "" {
+			t.Errorf("%v: %s", err, diff)
+		}
+	})
+}
+
+// failing answers every query with an error.
+type failing struct {
+	ragdv1connect.UnimplementedQueryServiceHandler
+	err func() error
+}
+
+func (f failing) VectorQuery(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+	return nil, f.err()
+}

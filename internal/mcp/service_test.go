@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mark3labs/mcp-go/client"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// The tools over the real service: a document goes in and is found again, with
+// the very sources that Connect returns, and never by another tenant.
+func TestToolsOverTheService(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	address := serve(t, s.Handlers, func(c *Config) { c.Front = front.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
+	for _, tenant := range []servicetest.Client{acme, globex} {
+		tenant.Index(t, "docs")
+	}
+	as := func(t *testing.T, secret string, options []client.ClientOption) *client.Client {
+		return connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + secret})
+	}
+	for era, options := range eras {
+		t.Run(era, func(t *testing.T) {
+			c := as(t, acme.Secret, options)
+			uri := "guides/" + era + ".md"
+			question := "How is the lighthouse lit in the " + era + " era?"
+			_, text := callTool(t, c, "upload_document", map[string]any{
+				"uri": uri, "text": "# Lighthouse\n\nThe lighthouse is lit with whale oil in the " + era + " era.", "metadata": map[string]any{"era": era},
+			}, nil)
+			result, _ := callTool(t, c, "get_document", map[string]any{"uri": uri}, nil)
+			var document ragdv1.Document
+			structuredInto(t, result, &document)
+			for deadline := time.Now().Add(30 * time.Second); document.GetStatus() != "ready"; time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%s: the document is %s", text, document.GetStatus())
+				}
+				result, _ = callTool(t, c, "get_document", map[string]any{"uri": uri}, nil)
+				structuredInto(t, result, &document)
+			}
+
+			result, text = callTool(t, c, "vector_query", map[string]any{"queryText": question, "filter": map[string]any{"era": era}}, nil)
+			var got ragdv1.VectorQueryResponse
+			structuredInto(t, result, &got)
+			if len(got.GetSources()) == 0 || !strings.Contains(text, "whale oil in the "+era) || !strings.Contains(text, uri) {
+				t.Errorf("not found: %s", text)
+			}
+			want, err := acme.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: question, Filter: structpb.NewStringValue(`{"era": "` + era + `"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, &got, protocmp.Transform()); diff != "" {
+				t.Errorf("MCP and Connect differ: %s", diff)
+			}
+
+			other := as(t, globex.Secret, options)
+			for tool, arguments := range map[string]map[string]any{
+				"vector_query":   {"queryText": question},
+				"list_documents": nil,
+				"get_document":   {"uri": uri},
+				"get_job":        {"jobId": document.GetDocumentId()},
+			} {
+				result, text := callTool(t, other, tool, arguments, nil)
+				raw, err := json.Marshal(result)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(raw), "whale") || !result.IsError && strings.Contains(string(raw), document.GetDocumentId()) {
+					t.Errorf("%s shows another tenant's document: %s", tool, text)
+				}
+			}
+			if result, text := callTool(t, other, "delete_document", map[string]any{"uri": uri}, nil); !result.IsError || !strings.Contains(text, "not found") {
+				t.Errorf("deleting another tenant's document: %s", text)
+			}
+			if result, text := callTool(t, c, "delete_document", map[string]any{"uri": uri}, nil); result.IsError {
+				t.Error(text)
+			}
+		})
+	}
+
+	t.Run("several indexes are named", func(t *testing.T) {
+		acme.Index(t, "more")
+		result, text := callTool(t, as(t, acme.Secret, nil), "vector_query", map[string]any{"queryText": "a"}, nil)
+		if !result.IsError || !strings.Contains(text, "indexName") || !strings.Contains(text, "docs, more") {
+			t.Error(text)
+		}
+	})
+	t.Run("a key that may only read", func(t *testing.T) {
+		secret := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
+		result, text := callTool(t, as(t, secret, nil), "upload_document", map[string]any{"text": "a", "indexName": "docs"}, nil)
+		if !result.IsError || !strings.Contains(text, "lacks the scope write") {
+			t.Error(text)
+		}
+	})
+	t.Run("an operator names the tenant", func(t *testing.T) {
+		c := connectClient(t, address, nil, map[string]string{"Authorization": "Bearer " + servicetest.OperatorKey, "Ragd-Tenant": "globex"})
+		if _, text := callTool(t, c, "list_indexes", nil, nil); !strings.HasPrefix(text, "- docs:") || strings.Contains(text, "more") {
+			t.Error(text)
+		}
+	})
+}
+
+// structuredInto reads a result's structured content.
+func structuredInto(t *testing.T, result *mcpgo.CallToolResult, into proto.Message) {
+	t.Helper()
+	raw, err := json.Marshal(result.StructuredContent)
+	if err == nil {
+		err = protojson.Unmarshal(raw, into)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, textOf(t, result))
+	}
+}

@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// The texts that stand beside structured content. Models cite from them, so that
+// sources carry the numbers of relevantContext.
+
+func answerText(req *ragdv1.VectorQueryRequest, res *ragdv1.VectorQueryResponse) string {
+	var b strings.Builder
+	for _, warning := range res.GetWarnings() {
+		fmt.Fprintf(&b, "Note: %s.\n\n", strings.TrimSuffix(warning, "."))
+	}
+	switch sources := res.GetSources(); {
+	case len(sources) > 0:
+		writeSources(&b, sources)
+	case res.GetRelevantContext() != "":
+		b.WriteString(res.GetRelevantContext())
+	default:
+		b.WriteString("Nothing was found.")
+		if req.GetFilter() != nil {
+			b.WriteString(" The filter may be too strict.")
+		}
+	}
+	if e := res.GetExplain(); e != nil {
+		fmt.Fprintf(&b, "\n\nFound by %s search:", e.GetSearchMode())
+		for _, stage := range e.GetStages() {
+			fmt.Fprintf(&b, " %s %.1f ms (%d)", stage.GetName(), stage.GetDurationMs(), stage.GetCandidates())
+		}
+	}
+	return b.String()
+}
+
+func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
+	for i, source := range sources {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(b, "[%d]", i+1)
+		for _, part := range []string{source.GetTitle(), source.GetUri()} {
+			if part != "" {
+				b.WriteString(" " + part)
+			}
+		}
+		fmt.Fprintf(b, " (score %.3f)\n", source.GetScore())
+		writeMetadata(b, withoutText(source))
+		b.WriteString(source.GetDocument())
+	}
+}
+
+// withoutText returns a source's metadata without the copy of the chunk's text
+// that clients of other stores look for in it.
+func withoutText(source *ragdv1.Source) *structpb.Struct {
+	fields := source.GetMetadata().GetFields()
+	if fields["text"].GetStringValue() != source.GetDocument() {
+		return source.GetMetadata()
+	}
+	rest := maps.Clone(fields)
+	delete(rest, "text")
+	return &structpb.Struct{Fields: rest}
+}
+
+func writeMetadata(b *strings.Builder, metadata *structpb.Struct) {
+	if len(metadata.GetFields()) == 0 {
+		return
+	}
+	if raw, err := encode(metadata); err == nil {
+		fmt.Fprintf(b, "metadata: %s\n", raw)
+	}
+}
+
+func indexesText(_ *ragdv1.ListIndexesRequest, res *ragdv1.ListIndexesResponse) string {
+	if len(res.GetIndexes()) == 0 {
+		return "There is no index."
+	}
+	var b strings.Builder
+	for _, index := range res.GetIndexes() {
+		b.WriteString("- " + indexLine(index) + "\n")
+	}
+	writeNextPage(&b, res.GetNextPageToken())
+	return b.String()
+}
+
+func indexText(_ *ragdv1.DescribeIndexRequest, index *ragdv1.Index) string {
+	var b strings.Builder
+	b.WriteString(indexLine(index) + "\n")
+	fmt.Fprintf(&b, "dimension %d, metric %s, %s index, text language %s, status %s\n",
+		index.GetDimension(), index.GetMetric(), index.GetIndexConfig().GetType(), index.GetTextLanguage(), index.GetStatus())
+	return b.String()
+}
+
+func indexLine(index *ragdv1.Index) string {
+	line := fmt.Sprintf("%s: %s, %s", index.GetIndexName(),
+		count(index.GetDocumentCount(), "document"), count(index.GetCount(), "chunk"))
+	if n := index.GetPendingDocumentCount(); n > 0 {
+		line += fmt.Sprintf(", %d more being processed", n)
+	}
+	if n := index.GetFailedDocumentCount(); n > 0 {
+		line += fmt.Sprintf(", %d failed", n)
+	}
+	if model := index.GetEmbeddingModel(); model != "" {
+		return line + ", model " + model
+	}
+	return line + ", ready-made vectors"
+}
+
+func documentsText(_ *ragdv1.ListDocumentsRequest, res *ragdv1.ListDocumentsResponse) string {
+	if len(res.GetDocuments()) == 0 {
+		return "There is no such document."
+	}
+	var b strings.Builder
+	for i, document := range res.GetDocuments() {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, documentLine(document))
+		writeMetadata(&b, document.GetMetadata())
+	}
+	writeNextPage(&b, res.GetNextPageToken())
+	return b.String()
+}
+
+func documentText(_ *ragdv1.GetDocumentRequest, document *ragdv1.Document) string {
+	var b strings.Builder
+	b.WriteString(documentLine(document) + "\n")
+	fmt.Fprintf(&b, "index %s, documentId %s, version %d, %s, %s\n", document.GetIndexName(),
+		document.GetDocumentId(), document.GetVersion(), document.GetContentType(), count(int32(document.GetByteSize()), "byte"))
+	writeMetadata(&b, document.GetMetadata())
+	return b.String()
+}
+
+func documentLine(document *ragdv1.Document) string {
+	line := document.GetUri()
+	if title := document.GetTitle(); title != "" {
+		line = title + " (" + line + ")"
+	}
+	line += fmt.Sprintf(": %s, %s", document.GetStatus(), count(document.GetChunkCount(), "chunk"))
+	if problem := document.GetError(); problem != "" {
+		line += ", last error: " + problem
+	}
+	return line
+}
+
+func uploadedText(_ *ragdv1.UploadDocumentRequest, res *ragdv1.UploadDocumentResponse) string {
+	document, job := res.GetDocument(), res.GetJob()
+	text := fmt.Sprintf("%s is stored in index %s as version %d, documentId %s. ",
+		document.GetUri(), document.GetIndexName(), document.GetVersion(), document.GetDocumentId())
+	if job.GetStatus() == "succeeded" {
+		return text + "It can be searched."
+	}
+	return text + fmt.Sprintf("Job %s is %s: it can be searched when get_job says succeeded.", job.GetJobId(), job.GetStatus())
+}
+
+func deletedText(req *ragdv1.DeleteDocumentRequest, _ *ragdv1.DeleteDocumentResponse) string {
+	if req.GetUri() != "" {
+		return "Deleted " + req.GetUri() + "."
+	}
+	return "Deleted document " + req.GetDocumentId() + "."
+}
+
+func jobText(_ *ragdv1.GetJobRequest, job *ragdv1.Job) string {
+	text := fmt.Sprintf("Job %s (%s) is %s", job.GetJobId(), job.GetKind(), job.GetStatus())
+	if p := job.GetProgress(); p.GetTotal() > 0 {
+		text += fmt.Sprintf(", %d of %d %s", p.GetDone(), p.GetTotal(), p.GetUnit())
+	}
+	if job.GetError() != "" {
+		text += fmt.Sprintf(", last error after attempt %d: %s", job.GetAttempts(), job.GetError())
+	}
+	return text + "."
+}
+
+func chunksText(_ *ragdv1.ChunkTextRequest, res *ragdv1.ChunkTextResponse) string {
+	var b strings.Builder
+	b.WriteString(count(int32(len(res.GetChunks())), "chunk"))
+	for i, chunk := range res.GetChunks() {
+		fmt.Fprintf(&b, "\n\n[%d] bytes %d to %d\n%s", i+1, chunk.GetStartByte(), chunk.GetEndByte(), chunk.GetText())
+	}
+	return b.String()
+}
+
+func writeNextPage(b *strings.Builder, token string) {
+	if token != "" {
+		fmt.Fprintf(b, "There are more: call again with pageToken %q.\n", token)
+	}
+}
+
+// count writes "1 chunk" or "2 chunks".
+func count(n int32, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// toolset is the tools over one API.
+type toolset struct {
+	tools       []*tool
+	overrides   overrider
+	callTimeout time.Duration
+	log         *slog.Logger
+	version     string
+}
+
+// tool is one call of the API as a model sees it.
+type tool struct {
+	definition mcpgo.Tool
+	arguments  *arguments
+	run        run
+}
+
+// run calls the API with arguments that fit the tool's schema, as JSON, and
+// returns the answer and a text that says the same.
+type run func(ctx context.Context, arguments []byte) (proto.Message, string, error)
+
+// call makes a run of one method of the API.
+func call[Req any, Message interface {
+	*Req
+	proto.Message
+}, Res proto.Message](method func(context.Context, Message) (Res, error), text func(Message, Res) string) run {
+	return func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
+		req := Message(new(Req))
+		if err := decode(arguments, req); err != nil {
+			return nil, "", err
+		}
+		res, err := method(ctx, req)
+		if err != nil {
+			return nil, "", err
+		}
+		return res, text(req, res), nil
+	}
+}
+
+func newToolset(cfg Config, o overrider) (*toolset, error) {
+	s := &toolset{overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
+	for name, run := range map[string]run{
+		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
+		"describe_index":   call(cfg.API.DescribeIndex, indexText),
+		"document_chunker": call(cfg.API.ChunkText, chunksText),
+		"get_document":     call(cfg.API.GetDocument, documentText),
+		"get_job":          call(cfg.API.GetJob, jobText),
+		"list_documents":   call(cfg.API.ListDocuments, documentsText),
+		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
+		"upload_document":  call(cfg.API.UploadDocument, uploadedText),
+		"vector_query":     call(cfg.API.VectorQuery, answerText),
+	} {
+		t, err := readTool(name, run)
+		if err != nil {
+			return nil, fmt.Errorf("read the definition of tool %s: %w", name, err)
+		}
+		s.tools = append(s.tools, t)
+	}
+	return s, nil
+}
+
+// definitions are the tools as they go over the wire, one file each. parts.json
+// holds what several of them say: {"$part": "name"} stands for the part of that
+// name, because not every client follows references within a schema.
+//
+//go:embed tools/*.json
+var definitions embed.FS
+
+func readTool(name string, run run) (*tool, error) {
+	raw, err := readDefinition(name)
+	if err != nil {
+		return nil, err
+	}
+	var d struct {
+		Name         string
+		Title        string
+		Description  string
+		Annotations  mcpgo.ToolAnnotation
+		InputSchema  json.RawMessage
+		OutputSchema json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	d.Annotations.Title = d.Title
+	accepts, err := newArguments(d.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	return &tool{
+		definition: mcpgo.Tool{
+			Name: d.Name, Title: d.Title, Description: d.Description, Annotations: d.Annotations,
+			RawInputSchema: d.InputSchema, RawOutputSchema: d.OutputSchema,
+		},
+		arguments: accepts,
+		run:       run,
+	}, nil
+}
+
+// readDefinition returns a tool's file with its parts in place and its keys in
+// the order in which they were written.
+func readDefinition(name string) ([]byte, error) {
+	var parts map[string]json.RawMessage
+	raw, err := definitions.ReadFile("tools/parts.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &parts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = definitions.ReadFile("tools/" + name + ".json"); err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, err
+	}
+	out := compact.Bytes()
+	const depth = 2 // parts have parts, but no deeper ones
+	for range depth {
+		for part, schema := range parts {
+			var inner bytes.Buffer
+			if err := json.Compact(&inner, schema); err != nil {
+				return nil, err
+			}
+			out = bytes.ReplaceAll(out, []byte(`{"$part":"`+part+`"}`), inner.Bytes())
+		}
+	}
+	return out, nil
+}
+
+// call answers one call. A panic in it is an error without a kind.
+func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) (result *mcpgo.CallToolResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if ctx, err = s.overrides.apply(ctx, req.Params.Meta); err != nil {
+		return nil, err
+	}
+	arguments, err := t.arguments.accept(req)
+	if err != nil {
+		return nil, err
+	}
+	answer, text, err := t.run(ctx, arguments)
+	if err != nil {
+		return nil, err
+	}
+	structured, err := encode(answer)
+	if err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return &mcpgo.CallToolResult{
+		Content:           []mcpgo.Content{mcpgo.NewTextContent(text)},
+		StructuredContent: structured,
+	}, nil
+}
+
+// encode writes a message with all its fields, so that what a schema requires is
+// there even when it is empty.
+func encode(m proto.Message) (json.RawMessage, error) {
+	raw, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer // protojson varies its white space on purpose
+	err = json.Compact(&compact, raw)
+	return compact.Bytes(), err
+}
+
+// observe writes the log line of a call.
+func (s *toolset) observe(ctx context.Context, t *tool, err error, took time.Duration) {
+	attrs := []any{
+		"tool", t.definition.Name, "request_id", front.RequestID(ctx), "code", "ok",
+		"duration_ms", float64(took.Microseconds()) / 1000,
+	}
+	if r, ok := tenant.FromContext(ctx); ok {
+		attrs = append(attrs, "tenant", r.Tenant, "subject", r.Principal.Subject)
+	}
+	level := slog.LevelDebug
+	if err != nil {
+		kind := problemOf(err).kind
+		attrs[5] = kind.String()
+		attrs = append(attrs, "err", err)
+		if level = slog.LevelInfo; kind == fault.Internal {
+			level = slog.LevelError
+		}
+	}
+	s.log.Log(ctx, level, "mcp tool", attrs...)
+}

@@ -1,0 +1,324 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with testdata/name.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// message reads a message from proto JSON.
+func message[T any, M interface {
+	*T
+	proto.Message
+}](t *testing.T, text string) M {
+	t.Helper()
+	m := M(new(T))
+	if err := protojson.Unmarshal([]byte(text), m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const (
+	aDocument = `{"documentId": "d1", "indexName": "docs", "uri": "guides/install.md", "title": "Install", "contentType": "text/markdown",
+		"metadata": {"category": "guide"}, "contentHash": "c0ffee", "version": 2, "status": "ready", "chunkCount": 7, "byteSize": 4200,
+		"createTime": "2026-01-02T03:04:05Z", "updateTime": "2026-01-02T03:04:05Z"}`
+	aFailedDocument = `{"documentId": "d2", "indexName": "docs", "uri": "b.md", "status": "failed", "error": "the model refused it", "chunkCount": 1}`
+	anIndex         = `{"indexName": "docs", "dimension": 512, "metric": "cosine", "indexConfig": {"type": "hnsw", "hnsw": {"m": 16, "efConstruction": 64}},
+		"embeddingModel": "builtin/hash-512", "chunking": {"strategy": "markdown"}, "textLanguage": "english", "count": 5436, "documentCount": 1,
+		"pendingDocumentCount": 2, "failedDocumentCount": 3, "status": "ready"}`
+	aJob = `{"jobId": "j1", "kind": "ingest", "status": "running", "progress": {"done": 3, "total": 7, "unit": "chunks"}, "attempts": 2,
+		"error": "the model was busy", "indexName": "docs", "documentId": "d1"}`
+	anAnswer = `{"relevantContext": "[1] Install\nRun make.\n\n[2]\nOr not.", "warnings": ["the index is being built"], "sources": [
+		{"id": "c1", "document": "Run make.", "metadata": {"text": "Run make.", "category": "guide"}, "score": 0.8215, "uri": "guides/install.md",
+		 "title": "Install", "documentId": "d1", "ordinal": 3, "startByte": 10, "endByte": 19},
+		{"id": "c2", "document": "Or not.", "score": 0.5, "vector": [0.5, 1]}],
+		"explain": {"searchMode": "hybrid", "stages": [{"name": "embed", "durationMs": 0.25}, {"name": "search", "durationMs": 1.5, "candidates": 2}]}}`
+)
+
+// Every tool, over HTTP, in both eras: the arguments arrive as the message they
+// mean, and the answer comes back in both of its forms.
+func TestToolsOverHTTP(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		tool      string
+		arguments map[string]any
+		answer    proto.Message
+		request   proto.Message
+		golden    string
+	}
+	calls := []call{
+		{"vector_query", map[string]any{
+			"queryText": "How do I install it?", "indexName": "docs", "topK": 2, "searchMode": "hybrid", "includeVectors": true, "includeSources": true,
+			"filter": map[string]any{"year": map[string]any{"$gte": 2023}}, "explain": true, "vectorStoreName": "ragd",
+		}, message[ragdv1.VectorQueryResponse](t, anAnswer), message[ragdv1.VectorQueryRequest](t, `{"queryText": "How do I install it?", "indexName": "docs",
+			"topK": 2, "searchMode": "hybrid", "includeVectors": true, "includeSources": true, "filter": {"year": {"$gte": 2023}}, "explain": true,
+			"vectorStoreName": "ragd"}`), "vector_query.txt"},
+		{"vector_query", map[string]any{"queryVector": []any{0.5, 1}, "includeSources": false},
+			message[ragdv1.VectorQueryResponse](t, `{"relevantContext": "[1] Install\nRun make."}`),
+			message[ragdv1.VectorQueryRequest](t, `{"queryVector": [0.5, 1], "includeSources": false}`), "vector_query_context.txt"},
+		{"vector_query", map[string]any{"queryText": "x", "filter": map[string]any{"a": 1}}, &ragdv1.VectorQueryResponse{},
+			message[ragdv1.VectorQueryRequest](t, `{"queryText": "x", "filter": {"a": 1}}`), "vector_query_nothing.txt"},
+		// What models get wrong and mean well.
+		{"vector_query", map[string]any{"queryText": "5", "topK": "5", "filter": `{"a": 1}`, "indexName": nil, "includeVectors": "false", "searchMode": "keyword"},
+			&ragdv1.VectorQueryResponse{}, message[ragdv1.VectorQueryRequest](t, `{"queryText": "5", "topK": 5, "filter": {"a": 1}, "includeVectors": false,
+			"searchMode": "keyword"}`), "vector_query_nothing.txt"},
+		{"list_indexes", nil, message[ragdv1.ListIndexesResponse](t, `{"indexes": [`+anIndex+`, {"indexName": "raw"}], "indexNames": ["docs", "raw"],
+			"nextPageToken": "more"}`), &ragdv1.ListIndexesRequest{}, "list_indexes.txt"},
+		{"list_indexes", map[string]any{"pageSize": 5, "pageToken": "more"}, &ragdv1.ListIndexesResponse{},
+			message[ragdv1.ListIndexesRequest](t, `{"pageSize": 5, "pageToken": "more"}`), "list_indexes_empty.txt"},
+		{"describe_index", map[string]any{"indexName": "docs"}, message[ragdv1.Index](t, anIndex),
+			message[ragdv1.DescribeIndexRequest](t, `{"indexName": "docs"}`), "describe_index.txt"},
+		{"upload_document", map[string]any{
+			"indexName": "docs", "uri": "guides/install.md", "title": "Install", "text": "Run make.", "contentType": "text/markdown",
+			"metadata": map[string]any{"category": "guide"}, "chunking": map[string]any{"strategy": "markdown", "maxSize": 800, "headers": []any{
+				map[string]any{"marker": "##", "key": "section"}}},
+		}, message[ragdv1.UploadDocumentResponse](t, `{"document": `+aDocument+`, "job": `+aJob+`}`), message[ragdv1.UploadDocumentRequest](t, `{
+			"indexName": "docs", "uri": "guides/install.md", "title": "Install", "text": "Run make.", "contentType": "text/markdown",
+			"metadata": {"category": "guide"}, "chunking": {"strategy": "markdown", "maxSize": 800, "headers": [{"marker": "##", "key": "section"}]}}`),
+			"upload_document.txt"},
+		{"upload_document", map[string]any{"content": "UnVuIG1ha2Uu"},
+			message[ragdv1.UploadDocumentResponse](t, `{"document": `+aDocument+`, "job": {"jobId": "j1", "status": "succeeded"}}`),
+			message[ragdv1.UploadDocumentRequest](t, `{"content": "UnVuIG1ha2Uu"}`), "upload_document_done.txt"},
+		{"list_documents", map[string]any{"indexName": "docs", "filter": map[string]any{"category": "guide"}, "pageSize": 2, "pageToken": "p"},
+			message[ragdv1.ListDocumentsResponse](t, `{"documents": [`+aDocument+`, `+aFailedDocument+`], "nextPageToken": "more"}`),
+			message[ragdv1.ListDocumentsRequest](t, `{"indexName": "docs", "filter": {"category": "guide"}, "pageSize": 2, "pageToken": "p"}`), "list_documents.txt"},
+		{"list_documents", nil, &ragdv1.ListDocumentsResponse{}, &ragdv1.ListDocumentsRequest{}, "list_documents_empty.txt"},
+		{"get_document", map[string]any{"indexName": "docs", "uri": "guides/install.md"}, message[ragdv1.Document](t, aDocument),
+			message[ragdv1.GetDocumentRequest](t, `{"indexName": "docs", "uri": "guides/install.md"}`), "get_document.txt"},
+		{"delete_document", map[string]any{"indexName": "docs", "documentId": "d1"}, &ragdv1.DeleteDocumentResponse{},
+			message[ragdv1.DeleteDocumentRequest](t, `{"indexName": "docs", "documentId": "d1"}`), "delete_document.txt"},
+		{"delete_document", map[string]any{"uri": "b.md"}, &ragdv1.DeleteDocumentResponse{},
+			message[ragdv1.DeleteDocumentRequest](t, `{"uri": "b.md"}`), "delete_document_uri.txt"},
+		{"get_job", map[string]any{"jobId": "j1"}, message[ragdv1.Job](t, aJob), message[ragdv1.GetJobRequest](t, `{"jobId": "j1"}`), "get_job.txt"},
+		{"document_chunker", map[string]any{"text": "Run make. Or not.", "contentType": "text/plain", "metadata": map[string]any{"a": 1},
+			"chunking": map[string]any{"strategy": "sentence", "maxSize": 10, "keepSeparator": true}},
+			message[ragdv1.ChunkTextResponse](t, `{"chunks": [{"text": "Run make.", "endByte": 9}, {"ordinal": 1, "text": "Or not.", "startByte": 10, "endByte": 17,
+			"metadata": {"a": 1}, "tokenCount": 2}]}`), message[ragdv1.ChunkTextRequest](t, `{"text": "Run make. Or not.", "contentType": "text/plain",
+			"metadata": {"a": 1}, "chunking": {"strategy": "sentence", "maxSize": 10, "keepSeparator": true}}`), "document_chunker.txt"},
+	}
+	for era, options := range eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			var asked, answer proto.Message
+			c := connectClient(t, serve(t, recordingAPI(&asked, &answer), nil), options, nil)
+			schemas := outputSchemas(t)
+			for _, call := range calls {
+				t.Run(call.golden, func(t *testing.T) {
+					asked, answer = nil, call.answer
+					result, text := callTool(t, c, call.tool, call.arguments, nil)
+					if result.IsError {
+						t.Fatal(text)
+					}
+					if diff := cmp.Diff(call.request, asked, protocmp.Transform()); diff != "" {
+						t.Errorf("the request differs: %s", diff)
+					}
+					golden(t, call.golden, text)
+					structured, err := json.Marshal(result.StructuredContent)
+					if err != nil {
+						t.Fatal(err)
+					}
+					back := call.answer.ProtoReflect().New().Interface()
+					if err := protojson.Unmarshal(structured, back); err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(call.answer, back, protocmp.Transform()); diff != "" {
+						t.Errorf("the structured content differs: %s", diff)
+					}
+					if err := schemas[call.tool].Validate(result.StructuredContent); err != nil {
+						t.Errorf("the structured content does not fit the output schema: %v", err)
+					}
+				})
+			}
+			var called []string
+			for _, call := range calls {
+				called = append(called, call.tool)
+			}
+			if diff := cmp.Diff(toolNames(t), slices.Compact(slices.Sorted(slices.Values(called)))); diff != "" {
+				t.Errorf("not every tool was called: %s", diff)
+			}
+		})
+	}
+}
+
+// recordingAPI answers every call with *answer and notes what was asked.
+func recordingAPI(asked, answer *proto.Message) *fakeAPI {
+	return &fakeAPI{
+		vectorQuery:    record[ragdv1.VectorQueryRequest, *ragdv1.VectorQueryResponse](asked, answer),
+		listIndexes:    record[ragdv1.ListIndexesRequest, *ragdv1.ListIndexesResponse](asked, answer),
+		describeIndex:  record[ragdv1.DescribeIndexRequest, *ragdv1.Index](asked, answer),
+		uploadDocument: record[ragdv1.UploadDocumentRequest, *ragdv1.UploadDocumentResponse](asked, answer),
+		getDocument:    record[ragdv1.GetDocumentRequest, *ragdv1.Document](asked, answer),
+		listDocuments:  record[ragdv1.ListDocumentsRequest, *ragdv1.ListDocumentsResponse](asked, answer),
+		deleteDocument: record[ragdv1.DeleteDocumentRequest, *ragdv1.DeleteDocumentResponse](asked, answer),
+		getJob:         record[ragdv1.GetJobRequest, *ragdv1.Job](asked, answer),
+		chunkText:      record[ragdv1.ChunkTextRequest, *ragdv1.ChunkTextResponse](asked, answer),
+	}
+}
+
+func record[Req any, Res proto.Message, M interface {
+	*Req
+	proto.Message
+}](asked, answer *proto.Message) func(context.Context, M) (Res, error) {
+	return func(_ context.Context, req M) (Res, error) {
+		*asked = req
+		return (*answer).(Res), nil
+	}
+}
+
+func allTools(t testing.TB) []*tool {
+	t.Helper()
+	s, err := newToolset(Config{API: &fakeAPI{}}, inRequest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(s.tools, func(a, b *tool) int { return strings.Compare(a.definition.Name, b.definition.Name) })
+	return s.tools
+}
+
+func toolNames(t testing.TB) (names []string) {
+	for _, tool := range allTools(t) {
+		names = append(names, tool.definition.Name)
+	}
+	return names
+}
+
+func outputSchemas(t testing.TB) map[string]*jsonschema.Schema {
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range allTools(t) {
+		compiled, err := newArguments(tool.definition.RawOutputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schemas[tool.definition.Name] = compiled.schema
+	}
+	return schemas
+}
+
+// The list as clients see it.
+func TestToolList(t *testing.T) {
+	t.Parallel()
+	for era, options := range eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			c := connectClient(t, serve(t, &fakeAPI{}, nil), options, nil)
+			listed, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, tool := range listed.Tools {
+				names = append(names, tool.Name)
+				a := tool.Annotations
+				if a.Title == "" || a.ReadOnlyHint == nil || a.DestructiveHint == nil || a.IdempotentHint == nil || a.OpenWorldHint == nil {
+					t.Errorf("%s lacks annotations: %+v", tool.Name, a)
+				}
+				if tool.Title == "" || len(tool.Description) < 80 {
+					t.Errorf("%s is not described", tool.Name)
+				}
+			}
+			if diff := cmp.Diff(toolNames(t), names); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The schemas name the fields of the messages, all of them and no others, so
+// that a field added to the API is offered here or left out on purpose.
+func TestSchemasFollowTheMessages(t *testing.T) {
+	t.Parallel()
+	for name, messages := range map[string]struct{ in, out proto.Message }{
+		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
+		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
+		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},
+		"upload_document":  {&ragdv1.UploadDocumentRequest{}, &ragdv1.UploadDocumentResponse{}},
+		"get_document":     {&ragdv1.GetDocumentRequest{}, &ragdv1.Document{}},
+		"list_documents":   {&ragdv1.ListDocumentsRequest{}, &ragdv1.ListDocumentsResponse{}},
+		"delete_document":  {&ragdv1.DeleteDocumentRequest{}, &ragdv1.DeleteDocumentResponse{}},
+		"get_job":          {&ragdv1.GetJobRequest{}, &ragdv1.Job{}},
+		"document_chunker": {&ragdv1.ChunkTextRequest{}, &ragdv1.ChunkTextResponse{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw, err := readDefinition(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(raw, []byte("$part")) {
+				t.Errorf("a part is unknown: %s", raw)
+			}
+			var definition map[string]any
+			if err := json.Unmarshal(raw, &definition); err != nil {
+				t.Fatal(err)
+			}
+			compareFields(t, "input", definition["inputSchema"], messages.in.ProtoReflect().Descriptor())
+			compareFields(t, "output", definition["outputSchema"], messages.out.ProtoReflect().Descriptor())
+		})
+	}
+}
+
+func compareFields(t *testing.T, path string, schema any, message protoreflect.MessageDescriptor) {
+	t.Helper()
+	described, _ := at(schema, "properties").(map[string]any)
+	fields := map[string]bool{}
+	for i := range message.Fields().Len() {
+		field := message.Fields().Get(i)
+		name := field.JSONName()
+		fields[name] = true
+		property, ok := described[name]
+		if !ok {
+			t.Errorf("%s.%s is in the message and not in the schema", path, name)
+			continue
+		}
+		if field.IsList() {
+			property = at(property, "items")
+		}
+		// What is free in a schema, such as metadata or an index's chunking, has no
+		// properties to compare.
+		if field.Message() != nil && at(property, "properties") != nil {
+			compareFields(t, path+"."+name, property, field.Message())
+		}
+	}
+	for name := range described {
+		if !fields[name] {
+			t.Errorf("%s.%s is in the schema and not in the message", path, name)
+		}
+	}
+}

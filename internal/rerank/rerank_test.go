@@ -1,0 +1,383 @@
+package rerank_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/rerank"
+)
+
+// setup returns a fake provider of everything, whose language model rates like
+// its rerank APIs do, and a reranker on it that does not dwell between attempts.
+func setup(t testing.TB) (*fakeai.Server, *rerank.Reranker) {
+	t.Helper()
+	return setupWithin(t, 20*time.Second)
+}
+
+// setupWithin is setup with this timeout for a call.
+func setupWithin(t testing.TB, timeout time.Duration) (*fakeai.Server, *rerank.Reranker) {
+	t.Helper()
+	ai := fakeai.New(t)
+	ai.Chat = func(c fakeai.Chat) string { return rate(t, c, ai.Score) }
+	at := func(path string) provider.Config {
+		return provider.Config{BaseURL: ai.URL + path, APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: timeout, MaxAttempts: 2}
+	}
+	return ai, rerank.New(rerank.Config{
+		LLM:    llm.New(llm.Config{OpenAI: at("/v1")}),
+		Cohere: at(""), Jina: at("/v1"), Voyage: at("/v1/"), TEI: at(""),
+		Timeout: 20 * time.Second,
+	})
+}
+
+// prompt is what a language model is shown.
+type prompt struct {
+	Query    string
+	Passage  string
+	Passages []struct{ ID, Text string }
+}
+
+func shown(t testing.TB, c fakeai.Chat) prompt {
+	var p prompt
+	if err := json.Unmarshal([]byte(c.User), &p); err != nil {
+		t.Errorf("the user message is not JSON: %v: %s", err, c.User)
+	}
+	return p
+}
+
+// rate answers as a language model that does what it is told.
+func rate(t testing.TB, c fakeai.Chat, score func(query, text string) float64) string {
+	p := shown(t, c)
+	if strings.Contains(c.System, `"order"`) {
+		return `{"order":` + marshal(sorted(p, score)) + `}`
+	}
+	if p.Passages == nil {
+		return fmt.Sprintf(`{"score":%v}`, score(p.Query, p.Passage))
+	}
+	type rated struct {
+		ID    string  `json:"id"`
+		Score float64 `json:"score"`
+	}
+	var scores []rated
+	for _, passage := range p.Passages {
+		scores = append(scores, rated{passage.ID, score(p.Query, passage.Text)})
+	}
+	return `{"scores":` + marshal(scores) + `}`
+}
+
+func marshal(v any) string {
+	data, _ := json.Marshal(v)
+	return string(data)
+}
+
+func sorted(p prompt, score func(query, text string) float64) []string {
+	var ids []string
+	left := p.Passages
+	for len(left) > 0 {
+		best := 0
+		for i := range left {
+			if score(p.Query, left[i].Text) > score(p.Query, left[best].Text) {
+				best = i
+			}
+		}
+		ids = append(ids, left[best].ID)
+		left = append(left[:best:best], left[best+1:]...)
+	}
+	return ids
+}
+
+// numbered are candidates of which the fake thinks more the higher their number
+// is, the opposite of the first stage.
+func numbered(n int) []rerank.Candidate {
+	out := make([]rerank.Candidate, n)
+	for i := range out {
+		out[i] = rerank.Candidate{Text: fmt.Sprintf("passage %d", i), Score: 1 - float64(i)/float64(n)}
+	}
+	return out
+}
+
+func byNumber(n int) func(query, text string) float64 {
+	return func(_, text string) float64 {
+		var i int
+		_, _ = fmt.Sscanf(text, "passage %d", &i)
+		return float64(i) / float64(n)
+	}
+}
+
+func order(ranked []rerank.Ranked) []int {
+	out := []int{}
+	for _, r := range ranked {
+		out = append(out, r.Index)
+	}
+	return out
+}
+
+func semanticOnly() rerank.Weights {
+	return rerank.Weights{Semantic: new(1.0), Vector: new(0.0), Position: new(0.0)}
+}
+
+// models is a model of every kind.
+var models = []struct {
+	kind  rerank.Kind
+	model string
+	path  string
+}{
+	{rerank.LLM, "openai/m", "/v1/chat/completions"},
+	{rerank.LLMPassage, "openai/m", "/v1/chat/completions"},
+	{rerank.LLMListwise, "openai/m", "/v1/chat/completions"},
+	{"", "cohere/rerank-v3.5", "/v2/rerank"},
+	{"", "rerank-v3.5", "/v2/rerank"},
+	{"", "jina/jina-reranker-v2-base-multilingual", "/v1/rerank"},
+	{"", "voyage/rerank-2.5", "/v1/rerank"},
+	{"", "tei/", "/rerank"},
+	{rerank.CrossEncoder, "tei/bge-reranker-v2-m3", "/rerank"},
+}
+
+func TestEveryKindCanRescueTheLastCandidate(t *testing.T) {
+	t.Parallel()
+	for _, tc := range models {
+		t.Run(string(tc.kind)+" "+tc.model, func(t *testing.T) {
+			t.Parallel()
+			ai, reranker := setup(t)
+			ai.Score = byNumber(50)
+			result, err := reranker.Rerank(t.Context(), rerank.Request{
+				Tenant: "acme", Query: "q", Candidates: numbered(50), Kind: tc.kind, Model: tc.model, Weights: semanticOnly(), TopK: 3,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]int{49, 48, 47}, order(result.Ranked)); diff != "" || !result.Reranked || result.Warnings != nil {
+				t.Errorf("%v %s", result.Warnings, diff)
+			}
+			requests := ai.Requests()
+			if result.Usage.Calls != len(requests) || tc.path != requests[0].Path {
+				t.Errorf("usage %+v after %d requests to %s", result.Usage, len(requests), requests[0].Path)
+			}
+			if requests[0].Header.Get("Authorization") != "Bearer "+fakeai.Key {
+				t.Error("no key was sent")
+			}
+		})
+	}
+}
+
+func TestFewCallsForManyCandidates(t *testing.T) {
+	t.Parallel()
+	want := map[string]int{"llm openai/m": 5, "llm-passage openai/m": 50, "llm-listwise openai/m": 4, " cohere/rerank-v3.5": 1, " tei/": 2}
+	for _, tc := range models {
+		calls, ok := want[string(tc.kind)+" "+tc.model]
+		if !ok {
+			continue
+		}
+		ai, reranker := setup(t)
+		ai.Score = byNumber(50)
+		if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Candidates: numbered(50), Kind: tc.kind, Model: tc.model, TopK: 3}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(ai.Requests()); n != calls {
+			t.Errorf("%s %s: %d calls, want %d", tc.kind, tc.model, n, calls)
+		}
+	}
+}
+
+func TestRequestsAreChecked(t *testing.T) {
+	t.Parallel()
+	_, reranker := setup(t)
+	bare := rerank.New(rerank.Config{})
+	for _, tc := range []struct {
+		name     string
+		reranker *rerank.Reranker
+		change   func(*rerank.Request)
+		kind     fault.Kind
+		message  string
+	}{
+		{"blank query", reranker, func(r *rerank.Request) { r.Query = " " }, fault.Invalid, "queryText: must not be blank"},
+		{"negative topK", reranker, func(r *rerank.Request) { r.TopK = -1 }, fault.Invalid, "topK: must be 0 or more, got -1"},
+		{"too many candidates", reranker, func(r *rerank.Request) { r.Candidates = numbered(1001) }, fault.Invalid, "candidates: at most 1000 can be reranked at once, got 1001"},
+		{"weights that add up to less", reranker, func(r *rerank.Request) { r.Weights.Semantic = new(0.1) }, fault.Invalid, "weights: must add up to 1, got 0.7 (defaults fill in what is left out: semantic 0.4, vector 0.4, position 0.2)"},
+		{"a weight that is none", reranker, func(r *rerank.Request) { r.Weights.Vector = new(math.NaN()) }, fault.Invalid, "weights.vector: must be between 0 and 1, got NaN"},
+		{"no weight at all", reranker, func(r *rerank.Request) {
+			r.NormalizeWeights = true
+			r.Weights = rerank.Weights{Semantic: new(0.0), Vector: new(0.0), Position: new(0.0)}
+		}, fault.Invalid, "weights: must add up to 1, got 0 (defaults fill in what is left out: semantic 0.4, vector 0.4, position 0.2)"},
+		{"unknown kind", reranker, func(r *rerank.Request) { r.Kind = "psychic" }, fault.Invalid, `kind: must be lexical, llm, llm-passage, llm-listwise or cross-encoder, got "psychic"`},
+		{"a model that lexical does not have", reranker, func(r *rerank.Request) { r.Model = "builtin/other" }, fault.Invalid, `model: lexical has no model "builtin/other", only builtin/lexical`},
+		{"an unknown provider", reranker, func(r *rerank.Request) { r.Model = "acme/x" }, fault.Invalid, `model: provider "acme" has no language models; the providers are openai`},
+		{"a provider without a rerank API", reranker, func(r *rerank.Request) { r.Kind, r.Model = rerank.CrossEncoder, "openai/x" }, fault.Invalid, `model: provider "openai" has no rerank API; those that have are cohere, jina, tei and voyage`},
+		{"a provider without a model", reranker, func(r *rerank.Request) { r.Model = "jina" }, fault.Invalid, `model: must be provider/model, such as cohere/rerank-v3.5, got "jina"`},
+		{"a language model that is not configured", bare, func(r *rerank.Request) { r.Model = "openai/m" }, fault.Precondition, "model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL"},
+		{"a rerank API that is not configured", bare, func(r *rerank.Request) { r.Model = "jina/m" }, fault.Precondition, "model: the provider jina is not configured on this server; its operator sets RAGD_JINA_BASE_URL or RAGD_JINA_API_KEY"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			request := rerank.Request{Query: "q", Candidates: numbered(2), TopK: 2}
+			tc.change(&request)
+			_, err := tc.reranker.Rerank(t.Context(), request)
+			if fault.KindOf(err) != tc.kind || fault.Public(err) != tc.message {
+				t.Errorf("%v %q", fault.KindOf(err), fault.Public(err))
+			}
+		})
+	}
+}
+
+func TestScoresAndWeightsNormalisedOnRequest(t *testing.T) {
+	t.Parallel()
+	_, reranker := setup(t)
+	third := 1.0 / 3
+	result, err := reranker.Rerank(t.Context(), rerank.Request{
+		Query: "tide", TopK: 4, NormalizeScores: true, NormalizeWeights: true,
+		Weights:    rerank.Weights{Semantic: &third, Vector: &third, Position: &third},
+		Candidates: []rerank.Candidate{{Text: "a", Score: 50}, {Text: "b", Score: 30}, {Text: "c", Score: math.Inf(-1)}, {Text: "d", Score: -50}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []float64
+	for _, r := range result.Ranked {
+		vectors = append(vectors, r.Details.Vector)
+		if r.Score < 0 || r.Score > 1 {
+			t.Errorf("score %v", r.Score)
+		}
+	}
+	if diff := cmp.Diff([]float64{1, 0.8, 0.5, 0}, vectors); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEqualTextsAreScoredOnceAndBlankOnesNever(t *testing.T) {
+	t.Parallel()
+	ai, reranker := setup(t)
+	result, err := reranker.Rerank(t.Context(), rerank.Request{
+		Query: "tide", Kind: rerank.LLMPassage, Model: "openai/m", TopK: 9, Weights: semanticOnly(),
+		Candidates: []rerank.Candidate{{Text: " "}, {Text: "low tide"}, {Text: ""}, {Text: "low tide"}, {Text: "low tide"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{1, 3, 4, 0, 2}, order(result.Ranked)); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(ai.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestScoresAreCachedByTenant(t *testing.T) {
+	t.Parallel()
+	ai, reranker := setup(t)
+	for _, tc := range []struct {
+		tenant, query string
+		kind          rerank.Kind
+		candidates    int
+		calls, cached int
+	}{
+		{"acme", "q", rerank.LLM, 10, 1, 0},
+		{"acme", "q", rerank.LLM, 10, 0, 10},
+		{"acme", "q", rerank.LLM, 12, 1, 10},
+		{"globex", "q", rerank.LLM, 10, 1, 0},
+		{"acme", "p", rerank.LLM, 10, 1, 0},
+		{"acme", "q", rerank.LLMPassage, 2, 2, 0},
+		{"acme", "q", rerank.LLMListwise, 2, 1, 0},
+		{"acme", "q", rerank.LLMListwise, 2, 1, 0},
+	} {
+		before := len(ai.Requests())
+		result, err := reranker.Rerank(t.Context(), rerank.Request{Tenant: tc.tenant, Query: tc.query, Kind: tc.kind, Model: "openai/m", Candidates: numbered(tc.candidates), TopK: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if calls := len(ai.Requests()) - before; calls != tc.calls || result.Cached != tc.cached || result.Usage.Calls != calls {
+			t.Errorf("%+v: %d calls, %d cached", tc, calls, result.Cached)
+		}
+	}
+}
+
+func TestFailuresAreNotCached(t *testing.T) {
+	t.Parallel()
+	ai, reranker := setup(t)
+	ai.Set(fakeai.Fault{Status: 503})
+	request := rerank.Request{Query: "q", Model: "cohere/m", Candidates: numbered(3), TopK: 3}
+	if result, err := reranker.Rerank(t.Context(), request); err != nil || result.Reranked {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	ai.Set(fakeai.Fault{})
+	if result, err := reranker.Rerank(t.Context(), request); err != nil || !result.Reranked {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// Calls go out together, as many as the bound on concurrency lets: 50 candidates
+// at 100 ms an answer are one round of five calls, or four of sixteen.
+func TestCallsGoOutTogether(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[rerank.Kind]int{rerank.LLM: 5, rerank.LLMPassage: 16} {
+		ai := fakeai.New(t)
+		ai.Chat = func(c fakeai.Chat) string {
+			for end := time.Now().Add(5 * time.Second); ai.Peak() < want && time.Now().Before(end); {
+				time.Sleep(time.Millisecond) // answer nobody before all have asked
+			}
+			return rate(t, c, byNumber(50))
+		}
+		reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}})})
+		if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: kind, Model: "openai/m", Candidates: numbered(50), TopK: 10}); err != nil {
+			t.Fatal(err)
+		}
+		if ai.Peak() != want {
+			t.Errorf("%s: %d calls at once, want %d", kind, ai.Peak(), want)
+		}
+	}
+}
+
+func TestNothingStaysBehindAfterCancellation(t *testing.T) {
+	for _, tc := range models {
+		ai, reranker := setup(t)
+		ai.Set(fakeai.Fault{Hang: true})
+		ai.NoLeaks(t, func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			_, err := reranker.Rerank(ctx, rerank.Request{Query: "q", Kind: tc.kind, Model: tc.model, Candidates: numbered(50), TopK: 3})
+			if fault.KindOf(err) != fault.Canceled {
+				t.Errorf("%s %s: %v", tc.kind, tc.model, err)
+			}
+		})
+	}
+}
+
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ topK, asked, want int }{{10, 0, 50}, {10, 30, 30}, {10, 5, 10}, {500, 0, 1000}, {0, 0, 0}} {
+		if got := rerank.Fetch(tc.topK, tc.asked); got != tc.want {
+			t.Errorf("Fetch(%d, %d) = %d, want %d", tc.topK, tc.asked, got, tc.want)
+		}
+	}
+}
+
+func BenchmarkRerank(b *testing.B) {
+	for _, kind := range []rerank.Kind{rerank.LLM, rerank.LLMPassage, rerank.Lexical} {
+		b.Run(fmt.Sprintf("kind=%s/candidates=50", kind), func(b *testing.B) {
+			ai, _ := setup(b)
+			ai.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
+			request := rerank.Request{Query: "which passage is best", Kind: kind, Model: "openai/m", Candidates: numbered(50), TopK: 10}
+			if kind == rerank.Lexical {
+				request.Model = ""
+				for i := range request.Candidates {
+					request.Candidates[i].Text += strings.Repeat(" and some ninety words more of the kind that passages are made of", 8)
+				}
+			}
+			reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}}), CacheBytes: -1})
+			for b.Loop() {
+				if _, err := reranker.Rerank(b.Context(), request); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package rerank
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Weights are the shares of the parts of a score, each 0..1. Those left nil are
+// the defaults, 0.4, 0.4 and 0.2; together they add up to 1.
+type Weights struct {
+	Semantic, Vector, Position *float64
+}
+
+// resolved is weights without gaps.
+type resolved struct{ semantic, vector, position float64 }
+
+// resolve fills in the defaults and checks the sum. It is taken of the decimal
+// numbers that the caller wrote, so that 0.1 + 0.2 + 0.7 is 1.
+func (w Weights) resolve(normalize bool) (resolved, error) {
+	out := resolved{0.4, 0.4, 0.2}
+	sum := new(big.Rat)
+	for _, part := range []struct {
+		name  string
+		given *float64
+		value *float64
+	}{{"semantic", w.Semantic, &out.semantic}, {"vector", w.Vector, &out.vector}, {"position", w.Position, &out.position}} {
+		if part.given != nil {
+			*part.value = *part.given
+		}
+		if x := *part.value; !(x >= 0 && x <= 1) { // also refuses NaN
+			return out, fault.Field("weights."+part.name, "must be between 0 and 1, got %v", x)
+		}
+		decimal, _ := new(big.Rat).SetString(strconv.FormatFloat(*part.value, 'g', -1, 64))
+		sum.Add(sum, decimal)
+	}
+	total, _ := sum.Float64()
+	switch {
+	case normalize && total > 0:
+		return resolved{out.semantic / total, out.vector / total, out.position / total}, nil
+	case sum.Cmp(big.NewRat(1, 1)) != 0:
+		return out, fault.Field("weights", "must add up to 1, got %v (defaults fill in what is left out: semantic 0.4, vector 0.4, position 0.2)", total)
+	}
+	return out, nil
+}
+
+// QueryAnalysis describes a query's embedding.
+type QueryAnalysis struct {
+	Magnitude        float64 // its length
+	DominantFeatures []int   // places of its five largest absolute values, largest first
+}
+
+func analyze(embedding []float64) *QueryAnalysis {
+	if len(embedding) == 0 {
+		return nil
+	}
+	a := &QueryAnalysis{}
+	for i, x := range embedding {
+		a.Magnitude += x * x
+		a.DominantFeatures = append(a.DominantFeatures, i)
+	}
+	a.Magnitude = math.Sqrt(a.Magnitude)
+	slices.SortStableFunc(a.DominantFeatures, func(i, j int) int {
+		switch x, y := math.Abs(embedding[i]), math.Abs(embedding[j]); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	a.DominantFeatures = a.DominantFeatures[:min(5, len(embedding))]
+	return a
+}
+
+// factor is what a long query embedding scales all scores by.
+func (a *QueryAnalysis) factor() float64 {
+	switch {
+	case a == nil || a.Magnitude <= 5:
+		return 1
+	case a.Magnitude <= 10:
+		return 1.05
+	}
+	return 1.1 * 1.05
+}
