@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/llm"
@@ -133,10 +134,12 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		}
 	}
 	indexes := index.New(db, models, settings.EmbeddingModel)
+	queries := query.New(db, indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, s.queue),
-		Queries: query.New(db, indexes, models, reranker, settings.EmbeddingModel),
+		Queries: queries,
+		Graphs:  graph.New(db, indexes, queries, models),
 	}
 	s.mcp, err = mcp.NewHandler(mcp.Config{
 		API: s.handlers, Logger: log, Version: readBuild().Version,

@@ -153,7 +153,7 @@ func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 			return fmt.Errorf("make the tables of index %d: %w", i.ID, err)
 		}
 	}
-	return nil
+	return makeEdges(ctx, tx, i)
 }
 
 func languageExists(ctx context.Context, q tenant.Queryer, language string) (bool, error) {
@@ -170,7 +170,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		if n == 0 {
 			return notFound(i.Name)
 		}
-		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`)
+		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.edge`)
 		return err
 	})
 }

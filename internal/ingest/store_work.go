@@ -24,12 +24,18 @@ type workDocument struct {
 	ChunkCount     int
 	EmbeddingModel string
 	Dimension      int
+	Metric         index.Metric
+	IndexConfig    index.Config
+	TextLanguage   string
 	Content        []byte
 }
 
 // index returns what is known of the document's index.
 func (d workDocument) index() index.Index {
-	return index.Index{EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension}
+	return index.Index{
+		EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
+		TextLanguage: d.TextLanguage,
+	}
 }
 
 // begin marks the job as running and reads the version of the document that it
@@ -50,7 +56,8 @@ func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) 
 		}
 		return err
 	}, `
-		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.embedding_model, i.dimension, c.content
+		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language,
+			c.content
 		FROM tenant.documents AS d
 		JOIN tenant.indexes AS i USING (index_id)
 		JOIN tenant.document_contents AS c USING (document_id)
@@ -63,8 +70,7 @@ func progress(ctx context.Context, h *tenant.Handle, jobID string, done, total i
 	return err
 }
 
-// swap replaces the document's chunks by those of the new version and ends the
-// job. Readers see the old ones or the new ones, never both and never neither.
+// swap replaces the document's chunks by those of the new version. Readers see the old ones or the new ones, never both and never neither.
 func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument, chunks []chunk.Chunk, embeddings [][]float32) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		// The document's row is locked first, as by all who change its chunks.
@@ -82,14 +88,17 @@ func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument
 				return err
 			}
 		}
-		if _, err := tx.CopyFrom(ctx, chunkColumns, chunkRows(args.DocumentID, d, chunks, embeddings)); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
-			WHERE job_id = $1`, args.JobID, len(chunks))
+		_, err = tx.CopyFrom(ctx, chunkColumns, chunkRows(args.DocumentID, d, chunks, embeddings))
 		return err
 	})
+}
+
+// finish ends the job, unless someone else has.
+func finish(ctx context.Context, h *tenant.Handle, args ingestArgs, chunks int) error {
+	_, err := h.Exec(ctx, `
+		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
+		WHERE job_id = $1 AND status IN ('queued', 'running')`, args.JobID, chunks)
+	return err
 }
 
 var chunkColumns = []string{

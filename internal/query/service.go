@@ -44,7 +44,7 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{RelevantContext: relevantContext(sources)}
+	response := Response{RelevantContext: RelevantContext(sources)}
 	if p.includeSources {
 		response.Sources = sources
 	}
@@ -96,8 +96,8 @@ func (s *Service) retrieveOnce(ctx context.Context, id tenant.ID, indexName stri
 	return sources, found, err
 }
 
-// relevantContext writes the sources as numbered passages for a prompt.
-func relevantContext(sources []Source) string {
+// RelevantContext writes the sources as numbered passages for a prompt.
+func RelevantContext(sources []Source) string {
 	var b strings.Builder
 	for i, source := range sources {
 		if i > 0 {

@@ -14,6 +14,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/query"
@@ -30,6 +31,7 @@ type Handlers struct {
 	Indexes *index.Service
 	Ingest  *ingest.Service
 	Queries *query.Service
+	Graphs  *graph.Service
 }
 
 // ServiceNames are the services that Mount serves.

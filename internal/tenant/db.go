@@ -27,6 +27,7 @@ func NewDB(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
 //
 //	tenant.documents   a table of the tenant's schema
 //	tenant.chunk       the chunk table of the index that OfIndex named
+//	tenant.edge        its table of edges between chunks
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
@@ -47,6 +48,7 @@ func (h *Handle) OfIndex(index int64) *Handle {
 	schema := h.id.quoted() + "."
 	return &Handle{pool: h.pool, id: h.id, index: index, standIn: strings.NewReplacer(
 		"tenant.chunk", schema+chunkTable(index),
+		"tenant.edge", schema+fmt.Sprintf("edge_%d", index),
 		"tenant.", schema,
 	)}
 }

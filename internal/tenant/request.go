@@ -31,6 +31,8 @@ type Overrides struct {
 	Filter          filter.Filter // and-ed with the body's
 	IncludeVectors  *bool
 	IncludeSources  *bool
+	RandomWalkSteps *int
+	RestartProb     *float64
 }
 
 // maxOverridesBytes bounds the request context a caller may send.
@@ -51,11 +53,14 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 		Filter          any     `json:"filter"`
 		IncludeVectors  *bool   `json:"includeVectors"`
 		IncludeSources  *bool   `json:"includeSources"`
+
+		RandomWalkSteps *int     `json:"randomWalkSteps"`
+		RestartProb     *float64 `json:"restartProb"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&wire); err != nil {
-		return Overrides{}, fault.Field(field, "must be a JSON object with some of indexName, vectorStoreName, topK, filter, includeVectors, includeSources: %s", jsonReason(err))
+		return Overrides{}, fault.Field(field, "must be a JSON object with some of indexName, vectorStoreName, topK, filter, includeVectors, includeSources, randomWalkSteps, restartProb: %s", jsonReason(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Overrides{}, fault.Field(field, "must be one JSON object, but more follows it")
@@ -71,6 +76,8 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 		Filter:          parsed,
 		IncludeVectors:  wire.IncludeVectors,
 		IncludeSources:  wire.IncludeSources,
+		RandomWalkSteps: wire.RandomWalkSteps,
+		RestartProb:     wire.RestartProb,
 	}, nil
 }
 

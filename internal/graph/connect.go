@@ -1,0 +1,158 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Document is a document as connecting sees it.
+type Document struct {
+	DocumentID string
+	Title      string
+	URI        string
+	Texts      []string // of the chunks, in their order
+}
+
+const (
+	// similarCount is how many near chunks a chunk is linked to, and
+	// similarFloor the cosine from which they are; a query may ask for more.
+	similarCount = 8
+	similarFloor = 0.5
+	// mostDefinitions is how many chunks may have a name before it says too
+	// little to follow.
+	mostDefinitions = 50
+	// mostTexts is how many texts a new name is looked for in; a name that so
+	// many have weighs next to nothing.
+	mostTexts = 1000
+)
+
+// Types of rows in an edge table; 1 is a name.
+const (
+	mentionRow = 2
+	similarRow = 3
+)
+
+// Connect brings a document into the graph of its index: the names of its chunks,
+// what they mention, who mentions them, and the chunks near them. The chunks must
+// be committed, and edges of an earlier version gone with its chunks; to connect
+// again is harmless.
+//
+// Documents may be connected at the same time. Names are committed before texts
+// are searched, so that of two documents at least the later one sees the other.
+func Connect(ctx context.Context, h *tenant.Handle, i index.Index, d Document) error {
+	names := documentNames(d)
+	if err := insertNames(ctx, h, d.DocumentID, names); err != nil {
+		return fmt.Errorf("store the names of a document: %w", err)
+	}
+	mentions, err := d.mentions(ctx, h)
+	if err != nil {
+		return fmt.Errorf("find what a document mentions: %w", err)
+	}
+	of, err := mentionsOf(ctx, h, i.TextLanguage, names)
+	if err != nil {
+		return fmt.Errorf("find what mentions a document: %w", err)
+	}
+	if err := insertEdges(ctx, h, d.DocumentID, append(mentions, of...), hasSimilar(i)); err != nil {
+		return fmt.Errorf("store the edges of a document: %w", err)
+	}
+	return nil
+}
+
+// Reconnect does the same for a document whose texts are not at hand.
+func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentID string) error {
+	d, err := documentByID(ctx, h, documentID)
+	if err != nil {
+		return fmt.Errorf("read a document to connect it: %w", err)
+	}
+	return Connect(ctx, h, i, d)
+}
+
+// hasSimilar reports whether an index can find the chunks near to another: it
+// takes a Postgres index that compares by cosine, without which every new chunk
+// would be compared with all.
+func hasSimilar(i index.Index) bool {
+	return i.Metric == index.Cosine && i.Config.Type == index.HNSW
+}
+
+// Place tells a chunk: its document and its position there.
+type Place struct {
+	DocumentID string
+	Ordinal    int
+}
+
+// placedName is a name of the chunk at a position.
+type placedName struct {
+	Name
+	ordinal int
+}
+
+// mention is a name that a chunk mentions.
+type mention struct {
+	Place
+	key Key
+}
+
+func documentNames(d Document) []placedName {
+	var all []placedName
+	for ordinal, text := range d.Texts {
+		names := NamesInText(text)
+		if ordinal == 0 {
+			names = slices.Concat(NamesOfDocument(d.Title, d.URI), names)
+		}
+		for _, name := range names {
+			all = append(all, placedName{name, ordinal})
+		}
+	}
+	return all
+}
+
+// mentions returns what the document's texts mention: names that are known, and
+// whatever looks like an identifier or a path, should it become a name.
+func (d Document) mentions(ctx context.Context, h *tenant.Handle) ([]mention, error) {
+	phrases := make([][]Key, len(d.Texts))
+	for ordinal, text := range d.Texts {
+		phrases[ordinal] = Phrases(text)
+	}
+	known, err := knownKeys(ctx, h, distinct(slices.Concat(phrases...)))
+	if err != nil {
+		return nil, err
+	}
+	var found []mention
+	for ordinal, text := range d.Texts {
+		keys := append(Mentions(phrases[ordinal], func(key Key) bool { return known[key] }), References(text)...)
+		for _, key := range distinct(keys) {
+			found = append(found, mention{Place{d.DocumentID, ordinal}, key})
+		}
+	}
+	return found, nil
+}
+
+// mentionsOf returns who mentions one of the names. A text search proposes, and
+// the words decide.
+func mentionsOf(ctx context.Context, h *tenant.Handle, language string, names []placedName) ([]mention, error) {
+	proposed, err := textsWith(ctx, h, language, names)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[Key]bool{}
+	for _, name := range names {
+		wanted[name.Key] = true
+	}
+	var found []mention
+	for _, text := range proposed {
+		for _, key := range Mentions(Phrases(text.Text), func(key Key) bool { return wanted[key] }) {
+			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
+		}
+	}
+	return found, nil
+}
+
+func distinct(keys []Key) []Key {
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
