@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -44,22 +45,32 @@ const (
 // Documents may be connected at the same time. Names are committed before texts
 // are searched, so that of two documents at least the later one sees the other.
 func Connect(ctx context.Context, h *tenant.Handle, i index.Index, d Document) error {
-	names := documentNames(d)
-	if err := insertNames(ctx, h, d.DocumentID, names); err != nil {
+	names, texts := documentNames(d), d.texts()
+	if err := insertNames(ctx, h, texts, names); err != nil {
 		return fmt.Errorf("store the names of a document: %w", err)
 	}
 	mentions, err := d.mentions(ctx, h)
 	if err != nil {
 		return fmt.Errorf("find what a document mentions: %w", err)
 	}
-	of, err := mentionsOf(ctx, h, i.TextLanguage, names)
+	others, err := textsWith(ctx, h, i.TextLanguage, names)
 	if err != nil {
 		return fmt.Errorf("find what mentions a document: %w", err)
 	}
-	if err := insertEdges(ctx, h, d.DocumentID, append(mentions, of...), hasSimilar(i)); err != nil {
+	by := mentionsOf(names, others)
+	if err := insertEdges(ctx, h, d.DocumentID, append(texts, others...), append(mentions, by...), hasSimilar(i)); err != nil {
 		return fmt.Errorf("store the edges of a document: %w", err)
 	}
 	return nil
+}
+
+// texts are the document's chunks as statements tell them.
+func (d Document) texts() []placedText {
+	texts := make([]placedText, len(d.Texts))
+	for ordinal, text := range d.Texts {
+		texts[ordinal] = placedText{d.DocumentID, ordinal, text}
+	}
+	return texts
 }
 
 // Reconnect does the same for a document whose texts are not at hand.
@@ -69,6 +80,34 @@ func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentID 
 		return fmt.Errorf("read a document to connect it: %w", err)
 	}
 	return Connect(ctx, h, i, d)
+}
+
+// Rebuild connects every document of an index anew, in the order of their ids,
+// and calls report after each. Queries go on meanwhile and see each document's
+// edges come and go. It mends what an interrupted connection left behind and
+// takes up how names are found now.
+func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int)) error {
+	after, done := "00000000-0000-0000-0000-000000000000", 0
+	for {
+		ids, err := documentIDs(ctx, h, i.ID, after)
+		if err != nil {
+			return fmt.Errorf("list the documents to connect: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		for _, id := range ids {
+			if err := disconnect(ctx, h, id); err != nil {
+				return fmt.Errorf("drop the edges of a document: %w", err)
+			}
+			if err := Reconnect(ctx, h, i, id); err != nil && fault.KindOf(err) != fault.NotFound {
+				return err
+			}
+			done++
+			report(done)
+			after = id
+		}
+	}
 }
 
 // hasSimilar reports whether an index can find the chunks near to another: it
@@ -131,24 +170,20 @@ func (d Document) mentions(ctx context.Context, h *tenant.Handle) ([]mention, er
 	return found, nil
 }
 
-// mentionsOf returns who mentions one of the names. A text search proposes, and
-// the words decide.
-func mentionsOf(ctx context.Context, h *tenant.Handle, language string, names []placedName) ([]mention, error) {
-	proposed, err := textsWith(ctx, h, language, names)
-	if err != nil {
-		return nil, err
-	}
+// mentionsOf returns which of the texts mention which of the names. That a text
+// search proposed them is not enough: the words decide.
+func mentionsOf(names []placedName, texts []placedText) []mention {
 	wanted := map[Key]bool{}
 	for _, name := range names {
 		wanted[name.Key] = true
 	}
 	var found []mention
-	for _, text := range proposed {
+	for _, text := range texts {
 		for _, key := range Mentions(Phrases(text.Text), func(key Key) bool { return wanted[key] }) {
 			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
 		}
 	}
-	return found, nil
+	return found
 }
 
 func distinct(keys []Key) []Key {

@@ -2,37 +2,90 @@ package graph
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// documentByID reads a document with the texts of its chunks.
+// documentByID reads a document with the texts of its chunks. Errors: NotFound.
 func documentByID(ctx context.Context, h *tenant.Handle, documentID string) (Document, error) {
-	return tenant.Get[Document](ctx, h, `
+	d, err := tenant.Get[Document](ctx, h, `
 		SELECT d.document_id::text, d.title, d.uri,
 			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts
 		FROM tenant.documents AS d WHERE d.document_id = $1`, documentID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, fault.New(fault.NotFound, "the document was deleted")
+	}
+	return d, err
 }
 
-func insertNames(ctx context.Context, h *tenant.Handle, documentID string, names []placedName) error {
+// idBatch is how many documents are listed at once.
+const idBatch = 500
+
+// documentIDs returns up to idBatch of an index's ready documents after the
+// given one.
+func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after string) ([]string, error) {
+	rows, err := tenant.Select[struct{ DocumentID string }](ctx, h, `
+		SELECT d.document_id::text FROM tenant.documents AS d
+		WHERE d.index_id = $1 AND d.document_id > $2::uuid AND d.chunk_count > 0
+		ORDER BY d.document_id LIMIT $3`, indexID, after, idBatch)
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.DocumentID
+	}
+	return ids, err
+}
+
+// disconnect drops the edges of a document.
+func disconnect(ctx context.Context, h *tenant.Handle, documentID string) error {
+	b := h.Batch()
+	b.Exec(`DELETE FROM tenant.edge WHERE document_id = $1`, documentID)
+	b.Exec(`DELETE FROM tenant.edge WHERE to_document_id = $1`, documentID)
+	return b.Run(ctx)
+}
+
+// held tells chunks by place and the hash of their text, and keeps them from
+// being deleted until the end of the transaction: what was found in a text must
+// not be stored for the next version's, nor outlive it.
+const held = `
+		WITH held AS MATERIALIZED (
+			SELECT c.document_id, c.ordinal
+			FROM unnest($1::uuid[], $2::int[], $3::bytea[]) AS h (document_id, ordinal, hash)
+			JOIN tenant.chunk AS c USING (document_id, ordinal)
+			WHERE sha256(convert_to(c.text, 'UTF8')) = h.hash
+			ORDER BY c.document_id, c.ordinal
+			FOR KEY SHARE OF c
+		)`
+
+// heldColumns are the parameters of held.
+func heldColumns(texts []placedText) []any {
+	documents, ordinals, hashes := make([]string, len(texts)), make([]int, len(texts)), make([][]byte, len(texts))
+	for i, text := range texts {
+		hash := sha256.Sum256([]byte(text.Text))
+		documents[i], ordinals[i], hashes[i] = text.DocumentID, text.Ordinal, hash[:]
+	}
+	return []any{documents, ordinals, hashes}
+}
+
+func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, names []placedName) error {
 	if len(names) == 0 {
 		return nil
 	}
-	var ordinals []int
-	var keys []Key
-	var kinds, texts []string
-	for _, name := range names {
-		ordinals = append(ordinals, name.ordinal)
-		keys = append(keys, name.Key)
-		kinds = append(kinds, string(name.Kind))
-		texts = append(texts, name.Text)
+	ordinals, keys := make([]int, len(names)), make([]Key, len(names))
+	kinds, written := make([]string, len(names)), make([]string, len(names))
+	for i, name := range names {
+		ordinals[i], keys[i], kinds[i], written[i] = name.ordinal, name.Key, string(name.Kind), name.Text
 	}
-	_, err := h.Exec(ctx, `
+	_, err := h.Exec(ctx, held+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
-		SELECT $1::uuid, n.ordinal, 1, n.key, n.kind, n.name
-		FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[]) AS n (ordinal, key, kind, name)
-		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.document_id = $1::uuid AND c.ordinal = n.ordinal)
-		ON CONFLICT DO NOTHING`, documentID, ordinals, keys, kinds, texts)
+		SELECT held.document_id, n.ordinal, 1, n.key, n.kind, n.name
+		FROM unnest($4::int[], $5::bigint[], $6::text[], $7::text[]) AS n (ordinal, key, kind, name)
+		JOIN held USING (ordinal)
+		ON CONFLICT DO NOTHING`, append(heldColumns(texts), ordinals, keys, kinds, written)...)
 	return err
 }
 
@@ -85,25 +138,21 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)`, language, keys, texts, mostDefinitions, mostTexts)
 }
 
-// insertEdges stores mentions and, if asked to, links each chunk of the document
-// to those nearest to it, which the Postgres index over the embeddings finds. A
-// document that was deleted meanwhile does not come back.
-func insertEdges(ctx context.Context, h *tenant.Handle, documentID string, mentions []mention, similar bool) error {
-	var documents []string
-	var ordinals []int
-	var keys []Key
-	for _, m := range mentions {
-		documents = append(documents, m.DocumentID)
-		ordinals = append(ordinals, m.Ordinal)
-		keys = append(keys, m.key)
+// insertEdges stores what was found in texts and, if asked to, links each chunk
+// of the document to those nearest to it, which the Postgres index over the
+// embeddings finds.
+func insertEdges(ctx context.Context, h *tenant.Handle, documentID string, texts []placedText, mentions []mention, similar bool) error {
+	documents, ordinals, keys := make([]string, len(mentions)), make([]int, len(mentions)), make([]Key, len(mentions))
+	for i, m := range mentions {
+		documents[i], ordinals[i], keys[i] = m.DocumentID, m.Ordinal, m.key
 	}
 	b := h.Batch()
-	b.Exec(`
+	b.Exec(held+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, key)
 		SELECT m.document_id, m.ordinal, 2, m.key
-		FROM unnest($1::uuid[], $2::int[], $3::bigint[]) AS m (document_id, ordinal, key)
-		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.document_id = m.document_id AND c.ordinal = m.ordinal)
-		ON CONFLICT DO NOTHING`, documents, ordinals, keys)
+		FROM unnest($4::uuid[], $5::int[], $6::bigint[]) AS m (document_id, ordinal, key)
+		JOIN held USING (document_id, ordinal)
+		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys)...)
 	if similar {
 		// Each pair has one row. A zero vector has no cosine: NaN, which is more
 		// than any number.
