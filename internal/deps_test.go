@@ -55,9 +55,10 @@ var mayImport = map[string][]string{
 	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},
 
 	// What the command line does with the API, from the outside.
-	"internal/corpus": {},
-	"internal/eval":   {},
-	"internal/upload": {"internal/corpus", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
+	"internal/corpus":  {},
+	"internal/eval":    {},
+	"internal/drawing": {},
+	"internal/upload":  {"internal/corpus", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
