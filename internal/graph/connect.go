@@ -57,9 +57,15 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, d Document) e
 	if err != nil {
 		return fmt.Errorf("find what mentions a document: %w", err)
 	}
-	by := mentionsOf(names, others)
-	if err := insertEdges(ctx, h, d.DocumentID, append(texts, others...), append(mentions, by...), hasSimilar(i)); err != nil {
-		return fmt.Errorf("store the edges of a document: %w", err)
+	mentions = append(mentions, mentionsOf(names, others)...)
+	if err := insertMentions(ctx, h, append(texts, others...), mentions); err != nil {
+		return fmt.Errorf("store mentions of and by a document: %w", err)
+	}
+	if !hasSimilar(i) {
+		return nil
+	}
+	if err := insertSimilar(ctx, h, d.DocumentID); err != nil {
+		return fmt.Errorf("link a document to what is near: %w", err)
 	}
 	return nil
 }

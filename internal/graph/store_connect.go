@@ -85,6 +85,7 @@ func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, name
 		SELECT held.document_id, n.ordinal, 1, n.key, n.kind, n.name
 		FROM unnest($4::int[], $5::bigint[], $6::text[], $7::text[]) AS n (ordinal, key, kind, name)
 		JOIN held USING (ordinal)
+		ORDER BY n.key, n.ordinal
 		ON CONFLICT DO NOTHING`, append(heldColumns(texts), ordinals, keys, kinds, written)...)
 	return err
 }
@@ -138,41 +139,49 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)`, language, keys, texts, mostDefinitions, mostTexts)
 }
 
-// insertEdges stores what was found in texts and, if asked to, links each chunk
-// of the document to those nearest to it, which the Postgres index over the
-// embeddings finds.
-func insertEdges(ctx context.Context, h *tenant.Handle, documentID string, texts []placedText, mentions []mention, similar bool) error {
+// insertMentions stores what was found in texts. Here and below rows go in one
+// order, so that those who store the same rows at once wait for each other and
+// never in a circle.
+func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, mentions []mention) error {
+	if len(mentions) == 0 {
+		return nil
+	}
 	documents, ordinals, keys := make([]string, len(mentions)), make([]int, len(mentions)), make([]Key, len(mentions))
 	for i, m := range mentions {
 		documents[i], ordinals[i], keys[i] = m.DocumentID, m.Ordinal, m.key
 	}
-	b := h.Batch()
-	b.Exec(held+`
+	_, err := h.Exec(ctx, held+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, key)
 		SELECT m.document_id, m.ordinal, 2, m.key
 		FROM unnest($4::uuid[], $5::int[], $6::bigint[]) AS m (document_id, ordinal, key)
 		JOIN held USING (document_id, ordinal)
+		ORDER BY m.key, m.document_id, m.ordinal
 		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys)...)
-	if similar {
-		// Each pair has one row. A zero vector has no cosine: NaN, which is more
-		// than any number.
-		b.Exec(`
-			INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal, cosine)
-			SELECT
-				CASE WHEN later THEN c.document_id ELSE c.near_document END, CASE WHEN later THEN c.ordinal ELSE c.near_ordinal END, 3,
-				CASE WHEN later THEN c.near_document ELSE c.document_id END, CASE WHEN later THEN c.near_ordinal ELSE c.ordinal END, c.cosine
-			FROM (
-				SELECT c.document_id, c.ordinal, near.document_id AS near_document, near.ordinal AS near_ordinal, near.cosine,
-					(c.document_id, c.ordinal) < (near.document_id, near.ordinal) AS later
-				FROM tenant.chunk AS c
-				CROSS JOIN LATERAL (
-					SELECT o.document_id, o.ordinal, 1 - (o.embedding <=> c.embedding) AS cosine
-					FROM tenant.chunk AS o ORDER BY o.embedding <=> c.embedding LIMIT $2 + 1
-				) AS near
-				WHERE c.document_id = $1 AND near.cosine BETWEEN $3 AND 1.01
-					AND (near.document_id, near.ordinal) <> (c.document_id, c.ordinal)
-			) AS c
-			ON CONFLICT DO NOTHING`, documentID, similarCount, similarFloor)
-	}
-	return b.Run(ctx)
+	return err
+}
+
+// insertSimilar links each chunk of the document to those nearest to it, which
+// the Postgres index over the embeddings finds. Each pair has one row. A zero
+// vector has no cosine: NaN, which is more than any number.
+func insertSimilar(ctx context.Context, h *tenant.Handle, documentID string) error {
+	_, err := h.Exec(ctx, `
+		WITH own AS MATERIALIZED (
+			SELECT c.document_id, c.ordinal, c.embedding FROM tenant.chunk AS c
+			WHERE c.document_id = $1 ORDER BY c.ordinal FOR KEY SHARE
+		), pair AS (
+			SELECT own.document_id, own.ordinal, near.document_id AS near_document, near.ordinal AS near_ordinal, near.cosine,
+				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
+			FROM own CROSS JOIN LATERAL (
+				SELECT o.document_id, o.ordinal, 1 - (o.embedding <=> own.embedding) AS cosine
+				FROM tenant.chunk AS o ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
+			) AS near
+			WHERE near.cosine BETWEEN $3 AND 1.01 AND (near.document_id, near.ordinal) <> (own.document_id, own.ordinal)
+		)
+		INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal, cosine)
+		SELECT
+			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
+			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
+		FROM pair ORDER BY 4, 5, 1, 2
+		ON CONFLICT DO NOTHING`, documentID, similarCount, similarFloor)
+	return err
 }

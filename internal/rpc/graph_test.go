@@ -95,6 +95,21 @@ func TestGraphRagFollowsWhatTextsName(t *testing.T) {
 	}
 }
 
+func TestDescribeIndexCountsTheGraph(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c.Index(t, "main")
+	upload(t, c, film, director, town)
+	i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The film has a name without its year; the uris are no paths.
+	if i.Graph.GetNames() != 4 || i.Graph.GetMentions() != 2 {
+		t.Errorf("got %v", i.Graph)
+	}
+}
+
 func TestGraphRagSeesChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")

@@ -151,9 +151,11 @@ type Index struct {
 	PendingDocumentCount int32 `protobuf:"varint,10,opt,name=pending_document_count,json=pendingDocumentCount,proto3" json:"pending_document_count,omitempty"`
 	FailedDocumentCount  int32 `protobuf:"varint,11,opt,name=failed_document_count,json=failedDocumentCount,proto3" json:"failed_document_count,omitempty"`
 	// ready, or building while the Postgres index is being built.
-	Status        string                 `protobuf:"bytes,12,opt,name=status,proto3" json:"status,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	Status     string                 `protobuf:"bytes,12,opt,name=status,proto3" json:"status,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// What its graph holds; DescribeIndex alone says it.
+	Graph         *GraphStatistics `protobuf:"bytes,20,opt,name=graph,proto3" json:"graph,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +288,78 @@ func (x *Index) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Index) GetGraph() *GraphStatistics {
+	if x != nil {
+		return x.Graph
+	}
+	return nil
+}
+
+// GraphStatistics are the sizes of an index's graph, whose nodes are its chunks.
+type GraphStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names that chunks have: titles, their parts, identifiers, paths, headings and
+	// terms.
+	Names int32 `protobuf:"varint,1,opt,name=names,proto3" json:"names,omitempty"`
+	// Names and references in the texts of chunks.
+	Mentions int32 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// Pairs of chunks that are near by embedding.
+	Similarities  int32 `protobuf:"varint,3,opt,name=similarities,proto3" json:"similarities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphStatistics) Reset() {
+	*x = GraphStatistics{}
+	mi := &file_ragd_v1_index_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphStatistics) ProtoMessage() {}
+
+func (x *GraphStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphStatistics.ProtoReflect.Descriptor instead.
+func (*GraphStatistics) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GraphStatistics) GetNames() int32 {
+	if x != nil {
+		return x.Names
+	}
+	return 0
+}
+
+func (x *GraphStatistics) GetMentions() int32 {
+	if x != nil {
+		return x.Mentions
+	}
+	return 0
+}
+
+func (x *GraphStatistics) GetSimilarities() int32 {
+	if x != nil {
+		return x.Similarities
+	}
+	return 0
+}
+
 type CreateIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 63 characters of [A-Za-z0-9_-], the first a letter or underscore.
@@ -307,7 +381,7 @@ type CreateIndexRequest struct {
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[3]
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +393,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[3]
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +406,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -393,7 +467,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -405,7 +479,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -418,7 +492,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -439,7 +513,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +525,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +538,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -492,7 +566,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -504,7 +578,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -517,7 +591,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -550,7 +624,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +636,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +649,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -593,7 +667,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +679,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +692,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -632,7 +706,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xcb\x04\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xfb\x04\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -651,7 +725,12 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\vcreate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\x9f\x02\n" +
+	"updateTime\x12.\n" +
+	"\x05graph\x18\x14 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\"g\n" +
+	"\x0fGraphStatistics\x12\x14\n" +
+	"\x05names\x18\x01 \x01(\x05R\x05names\x12\x1a\n" +
+	"\bmentions\x18\x02 \x01(\x05R\bmentions\x12\"\n" +
+	"\fsimilarities\x18\x03 \x01(\x05R\fsimilarities\"\x9f\x02\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -695,42 +774,44 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),           // 0: ragd.v1.IndexConfig
 	(*HnswConfig)(nil),            // 1: ragd.v1.HnswConfig
 	(*Index)(nil),                 // 2: ragd.v1.Index
-	(*CreateIndexRequest)(nil),    // 3: ragd.v1.CreateIndexRequest
-	(*DescribeIndexRequest)(nil),  // 4: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),    // 5: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),   // 6: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),    // 7: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),   // 8: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),              // 9: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*GraphStatistics)(nil),       // 3: ragd.v1.GraphStatistics
+	(*CreateIndexRequest)(nil),    // 4: ragd.v1.CreateIndexRequest
+	(*DescribeIndexRequest)(nil),  // 5: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),    // 6: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),   // 7: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),    // 8: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),   // 9: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),              // 10: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	1,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	0,  // 1: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	9,  // 2: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	10, // 3: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	10, // 4: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 5: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	9,  // 6: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	2,  // 7: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	3,  // 8: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	4,  // 9: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	5,  // 10: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	7,  // 11: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	2,  // 12: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	2,  // 13: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	6,  // 14: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	8,  // 15: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	10, // 2: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	11, // 3: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	11, // 4: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	3,  // 5: ragd.v1.Index.graph:type_name -> ragd.v1.GraphStatistics
+	0,  // 6: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	10, // 7: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	2,  // 8: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	4,  // 9: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	5,  // 10: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	6,  // 11: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	8,  // 12: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	2,  // 13: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	2,  // 14: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	7,  // 15: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	9,  // 16: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	13, // [13:17] is the sub-list for method output_type
+	9,  // [9:13] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -745,7 +826,7 @@ func file_ragd_v1_index_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
