@@ -3,7 +3,6 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 TOOL := go tool -modfile=tools/go.mod
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: help
 help: ## list what can be made
@@ -19,7 +18,7 @@ deps: ## install PostgreSQL and pgvector if they are missing
 
 .PHONY: build
 build: ## build bin/ragd
-	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/ragd ./cmd/ragd
+	go build -trimpath -o bin/ragd ./cmd/ragd
 
 # CI sets CI, with which a missing database fails the tests instead of skipping them.
 .PHONY: test

@@ -10,9 +10,9 @@ listen=${RAGD_LISTEN:-127.0.0.1:8484}
 url=http://$listen
 key_file=${XDG_CONFIG_HOME:-$HOME/.config}/ragd/demo.key
 
-$ragd serve --log-level warn &
+$ragd serve --log-level warn --first-tenant demo &
 server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server"' EXIT
+trap 'kill "$server" 2>/dev/null || true; wait "$server" || true' EXIT
 trap 'exit 0' INT TERM
 
 export RAGD_SERVER=$url
@@ -21,15 +21,21 @@ until $ragd doctor >/dev/null 2>&1 || curl -fsS -o /dev/null "$url/readyz" 2>/de
   sleep 0.2
 done
 
-if ! $ragd tenant get demo >/dev/null 2>&1; then
-  $ragd tenant create demo >/dev/null
+# The first start made the tenant and left its key in client.conf. Where ragd had
+# been used before, the tenant and a key are made here.
+client_conf=$(dirname "$key_file")/client.conf
+if grep -qs '^tenant = demo$' "$client_conf"; then
+  key_file=$client_conf
+  RAGD_API_KEY=$(sed -n 's/^api-key = //p' "$client_conf")
+else
+  $ragd tenant get demo >/dev/null 2>&1 || $ragd tenant create demo >/dev/null
+  if ! { [ -s "$key_file" ] && RAGD_API_KEY=$(cat "$key_file") $ragd index list >/dev/null 2>&1; }; then
+    umask 077
+    mkdir -p "$(dirname "$key_file")"
+    $ragd key create --tenant demo --name "make run" --json | sed -n 's/.*"secret": *"\([^"]*\)".*/\1/p' >"$key_file"
+  fi
+  RAGD_API_KEY=$(cat "$key_file")
 fi
-if ! { [ -s "$key_file" ] && RAGD_API_KEY=$(cat "$key_file") $ragd index list >/dev/null 2>&1; }; then
-  umask 077
-  mkdir -p "$(dirname "$key_file")"
-  $ragd key create --tenant demo --name "make run" --json | sed -n 's/.*"secret": *"\([^"]*\)".*/\1/p' >"$key_file"
-fi
-RAGD_API_KEY=$(cat "$key_file")
 export RAGD_API_KEY
 
 echo
@@ -47,7 +53,7 @@ done
 cat <<EOF
 
 == ragd is serving at $url; Ctrl-C stops it
-API key of the tenant "demo" (also in $key_file):
+API key of the tenant "demo" (it is in $key_file):
   $RAGD_API_KEY
 For an MCP client:
   {

@@ -17,6 +17,7 @@ const module = "github.com/ragdhq/ragd/"
 // arrows point one way: fronts, services, leaves.
 var mayImport = map[string][]string{
 	"internal/fault":   {},
+	"internal/httplog": {"internal/fault"},
 	"internal/page":    {"internal/fault"},
 	"internal/lru":     {},
 	"internal/lexical": {},
@@ -37,20 +38,24 @@ var mayImport = map[string][]string{
 
 	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
 
-	"internal/index":  {"internal/fault", "internal/page", "internal/tenant", "internal/chunk", "internal/embed"},
+	"internal/metadata": {"internal/fault"},
+	"internal/event":    {"internal/tenant"},
+
+	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
+	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
 	"internal/query":  {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
+	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph"},
 	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/embed", "internal/lexical", "internal/lru"},
-	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/graph"},
 
 	"internal/rpc": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/graph", "internal/rerank",
+		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
+		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/graph", "internal/rerank", "internal/vector",
 	},
 
-	"internal/mcp/front": {"internal/fault", "internal/tenant"},
+	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},
 	"internal/mcp": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/mcp/front",
+		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
+		"internal/tenant", "internal/event", "internal/mcp/front",
 	},
 	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},
 

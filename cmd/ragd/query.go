@@ -75,7 +75,7 @@ func (p *program) printAnswer(answer *ragdv1.VectorQueryResponse, full bool) err
 }
 
 // shownLines is how much of a chunk is shown unless it is wanted in full.
-const shownLines = 3
+const shownLines = 6
 
 func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error {
 	name := oneLine(source.GetUri())

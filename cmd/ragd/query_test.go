@@ -8,16 +8,19 @@ import (
 func TestQuery(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	long := strings.Repeat("the quick brown fox ", 20)
+	long := strings.Repeat("the quick brown fox ", 40)
 	lines := file(t, "c.jsonl", `{"id":"a","title":"Fox\u001b[31m","text":"`+long+`"}`+"\n"+`{"id":"b","text":"a fox"}`)
 	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), lines), stdout: anything, stderr: anything})
 	const warning = "warning: reranking was skipped\n"
 	for _, want := range []step{
 		{args: args("query fox"), stderr: warning, stdout: `
-1. 0.5000  Fox�[31m, a  (bytes 0-400)
+1. 0.5000  Fox�[31m, a  (bytes 0-800)
    the quick brown fox the quick brown fox the quick brown fox the quick brown
    fox the quick brown fox the quick brown fox the quick brown fox the quick
    brown fox the quick brown fox the quick brown fox the quick brown fox the
+   quick brown fox the quick brown fox the quick brown fox the quick brown fox
+   the quick brown fox the quick brown fox the quick brown fox the quick brown
+   fox the quick brown fox the quick brown fox the quick brown fox the quick
    ...
 
 2. 0.5000  b  (bytes 0-5)
@@ -25,7 +28,7 @@ func TestQuery(t *testing.T) {
 
 `},
 		{args: args("query fox -k 1 --full --explain"), stderr: warning, stdout: `...
-   fox the quick brown fox
+   brown fox the quick brown fox the quick brown fox
 
 hybrid search  ms    candidates
 embed          0.25  1

@@ -29,7 +29,7 @@ from the server binaries that are installed on the machine ("make deps" installs
 what is missing), and stops it again.
 
 The first start prints an operator key, once, unless RAGD_OPERATOR_KEY says which
-key to take. With a database of its own it also makes a tenant "default", and
+key to take. With a database of its own it also makes a tenant, and
 writes address and keys to client.conf in the configuration folder, so that the
 other commands need no flags.`),
 		Example: `  ragd serve
@@ -46,10 +46,16 @@ other commands need no flags.`),
 	settings.register(cmd.Flags())
 	flags := cmd.Flags()
 	flags.StringVar(&settings.Listen, "listen", "127.0.0.1:8484", "address to answer on")
+	flags.StringVar(&settings.FirstTenant, "first-tenant", "default", "tenant that the first start makes in a database of its own")
 	flags.StringVar(&settings.PublicURL, "public-url", "", "address under which clients know the service (default: as each request names it)")
 	flags.StringSliceVar(&settings.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call /mcp, besides this machine's")
+	flags.StringSliceVar(&settings.AllowedHosts, "allowed-hosts", nil, "host names under which /mcp may be called (default: from this machine its own and the public one, else any)")
+	flags.IntVar(&settings.MCPRequestRate, "mcp-request-rate", 1000, "requests a second that one credential may make to /mcp, twice as many at once; 0 for no limit")
+	flags.BoolVar(&settings.MCPLegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
+	flags.BoolVar(&settings.MCPStateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.StringVar(&settings.SessionKey, "session-key", "", "")
-	markSettings(flags, "listen", "public-url", "allowed-origins")
+	markSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
+		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless")
 	markSecrets(flags, "session-key")
 	return cmd
 }
@@ -68,12 +74,13 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	address := "http://" + listener.Addr().String()
-	if err := p.welcome(ctx, s, address); err != nil {
+	if err := p.welcome(ctx, s, address, settings.FirstTenant); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.queue.Run(groupCtx) })
-	group.Go(func() error { return serveHTTP(groupCtx, listener, s.handler(), s.mcp.Shutdown) })
+	group.Go(func() error { return s.events.Run(groupCtx) })
+	group.Go(func() error { return serveHTTP(groupCtx, listener, withBodyDeadline(s.handler()), s.mcp.Shutdown) })
 	note(p.stderr, "ragd is ready at %s", address)
 	err = group.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -112,15 +119,16 @@ func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler,
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)
 	}
-	if err := <-stopped; err != nil {
-		return errors.Join(err, server.Close())
+	err := <-stopped
+	if errors.Is(err, context.DeadlineExceeded) {
+		return server.Close() // whoever has not sent a request by now, or not taken the answer, does not count
 	}
-	return nil
+	return err
 }
 
 // welcome prints the operator key if it was just made and, for a database of our
 // own, leaves the client commands of this user what they need.
-func (p *program) welcome(ctx context.Context, s *service, address string) error {
+func (p *program) welcome(ctx context.Context, s *service, address, name string) error {
 	secret, err := s.tenants.EnsureOperatorKey(ctx)
 	if err != nil || secret == "" {
 		return err
@@ -129,7 +137,6 @@ func (p *program) welcome(ctx context.Context, s *service, address string) error
 	if s.embedded == nil {
 		return nil
 	}
-	const name = "default"
 	operator := tenant.NewContext(ctx, &tenant.Request{
 		Principal: tenant.Principal{Subject: "ragd serve", Scopes: []tenant.Scope{tenant.Operator}},
 	})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,7 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/llm"
@@ -29,6 +32,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // serviceSettings are what the service is told from outside.
@@ -41,7 +45,12 @@ type serviceSettings struct {
 	EmbeddingModel string
 	LogLevel       string
 	IngestWorkers  int
+	AllowedHosts   []string
 	AllowedOrigins []string
+	MCPRequestRate int
+	MCPLegacySSE   bool
+	MCPStateless   bool
+	FirstTenant    string
 	PublicURL      string
 	SessionKey     string                      // secret
 	Providers      map[string]*provider.Config // by name; see providerNames
@@ -56,7 +65,7 @@ func (s *serviceSettings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.DataDir, "data-dir", defaultDataDir(s.getenv), "folder of the embedded database")
 	flags.StringVar(&s.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
-	flags.IntVar(&s.IngestWorkers, "ingest-workers", 16, "documents processed at once")
+	flags.IntVar(&s.IngestWorkers, "ingest-workers", 4*runtime.NumCPU(), "documents processed at once")
 	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
@@ -88,10 +97,12 @@ func defaultDataDir(getenv func(string) string) string {
 // service is the whole product, wired.
 type service struct {
 	embedded *embedded.Server // nil with an external database
-	pool     *pgxpool.Pool
+	pool     *pgxpool.Pool    // for requests
+	work     *pgxpool.Pool    // for ingest and the job queue, so that neither starves the other
 	tenants  *tenant.Service
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
+	events   *event.Listener
 	mcp      *front.Handler
 	log      *slog.Logger
 }
@@ -121,10 +132,12 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		return nil, fmt.Errorf("embedding-model: %w", err)
 	}
 	db := tenant.NewDB(s.pool)
+	work := tenant.NewDB(s.work)
+	driver := riverpgxv5.New(s.work)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
-		Driver: riverpgxv5.New(s.pool), Control: s.pool, Instance: instanceName(),
+		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(db, models, log))
+	}, ingest.NewWorker(work, models, log), index.NewMaintainer(work, log))
 	if err != nil {
 		return nil, err
 	}
@@ -133,19 +146,22 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 			return nil, err
 		}
 	}
-	indexes := index.New(db, models, settings.EmbeddingModel)
+	indexes := index.New(db, models, settings.EmbeddingModel, s.queue)
 	queries := query.New(db, indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, s.queue),
+		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
 		Graphs:  graph.New(db, indexes, queries, models),
 	}
+	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{
-		API: s.handlers, Logger: log, Version: readBuild().Version,
+		API: s.handlers, Events: s.events, Logger: log, Version: readBuild().Version,
 		Front: front.Config{
 			Authenticate: s.tenants.Auth.Middleware, AllowedOrigins: settings.AllowedOrigins,
-			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey),
+			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey), AllowedHosts: settings.AllowedHosts,
+			RequestRate: settings.MCPRequestRate, LegacySSE: settings.MCPLegacySSE, Stateless: settings.MCPStateless,
 		},
 	})
 	return s, err
@@ -169,7 +185,14 @@ func (s *service) openDatabase(ctx context.Context, settings serviceSettings) (e
 		}
 		url = s.embedded.URL()
 	}
-	s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log})
+	if s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log}); err != nil {
+		return err
+	}
+	// Each worker holds at most one connection; the queue itself needs a few.
+	const forTheQueue = 4
+	s.work, err = postgres.Open(ctx, postgres.Config{
+		URL: url, Logger: s.log, ApplicationName: "ragd ingest", MaxConns: settings.IngestWorkers + forTheQueue,
+	})
 	return err
 }
 
@@ -211,12 +234,14 @@ func instanceName() string {
 // handler answers everything on the one address.
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
-	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse(s.log)), s.log)
+	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse()))
 	mux.Handle(front.Path, s.mcp)
+	mux.Handle(front.SSEPath, s.mcp)
+	mux.Handle(front.MessagePath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return mux
+	return httplog.Log(s.log)(mux)
 }
 
 // ready says whether requests can be served now: whether the database answers.
@@ -239,8 +264,10 @@ func (s *service) close() error {
 	if s.mcp != nil {
 		err = s.mcp.Shutdown(ctx)
 	}
-	if s.pool != nil {
-		s.pool.Close()
+	for _, pool := range []*pgxpool.Pool{s.work, s.pool} {
+		if pool != nil {
+			pool.Close()
+		}
 	}
 	if s.embedded != nil {
 		err = errors.Join(err, s.embedded.Stop(ctx))

@@ -3,6 +3,7 @@ package chunk
 import (
 	"math"
 	"sort"
+	"unsafe"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -10,27 +11,33 @@ import (
 // assembly is a text put together from parts of the source. As long as the
 // parts adjoin, the text is a slice of the source; after that it is a copy.
 type assembly struct {
-	source string
-	track  bool // remember where every part came from, for bounds
+	source  string
+	track   bool // remember where every part came from, for bounds
+	joinLen int  // length of the usual joiner
 
 	start, end int    // bounds of the parts in the source
 	buf        []byte // the text, if it is not source[start:end]
 	copied     bool
 	visible    bool // something but white space was added
-	origins    []origin
+	joined     bool // the text ends with a joiner of the usual length
+	origins    blocks[origin]
 }
 
 // origin says that the text from a position on came from a place in the source.
-// Plain parts have the same length in both. Others (a decoded entity, a joiner)
-// are opaque: all of it came from between the origin and the next one.
+// Plain parts have the same length in both. Others (a decoded entity, a joiner
+// of another length) are opaque: all of it came from between the origin and the
+// next one.
 type origin struct {
 	text uint32 // the highest bit says opaque
-	src  uint32
+	src  uint32 // the highest bit says that a joiner stands before it
 }
 
-const opaque = 1 << 31
+const flag = 1 << 31
 
-func (o origin) at() int { return int(o.text &^ opaque) }
+func (o origin) at() int      { return int(o.text &^ flag) }
+func (o origin) from() int    { return int(o.src &^ flag) }
+func (o origin) opaque() bool { return o.text&flag != 0 }
+func (o origin) joined() bool { return o.src&flag != 0 }
 
 // maxTracked is the longest source that an origin can point into.
 const maxTracked = math.MaxInt32
@@ -43,8 +50,9 @@ func checkTracked(text string) error {
 }
 
 func (a *assembly) reset() {
-	a.buf, a.origins = a.buf[:0], a.origins[:0]
-	a.copied, a.visible, a.start, a.end = false, false, 0, 0
+	a.buf = a.buf[:0]
+	a.origins.truncate(0)
+	a.copied, a.visible, a.joined, a.start, a.end = false, false, false, 0, 0
 }
 
 func (a *assembly) len() int {
@@ -62,15 +70,15 @@ func (a *assembly) add(start, end int) {
 		return
 	case a.len() == 0:
 		a.start, a.end = start, end
-		a.note(0, start, 0)
+		a.note(0, start, false)
 		return
 	case start == a.end && !a.copied:
 		a.end = end
 		return
 	}
 	a.copy()
-	if start != a.end || len(a.origins) > 0 && a.origins[len(a.origins)-1].text&opaque != 0 {
-		a.note(len(a.buf), start, 0)
+	if a.joined || start != a.end || a.lastOpaque() {
+		a.note(len(a.buf), start, false)
 	}
 	a.buf = append(a.buf, a.source[start:end]...)
 	a.end = end
@@ -83,13 +91,21 @@ func (a *assembly) addDecoded(text string, start, end int) {
 		a.start, a.end = start, start
 	}
 	a.copy()
-	a.note(len(a.buf), start, opaque)
+	a.note(len(a.buf), start, true)
 	a.buf = append(a.buf, text...)
 	a.end = end
 }
 
 // join appends text that stands for nothing in the source, between two parts.
-func (a *assembly) join(text string) { a.addDecoded(text, a.end, a.end) }
+func (a *assembly) join(text string) {
+	if len(text) != a.joinLen {
+		a.addDecoded(text, a.end, a.end)
+		return
+	}
+	a.copy()
+	a.buf = append(a.buf, text...)
+	a.joined = true
+}
 
 func (a *assembly) copy() {
 	if !a.copied {
@@ -98,21 +114,51 @@ func (a *assembly) copy() {
 	}
 }
 
+func (a *assembly) lastOpaque() bool {
+	return a.origins.n > 0 && a.origins.at(a.origins.n-1).opaque()
+}
+
 // note says that the text from at on comes from src. If it does not follow on
-// the opaque part before it, one of its own says where that one ends.
-func (a *assembly) note(at, src int, flag uint32) {
+// the opaque part before it, an origin of its own says where that one ends.
+func (a *assembly) note(at, src int, opaque bool) {
+	joined := a.joined
+	a.joined = false
 	if !a.track {
 		return
 	}
-	if n := len(a.origins); n > 0 && a.origins[n-1].text&opaque != 0 && a.end != src {
-		a.origins = append(a.origins, origin{uint32(at), uint32(a.end)})
+	o := origin{uint32(at), uint32(src)}
+	if a.lastOpaque() && a.end != src {
+		end := at
+		if joined {
+			end -= a.joinLen
+		}
+		a.origins.push(origin{uint32(end), uint32(a.end)})
 	}
-	a.origins = append(a.origins, origin{uint32(at) | flag, uint32(src)})
+	if opaque {
+		o.text |= flag
+	}
+	if joined {
+		o.src |= flag
+	}
+	a.origins.push(o)
 }
 
-// text returns the assembled text.
-func (a *assembly) text() string {
-	return a.tail(0)
+// take returns the assembled text; after that only bounds and reset make sense.
+func (a *assembly) take() string {
+	if len(a.buf) < 1<<16 || !a.copied {
+		return a.tail(0)
+	}
+	text := unsafe.String(unsafe.SliceData(a.buf), len(a.buf)) // nothing writes to it any more
+	a.buf = nil
+	return text
+}
+
+// tail returns the text from a position on.
+func (a *assembly) tail(from int) string {
+	if a.copied {
+		return string(a.buf[from:])
+	}
+	return a.source[a.start+from : a.end]
 }
 
 func (a *assembly) see(part string) {
@@ -124,28 +170,30 @@ func isBlank(s string) bool {
 	return start == end
 }
 
-// tail returns the text from a position on.
-func (a *assembly) tail(from int) string {
-	if a.copied {
-		return string(a.buf[from:])
-	}
-	return a.source[a.start+from : a.end]
-}
-
-// bounds returns the part of the source that text[from:to] was made from; it
-// needs track. The text must not be empty.
+// bounds returns the part of the source that text[from:to] was made from, for
+// which it needs track.
 func (a *assembly) bounds(from, to int) (start, end int) {
-	first := sort.Search(len(a.origins), func(i int) bool { return a.origins[i].at() > from }) - 1
-	last := sort.Search(len(a.origins), func(i int) bool { return a.origins[i].at() >= to }) - 1
-	start = int(a.origins[first].src)
-	if a.origins[first].text&opaque == 0 {
-		start += from - a.origins[first].at()
+	after := sort.Search(a.origins.n, func(i int) bool { return a.origins.at(i).at() > from })
+	first := a.origins.at(after - 1)
+	start = first.from()
+	if !first.opaque() {
+		start += from - first.at()
 	}
-	switch m := a.origins[last]; {
-	case m.text&opaque == 0:
-		end = int(m.src) + to - m.at()
-	case last+1 < len(a.origins):
-		end = int(a.origins[last+1].src)
+	if after < a.origins.n {
+		if next := a.origins.at(after); next.joined() && from >= next.at()-a.joinLen {
+			start = next.from()
+		}
+	}
+	after = sort.Search(a.origins.n, func(i int) bool { return a.origins.at(i).at() >= to })
+	last := a.origins.at(after - 1)
+	if after < a.origins.n && a.origins.at(after).joined() {
+		to = min(to, a.origins.at(after).at()-a.joinLen)
+	}
+	switch {
+	case !last.opaque():
+		end = last.from() + to - last.at()
+	case after < a.origins.n:
+		end = a.origins.at(after).from()
 	default:
 		end = a.end
 	}

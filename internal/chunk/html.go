@@ -1,10 +1,6 @@
 package chunk
 
-import (
-	"html"
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // splitHTML makes a chunk of the text under each element that o.Headers or else
 // o.Sections select, in document order. Every piece of visible text is in exactly
@@ -82,15 +78,6 @@ type htmlSections struct {
 	container int    // depth in the tree of the innermost container; -1 if none
 }
 
-// htmlHeader is a header or container that encloses a place.
-type htmlHeader struct {
-	header
-	xpath     string
-	text      span // of the title, in the source
-	used      bool // a chunk carries the title
-	container int  // its depth in the tree; -1 if it is none
-}
-
 func newHTMLSections(text string, o *Options) (*htmlSections, error) {
 	s := &htmlSections{text: text, out: newRebuilder(text, o), caption: -1, verbatim: -1, container: -1}
 	field, pairs := "headers", o.Headers
@@ -104,7 +91,7 @@ func newHTMLSections(text string, o *Options) (*htmlSections, error) {
 	}
 	s.tree.paths = 1<<20 + 2*len(text)
 	s.scan = htmlScanner{text: text, names: newHTMLNames()}
-	s.body = assembly{source: text, track: s.out.tracks()}
+	s.body = assembly{source: text, track: s.out.tracks(), joinLen: len(" ")}
 	s.title = s.body
 	return s, nil
 }
@@ -134,27 +121,26 @@ func (s *htmlSections) startTag() {
 	case selector == nil:
 		if !empty && s.tree.push(e, false) {
 			s.opened(e)
+			s.beginCaption(e)
 		}
 	case title:
 		s.tree.push(e, true)
+		s.opened(e)
 		s.beginTitle(selector)
 		if empty {
-			s.endTitle()
-			s.tree.pop()
+			s.closeTo(s.headerAt)
 		}
 	case !empty && s.tree.push(e, false):
+		s.opened(e)
 		s.beginContainer(selector)
 	}
 }
 
-// opened looks at an element that no selector picked.
+// opened notes that white space counts from here on, if it does in an element
+// that was just opened.
 func (s *htmlSections) opened(e htmlElement) {
-	depth := len(s.tree.open) - 1
-	switch {
-	case e.tag.is(verbatimTag) && s.verbatim < 0:
-		s.verbatim = depth
-	case e.tag.is(headingTag) && s.container >= 0 && s.caption < 0:
-		s.caption, s.from = depth, s.body.len()
+	if e.tag.is(verbatimTag) && s.verbatim < 0 {
+		s.verbatim = len(s.tree.open) - 1
 	}
 }
 
@@ -178,13 +164,6 @@ func (s *htmlSections) endTag() {
 	s.closeTo(s.tree.endTag(name))
 }
 
-// space notes that a tag stands between words, unless it stands within a line.
-func (s *htmlSections) space(name *htmlName) {
-	if s.gap == "" && !name.tag.is(inlineTag) {
-		s.gap = " "
-	}
-}
-
 // closeTo closes all elements but the depth outermost ones.
 func (s *htmlSections) closeTo(depth int) {
 	for len(s.tree.open) > depth {
@@ -203,212 +182,4 @@ func (s *htmlSections) closeTo(depth int) {
 		}
 		s.tree.pop()
 	}
-}
-
-// addText adds the text of a token, whose entities are still to be decoded. The
-// white space at its end waits for the next text.
-func (s *htmlSections) addText(start, end int, encoded bool) {
-	a := &s.body
-	if s.titled {
-		a = &s.title
-	}
-	from, to := trim(s.text, start, end)
-	switch {
-	case from == to && s.verbatim < 0:
-		s.blank(start, end)
-		return
-	case a.len() == 0:
-		start = from
-	default:
-		a.add(s.tail.start, s.tail.end)
-		if s.gap != "" {
-			a.join(s.gap)
-		}
-	}
-	if from == to {
-		to = start
-	}
-	s.gap, s.tail = "", span{to, end}
-	for encoded && start < to {
-		i := strings.IndexByte(s.text[start:to], '&')
-		if i < 0 {
-			break
-		}
-		a.add(start, start+i)
-		start = s.addEntity(a, start+i, to)
-		if a.len() == 0 { // it was white space
-			start, _ = trim(s.text, start, to)
-		}
-	}
-	a.add(start, to)
-}
-
-// blank notes that white space stands between words.
-func (s *htmlSections) blank(start, end int) {
-	switch {
-	case strings.IndexByte(s.text[start:end], '\n') >= 0:
-		s.gap = "\n"
-	case s.gap == "":
-		s.gap = " "
-	}
-}
-
-// addEntity adds the entity at a position and returns where it ends.
-func (s *htmlSections) addEntity(a *assembly, at, end int) int {
-	to := at + 1
-	for to < end && (isLetter(s.text[to]) || '0' <= s.text[to] && s.text[to] <= '9' || s.text[to] == '#') {
-		to++
-	}
-	if to < end && s.text[to] == ';' {
-		to++
-	}
-	entity := s.text[at:to]
-	switch decoded := html.UnescapeString(entity); {
-	case decoded == entity:
-		a.add(at, to)
-	case a.len() > 0 || !isBlank(decoded):
-		a.addDecoded(decoded, at, to)
-	}
-	return to
-}
-
-// beginTitle begins the header whose element was just opened.
-func (s *htmlSections) beginTitle(selector *htmlSelector) {
-	s.endTitle()
-	s.header = htmlHeader{header: header{level: selector.level, key: selector.key}, xpath: s.tree.xpath(), container: -1}
-	s.titled, s.headerAt = true, len(s.tree.open)-1
-	s.gap, s.tail = "", span{}
-}
-
-// endTitle ends the open header, if there is one: what follows stands under it.
-func (s *htmlSections) endTitle() {
-	if !s.titled {
-		return
-	}
-	s.titled, s.gap, s.tail = false, "", span{}
-	h := s.header
-	title := s.title.text()
-	from, to := trim(title, 0, len(title))
-	title = title[from:to]
-	h.text = span{s.title.start, s.title.end}
-	content := len(title) > maxHeaderTitle
-	h.value = shortTitle(title)
-	s.nameContainer(h.value)
-	keep := s.keep(h.level)
-	if s.joins && !content && s.body.visible && keep == len(s.path)-1 && s.path[keep].header == h.header {
-		s.body.join("  \n")
-	} else {
-		s.flush()
-		s.leave(keep)
-		s.path = append(s.path, h)
-		if content {
-			s.body, s.title = s.title, s.body
-			s.gap = " "
-		}
-	}
-	s.title.reset()
-}
-
-// keep returns how many headers still enclose the place behind a new one of the
-// level.
-func (s *htmlSections) keep(level int) int {
-	n := len(s.path)
-	for n > 0 && s.path[n-1].container < 0 && s.path[n-1].level >= level {
-		n--
-	}
-	return n
-}
-
-// leave takes all headers but the depth outermost ones off the path. The title
-// of one that no chunk carries becomes a chunk. The body must be empty.
-func (s *htmlSections) leave(depth int) {
-	for len(s.path) > depth {
-		if h := s.path[len(s.path)-1]; !h.used && h.container < 0 && h.value != "" {
-			s.out.addText(h.value, h.text, s.fields())
-		}
-		s.path = s.path[:len(s.path)-1]
-	}
-}
-
-// flush makes chunks of the body.
-func (s *htmlSections) flush() {
-	if s.body.visible {
-		s.out.addAssembly(&s.body, s.fields())
-	}
-	s.body.reset()
-	s.gap, s.tail, s.caption = "", span{}, -1
-}
-
-// fields returns the metadata below the path and notes that a chunk carries it.
-func (s *htmlSections) fields() []field {
-	if len(s.path) == 0 {
-		return nil
-	}
-	fields := make([]field, 0, len(s.path)+1)
-	if xpath := s.path[len(s.path)-1].xpath; xpath != "" {
-		fields = append(fields, field{"xpath", xpath})
-	}
-	for i := range s.path {
-		s.path[i].used = true
-		fields = setField(fields, s.path[i].key, s.path[i].value)
-	}
-	return fields
-}
-
-// beginContainer begins the container whose element was just opened.
-func (s *htmlSections) beginContainer(selector *htmlSelector) {
-	s.endTitle()
-	s.flush()
-	s.leave(s.keep(selector.level))
-	s.container = len(s.tree.open) - 1
-	s.path = append(s.path, htmlHeader{
-		header:    header{level: selector.level, key: selector.key},
-		xpath:     s.tree.xpath(),
-		container: s.container,
-	})
-}
-
-func (s *htmlSections) endContainer() {
-	s.flush()
-	s.leave(s.innermost())
-	s.container = -1
-	if i := s.innermost(); i >= 0 {
-		s.container = s.path[i].container
-	}
-}
-
-// innermost returns the place of the innermost container in the path, -1 if
-// there is none.
-func (s *htmlSections) innermost() int {
-	i := len(s.path) - 1
-	for i >= 0 && s.path[i].container < 0 {
-		i--
-	}
-	return i
-}
-
-// endCaption gives the heading that ends to the container that it stands in.
-func (s *htmlSections) endCaption() {
-	title := s.body.tail(s.from)
-	from, to := trim(title, 0, len(title))
-	s.nameContainer(shortTitle(title[from:to]))
-	s.caption = -1
-}
-
-// nameContainer titles the innermost container, unless it has a title.
-func (s *htmlSections) nameContainer(title string) {
-	if i := s.innermost(); i >= 0 && s.path[i].value == "" {
-		s.path[i].value = title
-	}
-}
-
-func shortTitle(title string) string {
-	if len(title) <= maxHeaderTitle {
-		return title
-	}
-	to := maxHeaderTitle
-	for !utf8.RuneStart(title[to]) {
-		to--
-	}
-	return title[:to]
 }

@@ -21,11 +21,13 @@ type htmlScanner struct {
 	name        *htmlName // of a tag
 	selfClosing bool
 	id, class   string // attributes of a start tag, as they stand in the source
+	hasID       bool
+	hasClass    bool
 
 	names   htmlNames
-	raw     *htmlName      // element whose content is raw text and comes next
-	lastOf  [256]int       // last position of a quote or '>', plus one; 0 unknown
-	unended map[string]int // where the search for the end of a raw element failed
+	raw     *htmlName       // element whose content is raw text and comes next
+	lastOf  [256]int        // last position of a quote or '>', plus two; 0 is unknown
+	unended map[string]bool // raw elements that have no end tag any more
 }
 
 type htmlKind uint8
@@ -173,7 +175,7 @@ func (s *htmlScanner) tagName(from int) {
 
 // attributes reads the rest of a tag and keeps id and class.
 func (s *htmlScanner) attributes() {
-	s.id, s.class, s.selfClosing = "", "", false
+	s.id, s.class, s.hasID, s.hasClass, s.selfClosing = "", "", false, false, false
 	for {
 		s.skipSpace()
 		if s.pos == len(s.text) {
@@ -198,19 +200,18 @@ func (s *htmlScanner) attribute() {
 	for s.pos < len(s.text) && !isTagSpace(s.text[s.pos]) && s.text[s.pos] != '/' && s.text[s.pos] != '=' && s.text[s.pos] != '>' {
 		s.pos++
 	}
-	name := s.text[from:s.pos]
+	name, value := s.text[from:s.pos], ""
 	s.skipSpace()
-	if s.pos == len(s.text) || s.text[s.pos] != '=' {
-		return
+	if s.pos < len(s.text) && s.text[s.pos] == '=' {
+		s.pos++
+		s.skipSpace()
+		value = s.attributeValue()
 	}
-	s.pos++
-	s.skipSpace()
-	value := s.attributeValue()
-	switch {
-	case len(name) == 2 && s.id == "" && strings.EqualFold(name, "id"):
-		s.id = value
-	case len(name) == 5 && s.class == "" && strings.EqualFold(name, "class"):
-		s.class = value
+	switch { // the first of a name counts
+	case len(name) == 2 && !s.hasID && strings.EqualFold(name, "id"):
+		s.id, s.hasID = value, true
+	case len(name) == 5 && !s.hasClass && strings.EqualFold(name, "class"):
+		s.class, s.hasClass = value, true
 	}
 }
 
@@ -242,86 +243,6 @@ func (s *htmlScanner) last(c byte) int {
 		s.lastOf[c] = strings.LastIndexByte(s.text, c) + 2
 	}
 	return s.lastOf[c] - 2
-}
-
-// rawText reads up to the end tag of the raw element. If that never comes, the
-// content is read as ordinary markup, but for script and style, which go to the
-// end of the document.
-func (s *htmlScanner) rawText() {
-	name := s.raw
-	s.raw = nil
-	s.token(htmlEnd, s.pos, s.pos)
-	end := len(s.text)
-	switch name.text {
-	case "plaintext":
-	case "script":
-		end = s.scriptEnd()
-	default:
-		i := s.rawEnd(name.text)
-		if i < 0 && name.text != "style" {
-			return
-		}
-		if i >= 0 {
-			end = i
-		}
-	}
-	switch {
-	case name.tag.is(hiddenTag):
-	case name.tag.is(entityTag):
-		s.token(htmlText, s.pos, end)
-	default:
-		s.token(htmlRaw, s.pos, end)
-	}
-	s.pos = end
-}
-
-// rawEnd returns where the end tag of a raw element starts, -1 if nowhere.
-func (s *htmlScanner) rawEnd(name string) int {
-	if _, failed := s.unended[name]; failed {
-		return -1
-	}
-	for at := s.pos; ; at++ {
-		i := strings.Index(s.text[at:], "</")
-		if i < 0 {
-			if s.unended == nil {
-				s.unended = map[string]int{}
-			}
-			s.unended[name] = s.pos
-			return -1
-		}
-		at += i
-		if isTag(s.text[at+2:], name) {
-			return at
-		}
-	}
-}
-
-// scriptEnd returns where the end tag of a script starts, the end of the text if
-// nowhere. In a comment inside the script, <script> opens a script within it.
-func (s *htmlScanner) scriptEnd() int {
-	comment, nested := false, false
-	for at := s.pos; ; at++ {
-		i := strings.IndexByte(s.text[at:], '<')
-		if i < 0 {
-			return len(s.text)
-		}
-		if comment && strings.Contains(s.text[at:at+i], "-->") {
-			comment, nested = false, false
-		}
-		at += i
-		rest := s.text[at+1:]
-		switch {
-		case strings.HasPrefix(rest, "/") && isTag(rest[1:], "script"):
-			if !nested {
-				return at
-			}
-			nested = false
-		case !comment && strings.HasPrefix(rest, "!--"):
-			comment = true
-		case comment && isTag(rest, "script"):
-			nested = true
-		}
-	}
 }
 
 // isTag reports whether s starts with the name of a tag and what ends it.

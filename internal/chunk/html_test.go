@@ -6,6 +6,7 @@ import (
 	"html"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -277,16 +278,20 @@ const endAll = ` <p a="" b=''>--></script></script></style></title></textarea></
 
 var selfClosedRaw = regexp.MustCompile(`(?i)<(script|style|title|textarea|xmp|iframe|noembed|noframes|noscript|plaintext)[^>]*/[^>]*>`)
 
+// scriptComment finds what x/net/html reads in another way than the standard: in
+// a comment in a script, it takes a "<" before anything but a tag for its end.
+var scriptComment = regexp.MustCompile(`(?is)<script.*<!--.*<[^/a-z]`)
+
 // checkScanner compares our tokens with those of x/net/html.
 func checkScanner(t *testing.T, text string) {
 	t.Helper()
 	text += endAll
-	if selfClosedRaw.MatchString(text) {
+	if selfClosedRaw.MatchString(text) || scriptComment.MatchString(text) {
 		return
 	}
 	var want, got []string
 	z := xhtml.NewTokenizer(strings.NewReader(text))
-	hidden := false
+	hidden, attributes := false, !strings.ContainsAny(text, "&\r") // which it decodes
 	for z.Next() != xhtml.ErrorToken {
 		raw := bytes.Clone(z.Raw()) // before Token, which changes it
 		switch token := z.Token(); token.Type {
@@ -296,7 +301,11 @@ func checkScanner(t *testing.T, text string) {
 			}
 			hidden = false
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
-			want = append(want, "<"+token.Data+">"+attribute(token, "id")+attribute(token, "class"))
+			tag := "<" + token.Data + ">"
+			if attributes {
+				tag += attribute(token, "id") + attribute(token, "class")
+			}
+			want = append(want, tag)
 			hidden = htmlTags[token.Data].is(hiddenTag)
 		case xhtml.EndTagToken:
 			want = append(want, "</"+token.Data+">")
@@ -307,7 +316,11 @@ func checkScanner(t *testing.T, text string) {
 	for s.next(); s.kind != htmlEnd; s.next() {
 		switch s.kind {
 		case htmlStartTag:
-			got = append(got, "<"+strings.ReplaceAll(s.name.text, "\x00", "\ufffd")+">"+html.UnescapeString(s.id)+html.UnescapeString(s.class))
+			tag := "<" + s.name.text + ">"
+			if attributes {
+				tag += s.id + s.class
+			}
+			got = append(got, strings.ReplaceAll(tag, "\x00", "\ufffd"))
 		case htmlEndTag:
 			got = append(got, "</"+strings.ReplaceAll(s.name.text, "\x00", "\ufffd")+">")
 		default:
@@ -408,6 +421,9 @@ func visible(text string) string {
 	return withoutSpace(sb.String())
 }
 
+// joins reports whether neighbours with the same titles become one chunk.
+func (o *Options) joins() bool { return len(o.Headers) > 0 && !o.ReturnEachLine }
+
 // checkHTMLOrder checks that the chunks and the titles that come up between them
 // make up the visible text.
 func checkHTMLOrder(t *testing.T, text string, chunks []Chunk, o Options) {
@@ -426,6 +442,16 @@ func checkHTMLOrder(t *testing.T, text string, chunks []Chunk, o Options) {
 			ways = append(ways, strings.Join(titles[n:], "")+piece)
 			if titles[len(titles)-1] == piece { // the chunk may be a title
 				ways = append(ways, strings.Join(titles[n:], ""))
+			}
+		}
+		if n := len(titles); n > 0 && o.joins() {
+			// Sections with the same titles were joined, maybe with empty ones.
+			for _, way := range slices.Clone(ways) {
+				way = strings.TrimSuffix(way, piece) + withoutSpace(strings.ReplaceAll(c.Text, paragraphJoin, titles[n-1]))
+				for range 4 {
+					ways = append(ways, way)
+					way += titles[n-1]
+				}
 			}
 		}
 		next := map[string]bool{}

@@ -104,14 +104,14 @@ func (t *htmlTree) push(e htmlElement, must bool) bool {
 		return false
 	}
 	t.ignored = 0
-	e.htmlName.open++
+	e.open++
 	t.open = append(t.open, e)
 	return true
 }
 
 // pop closes the innermost element.
 func (t *htmlTree) pop() {
-	t.open[len(t.open)-1].htmlName.open--
+	t.open[len(t.open)-1].open--
 	t.open = t.open[:len(t.open)-1]
 	t.ignored = 0
 }

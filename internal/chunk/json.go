@@ -1,10 +1,6 @@
 package chunk
 
-import (
-	"unsafe"
-
-	"github.com/ragdhq/ragd/internal/fault"
-)
+import "unsafe"
 
 // splitJSON cuts a JSON text into JSON texts of at most o.MaxSize. Every value of
 // the source is in exactly one chunk, below the keys that lead to it from the
@@ -46,7 +42,7 @@ func splitJSON(text string, o *Options) ([]Chunk, error) {
 		return nil, err
 	}
 	s := &jsonSplitter{jsonIndex: x, max: o.MaxSize, min: o.MinSize, out: newRebuilder("", &Options{})}
-	s.budget = 32<<20 + 16*len(text)
+	s.budget = maxKeyRepeat*len(text) + keyRepeatSlack
 	s.splitRoot()
 	s.emit()
 	return s.out.chunks, s.out.err
@@ -61,7 +57,8 @@ type jsonSplitter struct {
 	out      rebuilder
 	budget   int // bytes of chunks that may still be made
 
-	prefix  []byte // what opens the containers down to the current one
+	path    []jsonNode // containers that are being split, outermost first
+	prefix  []byte     // what opens them
 	group   jsonGroup
 	scratch []byte
 	last    jsonChunk
@@ -69,58 +66,32 @@ type jsonSplitter struct {
 
 // jsonNode is a container that is being split.
 type jsonNode struct {
-	parent *jsonNode
-	depth  int
 	at     int  // position of the container
 	array  bool // its members are written without keys
 	prefix int  // length of jsonSplitter.prefix down to here
 	size   int  // of the prefix and of what closes it, in units
 }
 
-// jsonGroup is members of one container.
-type jsonGroup struct {
-	node       *jsonNode
-	members    []byte
-	size       int  // of members, in units
-	start, end int  // in the source
-	part       bool // a part of a string that is not the first
-}
-
-// jsonChunk is a chunk whose containers down to node are open still.
-type jsonChunk struct {
-	node       *jsonNode
-	text       []byte
-	size       int // closed, in units
-	start, end int
-}
-
 func (s *jsonSplitter) splitRoot() {
-	switch s.text[s.root] {
-	case '{', '[':
-	default:
-		s.splitScalar()
+	if !s.isContainer(s.root) {
+		s.path = append(s.path, jsonNode{array: true}) // without brackets
+		s.put(&s.group, 0, jsonEntry{key: -1, value: s.root, end: s.valueEnd(s.root)})
+		s.flush(&s.group)
 		return
 	}
 	s.prefix = append(s.prefix, '{')
-	root := &jsonNode{at: s.root, prefix: 1, size: len("{}")}
-	scalars := jsonGroup{node: root}
+	s.path = append(s.path, jsonNode{at: s.root, prefix: 1, size: len("{}")})
+	var scalars jsonGroup
 	it := s.entries(s.root)
 	for e, ok := it.next(); ok && s.out.err == nil; e, ok = it.next() {
 		if s.isContainer(e.value) {
-			s.put(&s.group, root, e)
+			s.put(&s.group, 0, e)
 			s.flush(&s.group)
 		} else {
-			s.put(&scalars, root, e)
+			s.put(&scalars, 0, e)
 		}
 	}
 	s.flush(&scalars)
-}
-
-// splitScalar writes a root that is no container.
-func (s *jsonSplitter) splitScalar() {
-	e := jsonEntry{key: -1, value: s.root, end: s.valueEnd(s.root)}
-	s.put(&s.group, &jsonNode{}, e)
-	s.flush(&s.group)
 }
 
 func (s *jsonSplitter) isContainer(value int) bool {
@@ -130,14 +101,14 @@ func (s *jsonSplitter) isContainer(value int) bool {
 // isArray reports whether a value is written as an array.
 func (s *jsonSplitter) isArray(value int) bool { return s.text[value] == '[' && !s.lists }
 
-// splitObject makes chunks of the members of n, which is the current container.
-func (s *jsonSplitter) splitObject(n *jsonNode) {
-	it := s.entries(n.at)
+// splitObject makes chunks of the members of the container at a depth.
+func (s *jsonSplitter) splitObject(depth int) {
+	it := s.entries(s.path[depth].at)
 	for e, ok := it.next(); ok && s.out.err == nil; e, ok = it.next() {
 		if s.isArray(e.value) {
 			s.flush(&s.group)
 		}
-		flushed := s.put(&s.group, n, e)
+		flushed := s.put(&s.group, depth, e)
 		if s.isArray(e.value) || s.isContainer(e.value) && flushed {
 			s.flush(&s.group)
 		}
@@ -145,9 +116,9 @@ func (s *jsonSplitter) splitObject(n *jsonNode) {
 	s.flush(&s.group)
 }
 
-// splitArray makes chunks of the items of an array that is an entry of n.
-func (s *jsonSplitter) splitArray(n *jsonNode, array *jsonEntry) {
-	items := s.enter(n, array, true)
+// splitArray makes chunks of the items of an array that is an entry at a depth.
+func (s *jsonSplitter) splitArray(depth int, array jsonEntry) {
+	items := s.enter(depth, &array, true)
 	it := s.entries(array.value)
 	for e, ok := it.next(); ok && s.out.err == nil; e, ok = it.next() {
 		if size := s.weigh(items, &e); size <= s.max {
@@ -155,71 +126,62 @@ func (s *jsonSplitter) splitArray(n *jsonNode, array *jsonEntry) {
 			continue
 		}
 		s.flush(&s.group)
-		s.tooLong(s.enter(n, array, false), &e)
-		items = s.enter(n, array, true)
+		s.tooLong(s.enter(depth, &array, false), e)
+		s.enter(depth, &array, true)
 	}
 	s.flush(&s.group)
 }
 
-// tooLong makes chunks of an entry of n that is too long for one.
-func (s *jsonSplitter) tooLong(n *jsonNode, e *jsonEntry) {
+// tooLong makes chunks of an entry at a depth that is too long for one.
+func (s *jsonSplitter) tooLong(depth int, e jsonEntry) {
 	switch c := s.text[e.value]; {
 	case c == '"':
-		s.splitString(n, e)
+		s.splitString(depth, &e)
 	case !s.isContainer(e.value) || s.empty(e.value):
-		s.add(&s.group, n, e, s.value(e.value, e.end))
+		s.add(&s.group, depth, &e, s.value(e.value, e.end))
 		s.flush(&s.group)
 	case s.isArray(e.value):
-		s.splitArray(n, e)
+		s.splitArray(depth, e)
 	default:
-		s.splitObject(s.enter(n, e, false))
+		s.splitObject(s.enter(depth, &e, false))
 	}
 }
 
-// enter makes the container that is an entry of n the current one.
-func (s *jsonSplitter) enter(n *jsonNode, e *jsonEntry, array bool) *jsonNode {
-	s.prefix = s.appendKey(s.prefix[:n.prefix], e)
+// enter makes the container that is an entry at a depth the innermost one of the
+// path and returns its depth.
+func (s *jsonSplitter) enter(depth int, e *jsonEntry, array bool) int {
+	parent := s.path[depth]
+	s.prefix = s.appendKey(s.prefix[:parent.prefix], e)
 	if array {
 		s.prefix = append(s.prefix, '[')
 	} else {
 		s.prefix = append(s.prefix, '{')
 	}
-	added := s.prefix[n.prefix:]
-	return &jsonNode{
-		parent: n, depth: n.depth + 1, at: e.value, array: array, prefix: len(s.prefix),
-		size: n.size + unitsOf(added) + len("}"),
-	}
+	s.path = append(s.path[:depth+1], jsonNode{
+		at: e.value, array: array, prefix: len(s.prefix),
+		size: parent.size + unitsOf(s.prefix[parent.prefix:]) + len("}"),
+	})
+	return depth + 1
 }
 
-// put adds an entry of n to the group; one that does not fit into a chunk
+// put adds an entry at a depth to the group; one that does not fit into a chunk
 // becomes chunks of its own. It reports whether the group was flushed for it.
-func (s *jsonSplitter) put(g *jsonGroup, n *jsonNode, e jsonEntry) (flushed bool) {
-	if size := s.weigh(n, &e); size <= s.max {
-		return s.fill(g, n, &e, size)
+func (s *jsonSplitter) put(g *jsonGroup, depth int, e jsonEntry) (flushed bool) {
+	if size := s.weigh(depth, &e); size <= s.max {
+		return s.fill(g, depth, &e, size)
 	}
 	if g == &s.group {
 		s.flush(g)
 	}
-	s.tooLong(n, &e)
+	s.tooLong(depth, e)
 	return false
 }
 
-// fill adds an entry of n that has just been weighed to the group, flushing it
-// first if both do not fit together.
-func (s *jsonSplitter) fill(g *jsonGroup, n *jsonNode, e *jsonEntry, size int) (flushed bool) {
-	if len(g.members) > 0 && size+len(",")+g.size > s.max {
-		s.flush(g)
-		flushed = true
-	}
-	s.add(g, n, e, s.scratch)
-	return flushed
-}
-
-// weigh returns the size of a chunk that has but an entry of n, and leaves the
-// value as it is written in scratch; a chunk longer than max is not weighed to
-// the end.
-func (s *jsonSplitter) weigh(n *jsonNode, e *jsonEntry) int {
-	size := n.size + s.keySize(n, e)
+// weigh returns the size of a chunk that has but an entry at a depth, and leaves
+// the value as it is written in scratch; a chunk longer than max is not weighed
+// to the end.
+func (s *jsonSplitter) weigh(depth int, e *jsonEntry) int {
+	size := s.path[depth].size + s.keySize(depth, e)
 	if least := s.least(e); size+least > s.max {
 		return size + least
 	}
@@ -232,20 +194,20 @@ func (s *jsonSplitter) least(e *jsonEntry) int {
 	if s.text[e.value] == '"' {
 		return (e.end - e.value) / 6 // \uxxxx may become one unit
 	}
-	if c := s.large(e.value); c != nil {
-		return int(c.size &^ reordered)
+	if s.isContainer(e.value) && e.end-e.value > smallContainer {
+		return int(s.large(e.value).size &^ reordered)
 	}
 	return 0
 }
 
-// value returns a value as it is written, until the next call.
+// value returns a value as it is written, until scratch is used again.
 func (s *jsonSplitter) value(start, end int) []byte {
 	s.scratch = s.appendValue(s.scratch[:0], start, end)
 	return s.scratch
 }
 
-func (s *jsonSplitter) keySize(n *jsonNode, e *jsonEntry) int {
-	if n.array || n.prefix == 0 {
+func (s *jsonSplitter) keySize(depth int, e *jsonEntry) int {
+	if s.path[depth].array {
 		return 0
 	}
 	s.scratch = s.appendKey(s.scratch[:0], e)
@@ -253,90 +215,3 @@ func (s *jsonSplitter) keySize(n *jsonNode, e *jsonEntry) int {
 }
 
 func unitsOf(text []byte) int { return units(unsafe.String(unsafe.SliceData(text), len(text))) }
-
-// add appends an entry of n with the given text for its value to the group.
-func (s *jsonSplitter) add(g *jsonGroup, n *jsonNode, e *jsonEntry, value []byte) {
-	if len(g.members) == 0 {
-		g.node, g.start, g.end = n, e.start(), e.end
-	} else {
-		g.members = append(g.members, ',')
-		g.start, g.end = min(g.start, e.start()), max(g.end, e.end)
-	}
-	from := len(g.members)
-	if !n.array && n.prefix > 0 {
-		g.members = s.appendKey(g.members, e)
-	}
-	g.members = append(g.members, value...)
-	g.size = g.size + unitsOf(g.members[from:]) + b2i(from > 0)
-}
-
-// flush makes a chunk of the group, which becomes the last one or is joined to
-// it.
-func (s *jsonSplitter) flush(g *jsonGroup) {
-	if len(g.members) == 0 {
-		return
-	}
-	if !s.join(g) {
-		s.emit()
-		s.last.node, s.last.size = g.node, g.node.size+g.size
-		s.last.start, s.last.end = g.start, g.end
-		s.last.text = append(append(s.last.text[:0], s.prefix[:g.node.prefix]...), g.members...)
-	}
-	*g = jsonGroup{members: g.members[:0]}
-}
-
-// join adds the group to the last chunk if one of them is too short, both fit
-// and the last chunk has no member that the group would repeat.
-func (s *jsonSplitter) join(g *jsonGroup) bool {
-	if s.last.node == nil || g.part || s.last.size >= s.min && g.node.size+g.size >= s.min {
-		return false
-	}
-	// Up to the innermost container that both are in.
-	a, b := s.last.node, g.node
-	var belowA, belowB *jsonNode
-	for a != b {
-		if a.depth >= b.depth {
-			a, belowA = a.parent, a
-		} else {
-			b, belowB = b.parent, b
-		}
-	}
-	size := s.last.size + g.node.size + g.size - a.size + len(",")
-	if size > s.max || belowA != nil && belowB != nil && belowA.at == belowB.at {
-		return false
-	}
-	s.last.text = appendClosers(s.last.text, s.last.node, a)
-	s.last.text = append(s.last.text, ',')
-	s.last.text = append(s.last.text, s.prefix[a.prefix:g.node.prefix]...)
-	s.last.text = append(s.last.text, g.members...)
-	s.last.node, s.last.size = g.node, size
-	s.last.start, s.last.end = min(s.last.start, g.start), max(s.last.end, g.end)
-	return true
-}
-
-// emit appends the last chunk to the result.
-func (s *jsonSplitter) emit() {
-	if s.last.node == nil {
-		return
-	}
-	text := string(appendClosers(s.last.text, s.last.node, nil))
-	if s.budget -= len(text); s.budget < 0 {
-		s.out.err = fault.Field("maxSize", "the keys that lead to the values repeat so often that the chunks are more than 16 times as long as the text; choose a larger maxSize")
-		return
-	}
-	s.out.place(Chunk{Text: text, StartByte: s.last.start, EndByte: s.last.end}, nil)
-	s.last.node = nil
-}
-
-// appendClosers appends what closes the containers from one up to another, which
-// stays open.
-func appendClosers(dst []byte, from, to *jsonNode) []byte {
-	for n := from; n != to && n.prefix > 0; n = n.parent {
-		if n.array {
-			dst = append(dst, ']')
-		} else {
-			dst = append(dst, '}')
-		}
-	}
-	return dst
-}

@@ -5,16 +5,16 @@ import "slices"
 // longestEscape is the length of a surrogate pair in ASCII.
 const longestEscape = len(`\ud83d\ude00`)
 
-// splitString makes a chunk of each part of a string, an entry of n, that is too
-// long for one.
-func (s *jsonSplitter) splitString(n *jsonNode, e *jsonEntry) {
+// splitString makes a chunk of each part of a string, an entry at a depth, that is
+// too long for one.
+func (s *jsonSplitter) splitString(depth int, e *jsonEntry) {
 	s.flush(&s.group)
 	content := s.text[e.value+1 : e.end-1]
 	written := content
 	if !s.compact {
 		written = string(appendString(nil, content, s.ascii))
 	}
-	room := s.max - n.size - s.keySize(n, e) - len(`""`)
+	room := s.max - s.path[depth].size - s.keySize(depth, e) - len(`""`)
 	if room < longestEscape { // the keys leave no place: keep parts of a usable length
 		room = max(s.max, longestEscape)
 	} else if s.max > 2*partMargin {
@@ -29,7 +29,7 @@ func (s *jsonSplitter) splitString(n *jsonNode, e *jsonEntry) {
 			end = s.sameRunes(pos, part)
 		}
 		s.scratch = append(append(append(s.scratch[:0], '"'), part...), '"')
-		s.add(&s.group, n, e, s.scratch)
+		s.add(&s.group, depth, e, s.scratch)
 		if len(part) < len(written) {
 			s.group.start, s.group.end, s.group.part = pos, end, !first
 		}

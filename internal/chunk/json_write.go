@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // jsonEntry is a member of a container.
 type jsonEntry struct {
 	key        int // position of the key; -1 in an array
-	index      int // place in an array, or in the source's order
+	index      int // place in an array
 	value, end int // bounds of the value
 }
 
@@ -29,8 +30,12 @@ type jsonEntries struct {
 	object  bool
 	pos     int // behind the last entry
 	n       int
-	ordered []jsonEntry // what is left, if the order is another
+	ordered []orderedKey // what is left, if the order is another
 }
+
+// orderedKey is the position of a key below its array index, so that they sort
+// as they are written.
+type orderedKey uint64
 
 func (x *jsonIndex) entries(container int) jsonEntries {
 	it := jsonEntries{x: x, object: x.text[container] == '{', pos: container + 1}
@@ -40,50 +45,50 @@ func (x *jsonIndex) entries(container int) jsonEntries {
 	if c := x.large(container); c != nil && c.size&reordered == 0 {
 		return it
 	}
-	var all []jsonEntry
+	var keys []orderedKey
 	for e, ok := it.next(); ok; e, ok = it.next() {
-		all = append(all, e)
-	}
-	index := make([]uint64, len(all)) // by place in the source
-	for i, e := range all {
-		n, ok := indexKey(x.keyContent(e.key))
-		index[i] = uint64(n)
+		index, ok := indexKey(x.keyContent(e.key))
 		if !ok {
-			index[i] = 1 << 32
+			index = math.MaxUint32
 		}
+		keys = append(keys, orderedKey(index)<<32|orderedKey(e.key))
 	}
-	slices.SortStableFunc(all, func(a, b jsonEntry) int { return int(int64(index[a.index]) - int64(index[b.index])) })
-	it.ordered = all
+	slices.Sort(keys)
+	it.ordered = keys
 	return it
 }
 
 func (it *jsonEntries) next() (e jsonEntry, ok bool) {
-	if it.ordered != nil {
-		e, it.ordered = it.ordered[0], it.ordered[1:]
+	if it.object && it.ordered != nil {
 		if len(it.ordered) == 0 {
-			it.ordered, it.object = nil, false // the position is at the end
+			return e, false
 		}
+		e = it.x.member(int(uint32(it.ordered[0])))
+		it.ordered = it.ordered[1:]
 		return e, true
 	}
-	x := it.x
-	pos := x.skipSpace(it.pos)
-	switch x.text[pos] {
+	pos := it.x.skipSpace(it.pos)
+	switch it.x.text[pos] {
 	case ']', '}':
-		it.pos = pos
 		return e, false
 	case ',':
-		pos = x.skipSpace(pos + 1)
+		pos = it.x.skipSpace(pos + 1)
 	}
-	e = jsonEntry{key: -1, index: it.n, value: pos}
 	if it.object {
-		e.key = pos
-		colon := x.skipSpace(stringEnd(x.text, pos))
-		e.value = x.skipSpace(colon + 1)
+		e = it.x.member(pos)
+	} else {
+		e = jsonEntry{key: -1, index: it.n, value: pos, end: it.x.valueEnd(pos)}
 	}
-	e.end = x.valueEnd(e.value)
 	it.pos = e.end
 	it.n++
 	return e, true
+}
+
+// member returns the entry of an object whose key is at a position.
+func (x *jsonIndex) member(key int) jsonEntry {
+	colon := x.skipSpace(stringEnd(x.text, key))
+	value := x.skipSpace(colon + 1)
+	return jsonEntry{key: key, value: value, end: x.valueEnd(value)}
 }
 
 // keyContent returns what stands between the quotes of a key.

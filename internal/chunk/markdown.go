@@ -23,7 +23,7 @@ var heading = pattern{prefix: "\n#", match: headingMarker}
 // endOf is the line feed behind each of the spans, which are in order.
 type endOf []span
 
-func (spans endOf) find(text string, from, to int) (int, int) {
+func (spans endOf) find(_ string, from, to int) (int, int) {
 	i := spanAfter(spans, from-1)
 	if i == len(spans) || spans[i].end >= to {
 		return -1, -1

@@ -44,6 +44,10 @@ func splitMarkdownHeaders(text string, o *Options) ([]Chunk, error) {
 	return m.out.chunks, m.out.err
 }
 
+// paragraphJoin stands between the paragraphs of a section, and between two
+// sections that make one chunk.
+const paragraphJoin = "  \n"
+
 // markdownSections is the state of a split by headings while it reads lines.
 type markdownSections struct {
 	text    string
@@ -63,7 +67,7 @@ type markdownSections struct {
 
 func newMarkdownSections(text string, o *Options) *markdownSections {
 	m := &markdownSections{text: text, opts: o, out: newRebuilder(text, o)}
-	m.section = assembly{source: text, track: m.out.tracks()}
+	m.section = assembly{source: text, track: m.out.tracks(), joinLen: len(paragraphJoin)}
 	m.markers = slices.Clone(o.Headers)
 	slices.SortStableFunc(m.markers, func(a, b HeaderKey) int { return cmp.Compare(len(b.Marker), len(a.Marker)) })
 	for _, h := range m.markers {
@@ -165,7 +169,7 @@ func (m *markdownSections) paragraph(start, end int, fields []field) {
 		if !m.continues(fields) {
 			m.endSection()
 		} else {
-			m.section.join("  \n")
+			m.section.join(paragraphJoin)
 		}
 	}
 	m.section.add(start, end)

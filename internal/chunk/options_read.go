@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // int returns a whole number between low and MaxSizeLimit.
@@ -53,7 +54,7 @@ func (r *optionReader) string(name, def string) string {
 		r.refuse(name, "must be a string, got %s", typeName(r.raw[name]))
 		return def
 	}
-	r.checkLength(name, s)
+	r.checkText(name, s)
 	return s
 }
 
@@ -68,7 +69,7 @@ func (r *optionReader) strings(name string) []string {
 			r.refuse(field, "must be a string, got %s", typeName(item))
 			return nil
 		}
-		r.checkLength(field, s)
+		r.checkText(field, s)
 		out = append(out, s)
 	}
 	if len(out) == 0 {
@@ -115,8 +116,8 @@ func (r *optionReader) pairs(name, markerName string) []HeaderKey {
 				markerName, markerName, typeName(item))
 			continue
 		}
-		r.checkLength(field, m)
-		r.checkLength(field, k)
+		r.checkText(field, m)
+		r.checkText(field, k)
 		out = append(out, HeaderKey{Marker: m, Key: k})
 	}
 	return out
@@ -142,9 +143,13 @@ func (r *optionReader) list(name string) []any {
 	return items
 }
 
-func (r *optionReader) checkLength(field, s string) {
+// checkText refuses strings that are too long or could cut a code point.
+func (r *optionReader) checkText(field, s string) {
 	if len(s) > maxItemBytes {
 		r.refuse(field, "must be at most %d bytes long, got %d", maxItemBytes, len(s))
+	}
+	if !utf8.ValidString(s) {
+		r.refuse(field, "must be valid UTF-8, got %q", s)
 	}
 }
 

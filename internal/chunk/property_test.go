@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // checkChunks fails if the chunks of a split break a promise of the package.
@@ -57,8 +55,9 @@ func measured(c Chunk, o Options) int {
 }
 
 // uncuttable reports whether a chunk may be longer than maxSize: it is a single
-// character, the caller's options cut no finer, or a token more comes from the
-// other neighbourhood that a chunk's first and last word have in it.
+// code point (for tokens two, as one may have the first byte of the next), the
+// caller's options cut no finer, or a token more comes from the other
+// neighbourhood that a chunk's first and last word have in it.
 func uncuttable(text string, o Options) bool {
 	switch {
 	case o.Separators != nil && o.Separators[len(o.Separators)-1] != "":
@@ -67,8 +66,7 @@ func uncuttable(text string, o Options) bool {
 		return true
 	case o.Strategy == Token || o.Strategy == SemanticMarkdown:
 		n := loadEncoding(o.EncodingName).count(text)
-		start, end := trim(text, 0, len(text))
-		return n <= o.MaxSize+tokenSlack || characters(text[start:end]) == 1
+		return n <= o.MaxSize+tokenSlack || utf8.RuneCountInString(text) <= 2
 	}
 	return utf8.RuneCountInString(text) == 1
 }
@@ -76,14 +74,6 @@ func uncuttable(text string, o Options) bool {
 // tokenSlack is how many tokens more than maxSize a trimmed chunk may have when
 // it is encoded by itself.
 const tokenSlack = 4
-
-func characters(text string) int {
-	n := 0
-	for g := graphemes.FromString(text); g.Next(); {
-		n++
-	}
-	return n
-}
 
 func withoutSpace(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -27,7 +27,7 @@ func (r *rebuilder) addAssembly(a *assembly, fields []field) {
 	if a.len() == 0 {
 		return
 	}
-	text, from := a.text(), 0
+	text, from := a.take(), 0
 	if r.trims {
 		start, end := trim(text, 0, len(text))
 		text, from = text[start:end], start

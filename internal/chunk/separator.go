@@ -20,7 +20,7 @@ type separator interface {
 // anywhere is the empty separator: it cuts between any two characters.
 type anywhere struct{}
 
-func (anywhere) find(_ string, from, to int) (int, int) { return from, from }
+func (anywhere) find(_ string, from, _ int) (int, int) { return from, from }
 
 // literal is a separator that stands for itself.
 type literal string

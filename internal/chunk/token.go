@@ -3,13 +3,15 @@ package chunk
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // splitToken cuts a text into windows of tokens. The text is encoded once; a
-// window begins and ends between two tokens, and never inside a character even
-// where the tokens are parts of one.
+// window begins and ends between two tokens, never inside a code point even
+// where the tokens are parts of one, and inside a grapheme cluster only if none
+// ends in the window.
 func splitToken(text string, o *Options) ([]Chunk, error) {
 	if err := checkSpecials(text, o); err != nil {
 		return nil, err
@@ -44,16 +46,19 @@ func (w *tokenWindow) add(end int) {
 	if len(w.bounds)-1-w.head <= w.max || w.out.err != nil {
 		return
 	}
-	cut := w.characterBorder(w.head+w.max, w.head)
+	cut := w.last(w.head+w.max, w.clusterBorder)
 	if cut == w.head {
-		// No character ends within the window: it is kept whole, and the
-		// tokens up to its end come one by one.
-		if cut = len(w.bounds) - 1; !w.isBorder(cut) {
+		cut = w.last(w.head+w.max, w.codePointBorder)
+	}
+	if cut == w.head {
+		// A code point of more tokens than a chunk may have is kept whole, and
+		// the tokens up to its end come one by one.
+		if cut = len(w.bounds) - 1; !w.codePointBorder(cut) {
 			return
 		}
 	}
 	w.emit(cut)
-	next := w.characterBorder(cut-w.overlap, w.head)
+	next := w.last(cut-w.overlap, w.clusterBorder)
 	if next == w.head {
 		next = cut
 	}
@@ -76,18 +81,22 @@ func (w *tokenWindow) emit(cut int) {
 	w.emitted = w.bounds[cut]
 }
 
-// characterBorder returns the last index from i down to floor at which a
-// character ends; the floor is one.
-func (w *tokenWindow) characterBorder(i, floor int) int {
-	for i > floor && !w.isBorder(i) {
+// last returns the last index from i down to head that is a border; head is
+// one.
+func (w *tokenWindow) last(i int, border func(int) bool) int {
+	for i > w.head && !border(i) {
 		i--
 	}
-	return max(i, floor)
+	return max(i, w.head)
 }
 
-// isBorder reports whether bounds[i] lies between two characters.
-func (w *tokenWindow) isBorder(i int) bool {
+func (w *tokenWindow) clusterBorder(i int) bool {
 	return isClusterBorder(w.out.src.text, w.bounds[w.head], w.bounds[i])
+}
+
+func (w *tokenWindow) codePointBorder(i int) bool {
+	at := w.bounds[i]
+	return at == len(w.out.src.text) || utf8.RuneStart(w.out.src.text[at])
 }
 
 // specialTokens are those of each encoding.

@@ -26,9 +26,9 @@ const (
 	// mostDefinitions is how many chunks may have a name before it says too
 	// little to follow.
 	mostDefinitions = 50
-	// mostTexts is how many texts a new name is looked for in; a name that so
-	// many have weighs next to nothing.
-	mostTexts = 1000
+	// mostMentions is how many chunks may mention a name for it to be followed.
+	// One more is stored, to know that there are too many.
+	mostMentions = 200
 )
 
 // Types of rows in an edge table; 1 is a name.
@@ -64,7 +64,7 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, d Document) e
 	if !hasSimilar(i) {
 		return nil
 	}
-	if err := insertSimilar(ctx, h, d.DocumentID); err != nil {
+	if err := insertSimilar(ctx, h, i.ID, d.DocumentID); err != nil {
 		return fmt.Errorf("link a document to what is near: %w", err)
 	}
 	return nil
@@ -120,7 +120,7 @@ func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(d
 // takes a Postgres index that compares by cosine, without which every new chunk
 // would be compared with all.
 func hasSimilar(i index.Index) bool {
-	return i.Metric == index.Cosine && i.Config.Type == index.HNSW
+	return i.Metric == index.Cosine && i.Config.Type == index.HNSW && (i.VectorType == index.Vector || i.VectorType == index.HalfVec)
 }
 
 // Place tells a chunk: its document and its position there.

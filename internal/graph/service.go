@@ -159,6 +159,9 @@ func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, erro
 func foundSeeds(sources []query.Source) []seed {
 	var seeds []seed
 	for rank, source := range sources[:min(seedCount, len(sources))] {
+		if source.DocumentID == "" { // a ready-made vector is in no graph
+			continue
+		}
 		seeds = append(seeds, seed{placeOf(source), foundSeedWeight(rank), fmt.Sprintf("found at rank %d", rank+1)})
 	}
 	return seeds
@@ -188,7 +191,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *surroundin
 			missing = append(missing, place)
 		}
 	}
-	more, err := sourcesAt(ctx, h, missing, r.plan.request.Filter, valueOr(r.plan.request.IncludeVectors, false))
+	more, err := sourcesAt(ctx, h, r.plan.index, missing, r.plan.request.Filter, valueOr(r.plan.request.IncludeVectors, false))
 	if err != nil {
 		return fmt.Errorf("read the sources: %w", err)
 	}
@@ -235,7 +238,7 @@ func (r *run) explainWalk(ctx context.Context, h *tenant.Handle, around *surroun
 	for i, s := range ranked {
 		places[i] = around.places[s.Node]
 	}
-	known, err := sourcesAt(ctx, h, places, r.plan.request.Filter, false)
+	known, err := sourcesAt(ctx, h, r.plan.index, places, r.plan.request.Filter, false)
 	if err != nil {
 		return fmt.Errorf("read what the walk saw: %w", err)
 	}

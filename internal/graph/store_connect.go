@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -90,14 +91,17 @@ func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, name
 	return err
 }
 
-// knownKeys returns which of the keys are names of chunks.
+// knownKeys returns which of the keys are names of chunks, and not mentioned by
+// too many to be followed.
 func knownKeys(ctx context.Context, h *tenant.Handle, keys []Key) (map[Key]bool, error) {
 	known := map[Key]bool{}
 	if len(keys) == 0 {
 		return known, nil
 	}
 	rows, err := tenant.Select[struct{ Key Key }](ctx, h, `
-		SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.key = ANY($1::bigint[]) AND e.type = 1`, keys)
+		SELECT k.key
+		FROM (SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.key = ANY($1::bigint[]) AND e.type = 1) AS k
+		WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS m WHERE m.key = k.key AND m.type = 2 LIMIT $2 + 1) AS m) <= $2`, keys, mostMentions)
 	for _, row := range rows {
 		known[row.Key] = true
 	}
@@ -132,11 +136,12 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 		), found AS (
 			SELECT DISTINCT c.document_id, c.ordinal
 			FROM sought CROSS JOIN LATERAL (
-				SELECT c.document_id, c.ordinal FROM tenant.chunk AS c WHERE c.tsv @@ sought.words LIMIT $5
+				SELECT c.document_id, c.ordinal FROM tenant.chunk AS c
+				WHERE c.words @@ sought.words AND c.document_id IS NOT NULL LIMIT $5 + 1
 			) AS c
 		)
 		SELECT c.document_id::text, c.ordinal, c.text
-		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)`, language, keys, texts, mostDefinitions, mostTexts)
+		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)`, language, keys, texts, mostDefinitions, mostMentions)
 }
 
 // insertMentions stores what was found in texts. Here and below rows go in one
@@ -162,18 +167,22 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 
 // insertSimilar links each chunk of the document to those nearest to it, which
 // the Postgres index over the embeddings finds. Each pair has one row. A zero
-// vector has no cosine: NaN, which is more than any number.
-func insertSimilar(ctx context.Context, h *tenant.Handle, documentID string) error {
+// vector has no cosine: NaN, which is more than any number. While a large index
+// is loaded and its Postgres index not yet built, nothing is done.
+func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documentID string) error {
 	_, err := h.Exec(ctx, `
-		WITH own AS MATERIALIZED (
+		WITH fast AS MATERIALIZED (
+			SELECT i.built OR coalesce((SELECT sum(n.chunks) FROM tenant.index_counts AS n WHERE n.index_id = $4), 0) < $5 AS yes
+			FROM tenant.indexes AS i WHERE i.index_id = $4
+		), own AS MATERIALIZED (
 			SELECT c.document_id, c.ordinal, c.embedding FROM tenant.chunk AS c
-			WHERE c.document_id = $1 ORDER BY c.ordinal FOR KEY SHARE
+			WHERE c.document_id = $1 AND (SELECT fast.yes FROM fast) ORDER BY c.ordinal FOR KEY SHARE
 		), pair AS (
 			SELECT own.document_id, own.ordinal, near.document_id AS near_document, near.ordinal AS near_ordinal, near.cosine,
 				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
 			FROM own CROSS JOIN LATERAL (
 				SELECT o.document_id, o.ordinal, 1 - (o.embedding <=> own.embedding) AS cosine
-				FROM tenant.chunk AS o ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
+				FROM tenant.chunk AS o WHERE o.document_id IS NOT NULL ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
 			) AS near
 			WHERE near.cosine BETWEEN $3 AND 1.01 AND (near.document_id, near.ordinal) <> (own.document_id, own.ordinal)
 		)
@@ -182,6 +191,6 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, documentID string) err
 			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
 			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
 		FROM pair ORDER BY 4, 5, 1, 2
-		ON CONFLICT DO NOTHING`, documentID, similarCount, similarFloor)
+		ON CONFLICT DO NOTHING`, documentID, similarCount, similarFloor, indexID, index.BuildThreshold)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -44,8 +45,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 	}
 	documents, ordinals := split(places)
 	args := filter.NewArgs(documents, ordinals)
-	most := strconv.Itoa(mostDefinitions)
-	// What was counted up to 1000 weighs next to nothing beyond that.
+	most, mostMentions := strconv.Itoa(mostDefinitions), strconv.Itoa(mostMentions)
 	return bounded[edgeRow](ctx, h, `
 		WITH place AS MATERIALIZED (
 			SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
@@ -62,9 +62,9 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 			) AS d
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS mentions
-				FROM (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT 1000) AS e
+				FROM (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mostMentions+` + 1) AS e
 			) AS m
-			WHERE d.definitions BETWEEN 1 AND `+most+`
+			WHERE d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
 		), found AS (
 			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
 				2 AS type, n.name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
@@ -129,7 +129,7 @@ type sourceRow struct {
 
 // sourcesAt returns the chunks at the places as sources without a score, as far
 // as the filter lets them be seen.
-func sourcesAt(ctx context.Context, h *tenant.Handle, places []Place, visible filter.Filter, withVectors bool) (map[Place]query.Source, error) {
+func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Place, visible filter.Filter, withVectors bool) (map[Place]query.Source, error) {
 	found := map[Place]query.Source{}
 	if len(places) == 0 {
 		return found, nil
@@ -138,7 +138,7 @@ func sourcesAt(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 	args := filter.NewArgs(documents, ordinals)
 	embedding := "NULL::vector"
 	if withVectors {
-		embedding = "c.embedding"
+		embedding = i.EmbeddingSQL("c.embedding")
 	}
 	rows, err := bounded[sourceRow](ctx, h, `
 		SELECT c.chunk_id, c.document_id::text, d.uri, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,

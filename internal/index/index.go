@@ -8,19 +8,27 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 )
 
 // Limits of an index.
 const (
 	// MaxDimension is the widest vector that pgvector stores.
 	MaxDimension = 16_000
-	// maxHNSWDimension is the widest vector that pgvector's HNSW takes.
-	maxHNSWDimension = 2_000
+	// maxMetadataIndexes bounds the Postgres indexes that every write feeds: two
+	// for each field.
+	maxMetadataIndexes = 16
 )
+
+// DefaultNamespace is where documents are, and vectors whose writer names no
+// other.
+const DefaultNamespace = "default"
 
 // Metric is how two embeddings are compared.
 type Metric string
@@ -30,37 +38,42 @@ const (
 	Cosine     Metric = "cosine"
 	Euclidean  Metric = "euclidean"
 	DotProduct Metric = "dotproduct"
+	Hamming    Metric = "hamming" // of bits
+	Jaccard    Metric = "jaccard" // of bits
 )
-
-// Type is the kind of Postgres index over the embeddings.
-type Type string
-
-// The types.
-const (
-	HNSW Type = "hnsw"
-	Flat Type = "flat" // none: every search is exact
-)
-
-// Config chooses and tunes the Postgres index over the embeddings.
-type Config struct {
-	Type           Type `json:"type"`
-	M              int  `json:"m,omitempty"`              // links per node, hnsw
-	EfConstruction int  `json:"efConstruction,omitempty"` // candidates while building, hnsw
-}
 
 // Index is a named set of documents of a tenant that are embedded and searched
 // alike.
 type Index struct {
-	ID             int64 // names the chunk table; never used twice in a tenant
-	Name           string
-	Dimension      int
-	Metric         Metric
-	Config         Config
-	EmbeddingModel string         // provider/model; empty: ready-made vectors only
-	Chunking       map[string]any // defaults of uploads, as chunk.ParseOptions takes them
-	TextLanguage   string         // text search configuration of PostgreSQL
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	ID              int64 // names the chunk table; never used twice in a tenant
+	Name            string
+	Dimension       int
+	Metric          Metric
+	VectorType      VectorType
+	Config          Config
+	MetadataIndexes []string       // fields of the metadata with Postgres indexes of their own
+	EmbeddingModel  string         // provider/model; empty: ready-made vectors only
+	Chunking        map[string]any // defaults of uploads, as chunk.ParseOptions takes them
+	TextLanguage    string         // text search configuration of PostgreSQL
+	// Built says that the Postgres index over the embeddings is there. Until it
+	// is, every search is exact.
+	Built bool
+	// SearchWidth is how far a search in that index looks for its answers to be
+	// the nearest: hnsw.ef_search or ivfflat.probes, as measured on the index's
+	// own vectors when it was built.
+	SearchWidth int
+	Building    bool // a job to build it is queued or runs
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Status is ready, or building while the Postgres index over the embeddings is
+// being made.
+func (i Index) Status() string {
+	if i.Building {
+		return "building"
+	}
+	return "ready"
 }
 
 // Model returns the model that makes the index's embeddings. Errors:
@@ -84,13 +97,15 @@ type Counts struct {
 // Spec is what a caller decides about an index to be made. Zero values mean the
 // defaults.
 type Spec struct {
-	Name           string
-	Dimension      int
-	Metric         Metric
-	Config         Config
-	EmbeddingModel string
-	Chunking       map[string]any
-	TextLanguage   string
+	Name            string
+	Dimension       int
+	Metric          Metric
+	VectorType      VectorType
+	Config          Config
+	MetadataIndexes []string
+	EmbeddingModel  string
+	Chunking        map[string]any
+	TextLanguage    string
 }
 
 var (
@@ -106,11 +121,11 @@ func (s *Spec) check() error {
 	if s.Dimension < 0 || s.Dimension > MaxDimension {
 		return fault.Field("dimension", "must be between 1 and %d, got %d", MaxDimension, s.Dimension)
 	}
-	if s.Metric == "" {
-		s.Metric = Cosine
+	if _, ok := metrics[s.Metric]; !ok && s.Metric != "" {
+		return fault.Field("metric", "unknown metric %q; known are cosine, euclidean and dotproduct, and for bits hamming and jaccard", s.Metric)
 	}
-	if !slices.Contains([]Metric{Cosine, Euclidean, DotProduct}, s.Metric) {
-		return fault.Field("metric", "unknown metric %q; known are cosine, euclidean and dotproduct", s.Metric)
+	if err := checkMetadataIndexes(s.MetadataIndexes); err != nil {
+		return err
 	}
 	if s.TextLanguage == "" {
 		s.TextLanguage = "english"
@@ -121,39 +136,18 @@ func (s *Spec) check() error {
 	return s.Config.check()
 }
 
-func (c *Config) check() error {
-	switch c.Type {
-	case "":
-		c.Type = HNSW
-	case HNSW, Flat:
-	default:
-		return fault.Field("indexConfig.type", "unknown type %q; known are hnsw and flat", c.Type)
+// checkMetadataIndexes refuses names that cannot be a field's.
+func checkMetadataIndexes(fields []string) error {
+	if len(fields) > maxMetadataIndexes {
+		return fault.Field("metadataIndexes", "must be at most %d fields, got %d", maxMetadataIndexes, len(fields))
 	}
-	if c.Type == Flat {
-		if c.M != 0 || c.EfConstruction != 0 {
-			return fault.Field("indexConfig.hnsw", "has no meaning for type flat")
+	for n, field := range fields {
+		if field == "" || len(field) > filter.MaxNameBytes || !utf8.ValidString(field) || strings.ContainsRune(field, 0) {
+			return fault.Field("metadataIndexes", "field %d must be 1 to %d bytes of UTF-8 without null characters", n, filter.MaxNameBytes)
 		}
-		return nil
-	}
-	if c.M == 0 {
-		c.M = 16
-	}
-	if c.M < 2 || c.M > 100 {
-		return fault.Field("indexConfig.hnsw.m", "must be between 2 and 100, got %d", c.M)
-	}
-	if c.EfConstruction == 0 {
-		c.EfConstruction = max(64, 2*c.M)
-	}
-	if c.EfConstruction < 2*c.M || c.EfConstruction > 1000 {
-		return fault.Field("indexConfig.hnsw.efConstruction", "must be between twice m (%d) and 1000, got %d", 2*c.M, c.EfConstruction)
-	}
-	return nil
-}
-
-// checkDimension is the check that needs the final dimension.
-func (s *Spec) checkDimension() error {
-	if s.Config.Type == HNSW && s.Dimension > maxHNSWDimension {
-		return fault.Field("dimension", "is %d, and an hnsw index takes at most %d: choose indexConfig.type flat or a smaller dimension", s.Dimension, maxHNSWDimension)
+		if slices.Contains(fields[:n], field) {
+			return fault.Field("metadataIndexes", "names the field %q twice", field)
+		}
 	}
 	return nil
 }
@@ -169,7 +163,9 @@ func (i Index) differences(s Spec) []string {
 	}
 	note("dimension", i.Dimension, s.Dimension)
 	note("metric", i.Metric, s.Metric)
+	note("vectorType", i.VectorType, s.VectorType)
 	note("indexConfig", i.Config, s.Config)
+	note("metadataIndexes", i.MetadataIndexes, s.MetadataIndexes)
 	note("embeddingModel", i.EmbeddingModel, s.EmbeddingModel)
 	note("chunking", i.Chunking, s.Chunking)
 	note("textLanguage", i.TextLanguage, s.TextLanguage)

@@ -19,19 +19,20 @@ type Service struct {
 	db           *tenant.DB
 	models       *embed.Registry
 	defaultModel string
+	queue        Inserter
 	known        *cache
 }
 
-// New returns a Service. defaultModel is the embedding model of indexes that
-// name none.
-func New(db *tenant.DB, models *embed.Registry, defaultModel string) *Service {
-	return &Service{db: db, models: models, defaultModel: defaultModel, known: newCache()}
+// New returns a Service that gives its work to the queue. defaultModel is the
+// embedding model of indexes that name none.
+func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue Inserter) *Service {
+	return &Service{db: db, models: models, defaultModel: defaultModel, queue: queue, known: newCache()}
 }
 
 // Create makes an index. The same index again is returned as it is. Errors:
 // Exists when the name is taken by an index with other settings, Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -66,10 +67,11 @@ func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) er
 	if spec.Chunking == nil {
 		spec.Chunking = map[string]any{}
 	}
-	if len(spec.Chunking) > 0 {
-		if _, err := chunk.ParseOptions(spec.Chunking); err != nil {
-			return fault.Under("chunking", err)
-		}
+	if spec.MetadataIndexes == nil {
+		spec.MetadataIndexes = []string{}
+	}
+	if err := spec.checkChunking(); err != nil {
+		return err
 	}
 	if err := s.completeDimension(ctx, spec); err != nil {
 		return err
@@ -81,7 +83,15 @@ func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) er
 	if !ok {
 		return fault.Field("textLanguage", "this PostgreSQL has no text search configuration %q", spec.TextLanguage)
 	}
-	return spec.checkDimension()
+	return spec.checkTypes()
+}
+
+func (s *Spec) checkChunking() error {
+	if len(s.Chunking) == 0 {
+		return nil
+	}
+	_, err := chunk.ParseOptions(s.Chunking)
+	return fault.Under("chunking", err)
 }
 
 // completeDimension settles model and dimension together: a dimension without a
@@ -159,7 +169,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 
 // Delete removes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}
@@ -170,6 +180,120 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	}
 	defer s.known.forget(r.Tenant, name)
 	return drop(ctx, h, found)
+}
+
+// Change is what UpdateIndex changes; nil leaves a setting as it is.
+type Change struct {
+	Config          *Config
+	MetadataIndexes *[]string
+	Chunking        *map[string]any // of uploads from now on
+}
+
+// Update changes settings of an index. Another config has the Postgres index over
+// the embeddings built again in the background, while the old one serves. Fields
+// with new indexes of their own block writers while these are made. Errors:
+// Invalid, NotFound.
+func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	h := s.db.Handle(r.Tenant)
+	old, err := byName(ctx, h, name)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	changed, err := old.changed(c)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	if err := update(ctx, h, old, changed); err != nil {
+		return Index{}, Counts{}, err
+	}
+	s.known.forget(r.Tenant, name)
+	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
+		if _, err := s.startBuild(ctx, r.Tenant, changed); err != nil {
+			return Index{}, Counts{}, err
+		}
+	}
+	return counted(ctx, h, name)
+}
+
+// changed returns the index with the change made to it.
+func (i Index) changed(c Change) (Index, error) {
+	spec := Spec{
+		Name: i.Name, Dimension: i.Dimension, Metric: i.Metric, VectorType: i.VectorType, EmbeddingModel: i.EmbeddingModel,
+		Config:          *valueOr(c.Config, &i.Config),
+		MetadataIndexes: *valueOr(c.MetadataIndexes, &i.MetadataIndexes),
+		Chunking:        *valueOr(c.Chunking, &i.Chunking),
+		TextLanguage:    i.TextLanguage,
+	}
+	if err := spec.check(); err != nil {
+		return i, err
+	}
+	if err := spec.checkChunking(); err != nil {
+		return i, err
+	}
+	if err := spec.checkTypes(); err != nil {
+		return i, err
+	}
+	i.Config, i.MetadataIndexes, i.Chunking = spec.Config, spec.MetadataIndexes, spec.Chunking
+	return i, nil
+}
+
+func valueOr[T any](given, otherwise *T) *T {
+	if given != nil {
+		return given
+	}
+	return otherwise
+}
+
+// Build has the Postgres index over the embeddings built, however many there
+// are, and returns the id of the job that does it. Errors: NotFound, Precondition
+// for a flat index.
+func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return "", err
+	}
+	found, err := byName(ctx, s.db.Handle(r.Tenant), name)
+	if err != nil {
+		return "", err
+	}
+	if found.Config.Type == Flat {
+		return "", fault.New(fault.Precondition, "index %q is flat: there is nothing to build; choose another indexConfig.type first", name)
+	}
+	return s.startBuild(ctx, r.Tenant, found)
+}
+
+// startBuild queues a build, or returns the job of the one that is on its way.
+func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID string, err error) {
+	defer s.known.forget(id, i.Name)
+	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+		jobID, err = claimBuild(ctx, tx, i)
+		if err != nil {
+			return err
+		}
+		return tx.AsService(ctx, func(tx pgx.Tx) error {
+			return enqueue(ctx, s.queue, tx, maintainArgs{Tenant: id, IndexID: i.ID, BuildJobID: jobID})
+		})
+	})
+	return jobID, err
+}
+
+// Truncate removes all documents and vectors of an index. Errors: NotFound.
+func (s *Service) Truncate(ctx context.Context, name string) error {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return err
+	}
+	h := s.db.Handle(r.Tenant)
+	found, err := byName(ctx, h, name)
+	if err != nil {
+		return err
+	}
+	defer s.known.forget(r.Tenant, name)
+	return truncate(ctx, h, found)
 }
 
 // maxNamesInError bounds how many names an error lists.

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,25 +12,32 @@ import (
 )
 
 type indexRow struct {
-	IndexID        int64
-	IndexName      string
-	Dimension      int
-	Metric         Metric
-	IndexConfig    Config
-	EmbeddingModel string
-	Chunking       map[string]any
-	TextLanguage   string
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	IndexID         int64
+	IndexName       string
+	Dimension       int
+	Metric          Metric
+	VectorType      VectorType
+	IndexConfig     Config
+	MetadataIndexes []string
+	EmbeddingModel  string
+	Chunking        map[string]any
+	TextLanguage    string
+	Built           bool
+	SearchWidth     int
+	Building        bool
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
 }
 
-const indexColumns = `i.index_id, i.index_name, i.dimension, i.metric, i.index_config, i.embedding_model, i.chunking, i.text_language, i.created_at, i.updated_at`
+const indexColumns = `i.index_id, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
+	i.chunking, i.text_language, i.built, i.search_width, i.build_job_id IS NOT NULL AS building, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
-		ID: r.IndexID, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, Config: r.IndexConfig,
-		EmbeddingModel: r.EmbeddingModel, Chunking: r.Chunking, TextLanguage: r.TextLanguage,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		ID: r.IndexID, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
+		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
+		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Built: r.Built, SearchWidth: r.SearchWidth,
+		Building: r.Building, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
 
@@ -78,6 +84,17 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 	return row.index(), row.counts(), err
 }
 
+// byID returns an index and how many chunks it holds.
+func byID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, int64, error) {
+	row, err := tenant.Get[countedRow](ctx, q, `
+		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
+		FROM tenant.indexes AS i`+sumCounts+` WHERE i.index_id = $1`, indexID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Index{}, 0, errDeleted
+	}
+	return row.index(), row.Chunks, err
+}
+
 // listCounted returns up to limit indexes in the order of their names, from the
 // one after the given name.
 func listCounted(ctx context.Context, q tenant.Queryer, after string, limit int) ([]countedRow, error) {
@@ -93,10 +110,12 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
 	var made Index
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
 		row, err := tenant.Get[indexRow](ctx, tx, `
-			INSERT INTO tenant.indexes AS i (index_name, dimension, metric, index_config, embedding_model, chunking, text_language)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (index_name) DO NOTHING
+			INSERT INTO tenant.indexes AS i
+				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, text_language)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (index_name) DO NOTHING
 			RETURNING `+indexColumns,
-			spec.Name, spec.Dimension, spec.Metric, spec.Config, spec.EmbeddingModel, spec.Chunking, spec.TextLanguage)
+			spec.Name, spec.Dimension, spec.Metric, spec.VectorType, spec.Config, spec.MetadataIndexes,
+			spec.EmbeddingModel, spec.Chunking, spec.TextLanguage)
 		if err != nil {
 			return err
 		}
@@ -104,56 +123,6 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
 		return makeTables(ctx, tx.OfIndex(made.ID), made)
 	})
 	return made, err
-}
-
-// operatorClass is pgvector's name for a metric over the type vector.
-var operatorClass = map[Metric]string{
-	Cosine:     "vector_cosine_ops",
-	Euclidean:  "vector_l2_ops",
-	DotProduct: "vector_ip_ops",
-}
-
-// maxInlineDimension is the widest embedding that is kept inside the row, where
-// an exact scan reads it without a detour through TOAST. A row must fit into a
-// page of 8 kB.
-const maxInlineDimension = 1_536
-
-// makeTables makes the chunk table with its Postgres indexes. Definitions take
-// no parameters: what is spliced in are numbers, and names from lists of ours or
-// from languagePattern.
-func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
-	statements := []string{
-		fmt.Sprintf(`CREATE TABLE tenant.chunk (
-			chunk_id    text COLLATE "C" PRIMARY KEY,
-			document_id uuid NOT NULL,
-			ordinal     int NOT NULL,
-			title       text NOT NULL,
-			text        text NOT NULL,
-			metadata    jsonb NOT NULL,
-			start_byte  int NOT NULL,
-			end_byte    int NOT NULL,
-			token_count int NOT NULL,
-			embedding   vector(%d) NOT NULL,
-			tsv         tsvector NOT NULL GENERATED ALWAYS AS (to_tsvector('%s'::regconfig, title || ' ' || text)) STORED
-		)`, i.Dimension, i.TextLanguage),
-		`CREATE INDEX ON tenant.chunk (document_id, ordinal)`,
-		`CREATE INDEX ON tenant.chunk USING gin (tsv)`,
-		`CREATE INDEX ON tenant.chunk USING gin (metadata jsonb_path_ops)`,
-	}
-	if i.Dimension <= maxInlineDimension {
-		statements = append(statements, `ALTER TABLE tenant.chunk ALTER embedding SET STORAGE PLAIN`)
-	}
-	if i.Config.Type == HNSW {
-		statements = append(statements, fmt.Sprintf(
-			`CREATE INDEX ON tenant.chunk USING hnsw (embedding %s) WITH (m = %d, ef_construction = %d)`,
-			operatorClass[i.Metric], i.Config.M, i.Config.EfConstruction))
-	}
-	for _, statement := range statements {
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("make the tables of index %d: %w", i.ID, err)
-		}
-	}
-	return makeEdges(ctx, tx, i)
 }
 
 func languageExists(ctx context.Context, q tenant.Queryer, language string) (bool, error) {
@@ -170,7 +139,49 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		if n == 0 {
 			return notFound(i.Name)
 		}
-		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.edge`)
+		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term, tenant.edge`)
 		return err
+	})
+}
+
+// truncate removes all that the index holds, and the Postgres index over the
+// embeddings, so that what is loaded next is loaded fast. Rows of documents go
+// first, as with all who change their chunks.
+func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		for _, statement := range []string{
+			`UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was emptied', updated_at = now()
+				FROM tenant.documents AS d
+				WHERE d.index_id = $1 AND j.document_id = d.document_id AND j.status IN ('queued', 'running')`,
+			`DELETE FROM tenant.documents WHERE index_id = $1`,
+			`DELETE FROM tenant.index_counts WHERE index_id = $1`,
+			// The version goes on, so that no older graph is taken for a new one.
+			`UPDATE tenant.graph_counts SET version = version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
+			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0, updated_at = now()
+				WHERE index_id = $1`,
+		} {
+			if _, err := tx.Exec(ctx, statement, i.ID); err != nil {
+				return err
+			}
+		}
+		tables := tx.OfIndex(i.ID)
+		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk, tenant.term, tenant.edge`); err != nil {
+			return err
+		}
+		return dropBuilt(ctx, tables, i)
+	})
+}
+
+// update changes the settings that can change, and makes and drops the Postgres
+// indexes on metadata accordingly.
+func update(ctx context.Context, h *tenant.Handle, old, changed Index) error {
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, updated_at = now()
+			WHERE index_id = $1`, old.ID, changed.Config, changed.MetadataIndexes, changed.Chunking)
+		if err != nil {
+			return err
+		}
+		return replaceMetadataIndexes(ctx, tx.OfIndex(old.ID), old, changed)
 	})
 }

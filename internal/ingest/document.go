@@ -10,11 +10,9 @@ import (
 
 // Limits of an upload. Sizes are bytes.
 const (
-	MaxContentBytes  = 16 << 20
-	maxURIBytes      = 2048
-	maxTitleBytes    = 1024
-	maxMetadataBytes = 64 << 10
-	maxMetadataDepth = 32
+	MaxContentBytes = 16 << 20
+	maxURIBytes     = 2048
+	maxTitleBytes   = 1024
 )
 
 // Document is one uploaded thing.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -21,6 +23,10 @@ const (
 	// queueSchema is the control schema, where River keeps its tables.
 	queueSchema = tenant.ControlSchema
 	queueName   = "ingest"
+
+	// maintenanceWorkers is how many indexes an instance builds at once: each
+	// takes a CPU or more, and memory.
+	maintenanceWorkers = 2
 
 	maxAttempts = 8
 	jobTimeout  = 15 * time.Minute
@@ -61,10 +67,10 @@ type QueueConfig struct {
 	Logger   *slog.Logger
 }
 
-// NewQueue returns a queue whose jobs are done by the worker once Run is called.
-func NewQueue(config QueueConfig, worker *Worker) (*Queue, error) {
+// NewQueue returns a queue whose jobs are done by the workers once Run is called.
+func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer) (*Queue, error) {
 	workers := river.NewWorkers()
-	if err := river.AddWorkerSafely(workers, worker); err != nil {
+	if err := errors.Join(river.AddWorkerSafely(workers, worker), river.AddWorkerSafely(workers, maintainer)); err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
 	client, err := river.NewClient(config.Driver, &river.Config{
@@ -74,7 +80,9 @@ func NewQueue(config QueueConfig, worker *Worker) (*Queue, error) {
 			MaxWorkers: config.Workers,
 			// Most jobs are one small document: fetching must keep up with them.
 			FetchCooldown: 5 * time.Millisecond,
-		}},
+			// Not every insert is announced, so that many at once are no storm.
+			FetchPollInterval: 100 * time.Millisecond,
+		}, index.MaintenanceQueue: {MaxWorkers: maintenanceWorkers}},
 		Workers:              workers,
 		JobTimeout:           jobTimeout,
 		RescueStuckJobsAfter: jobTimeout + time.Minute,
@@ -105,6 +113,11 @@ func MigrateQueue(ctx context.Context, driver riverdriver.Driver[pgx.Tx]) error 
 func (q *Queue) enqueue(ctx context.Context, tx pgx.Tx, args ingestArgs) error {
 	_, err := q.client.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: queueName})
 	return err
+}
+
+// InsertTx implements index.Inserter.
+func (q *Queue) InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error) {
+	return q.client.InsertTx(ctx, tx, args, opts)
 }
 
 // drainTimeout is how long running jobs may finish after Run was told to stop.

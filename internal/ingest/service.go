@@ -148,7 +148,7 @@ func (s *Service) Job(ctx context.Context, jobID string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	return jobByID(ctx, s.db.Handle(r.Tenant), jobID)
+	return jobByID(ctx, s.db.Handle(r.Tenant), jobID, r.Principal.MandatoryFilter)
 }
 
 // Jobs returns a page of the tenant's jobs, newest first, and the token of the
@@ -174,7 +174,7 @@ func (s *Service) Jobs(ctx context.Context, status string, pageSize int32, pageT
 	if !ok {
 		after = nil
 	}
-	found, err := jobs(ctx, s.db.Handle(r.Tenant), status, after, size+1)
+	found, err := jobs(ctx, s.db.Handle(r.Tenant), status, r.Principal.MandatoryFilter, after, size+1)
 	if err != nil {
 		return nil, "", err
 	}

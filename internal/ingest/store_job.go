@@ -9,17 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const jobColumns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::text, j.done, j.total, j.unit, j.attempts, j.error, j.created_at, j.updated_at`
 
-func jobByID(ctx context.Context, q tenant.Queryer, jobID string) (Job, error) {
+// jobVisible is a condition on jobs AS j: whether the filter lets the job's
+// document be seen.
+func jobVisible(f filter.Filter, args *filter.Args) string {
+	if f.IsZero() {
+		return "true"
+	}
+	return `EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id AND ` + f.SQL("d.metadata", args) + `)`
+}
+
+func jobByID(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Filter) (Job, error) {
 	notFound := fault.New(fault.NotFound, "job %q not found", shorten(jobID))
 	if uuid.Validate(jobID) != nil {
 		return Job{}, notFound
 	}
-	job, err := tenant.Get[Job](ctx, q, `SELECT `+jobColumns+` FROM tenant.jobs AS j WHERE j.job_id = $1`, jobID)
+	args := filter.NewArgs(jobID)
+	job, err := tenant.Get[Job](ctx, q, `
+		SELECT `+jobColumns+` FROM tenant.jobs AS j
+		WHERE j.job_id = $1 AND `+jobVisible(visible, args), args.Values()...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return job, notFound
 	}
@@ -32,14 +45,17 @@ type jobPosition struct {
 	JobID     string    `json:"id"`
 }
 
-func jobs(ctx context.Context, q tenant.Queryer, status string, after *jobPosition, limit int) ([]Job, error) {
-	args := pgx.NamedArgs{"status": status, "limit": limit, "after_time": nil, "after_id": nil}
+func jobs(ctx context.Context, q tenant.Queryer, status string, visible filter.Filter, after *jobPosition, limit int) ([]Job, error) {
+	var afterTime *time.Time
+	afterID := uuid.Nil.String()
 	if after != nil {
-		args["after_time"], args["after_id"] = after.CreatedAt, after.JobID
+		afterTime, afterID = &after.CreatedAt, after.JobID
 	}
+	args := filter.NewArgs(status, afterTime, afterID, limit)
 	return tenant.Select[Job](ctx, q, `
 		SELECT `+jobColumns+` FROM tenant.jobs AS j
-		WHERE (@status = '' OR j.status = @status)
-			AND (@after_time::timestamptz IS NULL OR (j.created_at, j.job_id) < (@after_time, @after_id::uuid))
-		ORDER BY j.created_at DESC, j.job_id DESC LIMIT @limit`, args)
+		WHERE ($1 = '' OR j.status = $1)
+			AND ($2::timestamptz IS NULL OR (j.created_at, j.job_id) < ($2, $3::uuid))
+			AND `+jobVisible(visible, args)+`
+		ORDER BY j.created_at DESC, j.job_id DESC LIMIT $4`, args.Values()...)
 }

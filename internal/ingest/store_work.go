@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
+	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
@@ -22,19 +22,21 @@ type workDocument struct {
 	Chunking       map[string]any
 	Status         string
 	ChunkCount     int
+	IndexID        int64
 	EmbeddingModel string
 	Dimension      int
 	Metric         index.Metric
 	IndexConfig    index.Config
 	TextLanguage   string
+	VectorType     index.VectorType
 	Content        []byte
 }
 
 // index returns what is known of the document's index.
 func (d workDocument) index() index.Index {
 	return index.Index{
-		EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
-		TextLanguage: d.TextLanguage,
+		ID: d.IndexID, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
+		TextLanguage: d.TextLanguage, VectorType: d.VectorType,
 	}
 }
 
@@ -56,8 +58,8 @@ func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) 
 		}
 		return err
 	}, `
-		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language,
-			c.content
+		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.index_id, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language,
+			i.vector_type, c.content
 		FROM tenant.documents AS d
 		JOIN tenant.indexes AS i USING (index_id)
 		JOIN tenant.document_contents AS c USING (document_id)
@@ -88,8 +90,10 @@ func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument
 				return err
 			}
 		}
-		_, err = tx.CopyFrom(ctx, chunkColumns, chunkRows(args.DocumentID, d, chunks, embeddings))
-		return err
+		if _, err := tx.CopyFrom(ctx, chunkColumns, chunkRows(args.DocumentID, d, chunks, embeddings)); err != nil {
+			return err
+		}
+		return index.MaintainIfDue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, args.Tenant, args.IndexID)
 	})
 }
 
@@ -106,11 +110,12 @@ var chunkColumns = []string{
 }
 
 func chunkRows(documentID string, d workDocument, chunks []chunk.Chunk, embeddings [][]float32) pgx.CopyFromSource {
+	into := d.index()
 	return pgx.CopyFromSlice(len(chunks), func(i int) ([]any, error) {
 		c := chunks[i]
 		return []any{
 			documentID + ":" + strconv.Itoa(i), documentID, i, d.Title, c.Text, merged(d.Metadata, c.Metadata),
-			c.StartByte, c.EndByte, c.TokenCount, pgvector.NewVector(embeddings[i]),
+			c.StartByte, c.EndByte, c.TokenCount, into.Column(embeddings[i]),
 		}, nil
 	})
 }

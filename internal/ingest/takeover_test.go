@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -18,7 +19,7 @@ func testQueue(t *testing.T, pool *pgxpool.Pool, instance string) *Queue {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	q, err := NewQueue(QueueConfig{
 		Driver: riverpgxv5.New(pool), Control: pool, Instance: instance, Workers: 1, Logger: log,
-	}, NewWorker(tenant.NewDB(pool), nil, log))
+	}, NewWorker(tenant.NewDB(pool), nil, log), index.NewMaintainer(tenant.NewDB(pool), log))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -52,7 +53,10 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, Job, error) {
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	document, job, err := s.store(ctx, r.Tenant, into, d)
+	if visible := r.Principal.MandatoryFilter; !visible.IsZero() && !visible.Match(d.Metadata) {
+		return Document{}, Job{}, fault.New(fault.Denied, "this credential's mandatory filter does not let it write a document with this metadata")
+	}
+	document, job, err := s.store(ctx, r.Tenant, into, d, r.Principal.MandatoryFilter)
 	if isGone(err) {
 		s.indexes.Forget(r.Tenant, into.Name)
 		return Document{}, Job{}, fault.New(fault.NotFound, "index %q not found: it was deleted", into.Name)
@@ -133,7 +137,8 @@ func (u Upload) check() error {
 	if strings.TrimSpace(string(u.Content)) == "" {
 		return fault.Field("text", "is empty: there is nothing to search in it")
 	}
-	return checkMetadata(u.Metadata)
+	_, err := metadata.Marshal("metadata", u.Metadata)
+	return err
 }
 
 // checkText refuses what PostgreSQL cannot store in a text column.
@@ -147,49 +152,6 @@ func checkText(field, s string, maxBytes int) error {
 		return fault.Field(field, "contains a null character")
 	}
 	return nil
-}
-
-func checkMetadata(m map[string]any) error {
-	if depth(m) > maxMetadataDepth {
-		return fault.Field("metadata", "is nested deeper than %d levels", maxMetadataDepth)
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return fault.Field("metadata", "cannot be written as JSON")
-	}
-	if len(raw) > maxMetadataBytes {
-		return fault.Field("metadata", "is %d bytes of JSON, over the limit of %d", len(raw), maxMetadataBytes)
-	}
-	if strings.Contains(string(raw), `\u0000`) {
-		return fault.Field("metadata", "contains a null character")
-	}
-	return nil
-}
-
-// depth returns how deep a JSON value is nested, at most one more than the
-// limit.
-func depth(v any) int {
-	return depthWithin(v, maxMetadataDepth+1)
-}
-
-func depthWithin(v any, most int) int {
-	if most == 0 {
-		return 0
-	}
-	deepest := 0
-	switch v := v.(type) {
-	case map[string]any:
-		for _, child := range v {
-			deepest = max(deepest, depthWithin(child, most-1))
-		}
-	case []any:
-		for _, child := range v {
-			deepest = max(deepest, depthWithin(child, most-1))
-		}
-	default:
-		return 0
-	}
-	return deepest + 1
 }
 
 func checkUTF8(content []byte) error {

@@ -236,7 +236,7 @@ func TestChunksHoldTheirPlaceInTheDocument(t *testing.T) {
 	req.Chunking = &ragdv1.Chunking{Strategy: "recursive", MaxSize: &size, Overlap: &overlap}
 	d := f.Upload(t, req)
 	var token string
-	seen := 0
+	seen, line := 0, 0
 	for {
 		res, err := f.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId, PageSize: 4, PageToken: token})
 		if err != nil {
@@ -246,6 +246,11 @@ func TestChunksHoldTheirPlaceInTheDocument(t *testing.T) {
 			if int(c.Ordinal) != seen || strings.TrimSpace(source[c.StartByte:c.EndByte]) != c.Text {
 				t.Errorf("chunk %d = %v", seen, c)
 			}
+			at := int(c.Metadata.AsMap()["startLine"].(float64))
+			if at <= line-3 || at != strings.Count(source[:c.StartByte], "\n")+1 {
+				t.Errorf("chunk %d starts in line %d", seen, at)
+			}
+			line = at
 			seen++
 		}
 		if token = res.NextPageToken; token == "" {

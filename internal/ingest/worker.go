@@ -76,10 +76,12 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 	if err != nil {
 		return 0, fault.Under("chunking", err)
 	}
-	chunks, err := chunk.Split(string(d.Content), options)
+	text := string(d.Content)
+	chunks, err := chunk.Split(text, options)
 	if err != nil {
 		return 0, err
 	}
+	chunk.Locate(text, options, chunks)
 	embeddings, err := w.embedAll(ctx, h, job.Args, d, chunks)
 	if err != nil {
 		return 0, err

@@ -64,6 +64,9 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 	for name := range given {
 		a.mend(given, name)
 	}
+	if name := answeredIndex(req); name != "" && given[indexArgument] == nil {
+		given[indexArgument] = name
+	}
 	var invalid *jsonschema.ValidationError
 	if err := a.schema.Validate(given); errors.As(err, &invalid) {
 		return nil, a.explain(invalid)

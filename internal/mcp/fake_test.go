@@ -14,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/mcp/front"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -21,18 +22,24 @@ import (
 // fakeAPI is an API made of functions; a test sets those it calls.
 type fakeAPI struct {
 	vectorQuery    func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	rerank         func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
 	listIndexes    func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
 	describeIndex  func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
 	uploadDocument func(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
 	getDocument    func(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
 	listDocuments  func(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
 	deleteDocument func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 }
 
 func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
 	return f.vectorQuery(ctx, req)
+}
+
+func (f *fakeAPI) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {
+	return f.rerank(ctx, req)
 }
 
 func (f *fakeAPI) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
@@ -57,6 +64,10 @@ func (f *fakeAPI) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsRe
 
 func (f *fakeAPI) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
 	return f.deleteDocument(ctx, req)
+}
+
+func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
+	return f.listChunks(ctx, req)
 }
 
 func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
@@ -105,7 +116,7 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(httplog.Log(cfg.Logger)(handler))
 	t.Cleanup(func() {
 		if err := handler.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -175,4 +186,9 @@ func textOf(t testing.TB, result *mcpgo.CallToolResult) string {
 		t.Fatalf("content is a %T", result.Content[0])
 	}
 	return text.Text
+}
+
+// noIndexes answers ListIndexes for a tenant without any.
+func noIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
+	return &ragdv1.ListIndexesResponse{}, nil
 }

@@ -55,6 +55,10 @@ func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Conte
 		IncludeSources:  firstOf(o.IncludeSources, header.IncludeSources),
 		RandomWalkSteps: firstOf(o.RandomWalkSteps, header.RandomWalkSteps),
 		RestartProb:     firstOf(o.RestartProb, header.RestartProb),
+		DatabaseConfig:  header.DatabaseConfig,
+	}
+	if o.DatabaseConfig != nil {
+		changed.Overrides.DatabaseConfig = o.DatabaseConfig
 	}
 	return tenant.NewContext(ctx, &changed), nil
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,14 +100,34 @@ func TestToolsOverTheService(t *testing.T) {
 	})
 	t.Run("a key that may only read", func(t *testing.T) {
 		secret := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
-		result, text := callTool(t, as(t, secret, nil), "upload_document", map[string]any{"text": "a", "indexName": "docs"}, nil)
-		if !result.IsError || !strings.Contains(text, "lacks the scope write") {
-			t.Error(text)
+		c := as(t, secret, nil)
+		tools := listed(t, c)
+		for _, hidden := range []string{"upload_document", "delete_document"} {
+			if _, ok := tools[hidden]; ok {
+				t.Errorf("%s is listed", hidden)
+			}
+		}
+		if _, ok := tools["vector_query"]; !ok {
+			t.Error("vector_query is not listed")
+		}
+		req := mcpgo.CallToolRequest{}
+		req.Params.Name, req.Params.Arguments = "upload_document", map[string]any{"text": "a", "indexName": "docs"}
+		if _, err := c.CallTool(t.Context(), req); err == nil {
+			t.Error("upload_document was called")
+		}
+	})
+	t.Run("the schemas name the tenant's own indexes", func(t *testing.T) {
+		globex.Index(t, "secret")
+		if names := listed(t, as(t, globex.Secret, nil))["vector_query"]; !slices.Contains(names, "secret") {
+			t.Errorf("globex sees %v", names)
+		}
+		if names := listed(t, as(t, acme.Secret, nil))["vector_query"]; slices.Contains(names, "secret") {
+			t.Errorf("acme sees %v", names)
 		}
 	})
 	t.Run("an operator names the tenant", func(t *testing.T) {
 		c := connectClient(t, address, nil, map[string]string{"Authorization": "Bearer " + servicetest.OperatorKey, "Ragd-Tenant": "globex"})
-		if _, text := callTool(t, c, "list_indexes", nil, nil); !strings.HasPrefix(text, "- docs:") || strings.Contains(text, "more") {
+		if _, text := callTool(t, c, "list_indexes", nil, nil); !strings.HasPrefix(text, "- docs:") || strings.Contains(text, "- more") {
 			t.Error(text)
 		}
 	})

@@ -37,7 +37,7 @@ func ServeStdio(ctx context.Context, cfg Config, in io.Reader, out io.Writer) er
 		return err
 	}
 	s := &stdio{
-		server: tools.server(), out: out, log: cfg.Logger,
+		server: tools.server(nil), out: out, log: cfg.Logger,
 		free:          make(chan struct{}, maxConcurrent),
 		notifications: make(chan mcpgo.JSONRPCNotification, maxConcurrent),
 	}

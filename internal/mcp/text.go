@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -15,9 +16,7 @@ import (
 
 func answerText(req *ragdv1.VectorQueryRequest, res *ragdv1.VectorQueryResponse) string {
 	var b strings.Builder
-	for _, warning := range res.GetWarnings() {
-		fmt.Fprintf(&b, "Note: %s.\n\n", strings.TrimSuffix(warning, "."))
-	}
+	writeWarnings(&b, res.GetWarnings())
 	switch sources := res.GetSources(); {
 	case len(sources) > 0:
 		writeSources(&b, sources)
@@ -73,6 +72,27 @@ func writeMetadata(b *strings.Builder, metadata *structpb.Struct) {
 	}
 	if raw, err := encode(metadata); err == nil {
 		fmt.Fprintf(b, "metadata: %s\n", raw)
+	}
+}
+
+func rerankedText(_ *ragdv1.RerankRequest, res *ragdv1.RerankResponse) string {
+	var b strings.Builder
+	writeWarnings(&b, res.GetWarnings())
+	sources := make([]*ragdv1.Source, len(res.GetResults()))
+	for i, r := range res.GetResults() {
+		sources[i] = proto.CloneOf(r.GetResult())
+		sources[i].Score = r.GetScore()
+	}
+	if len(sources) == 0 {
+		b.WriteString("There was nothing to order.")
+	}
+	writeSources(&b, sources)
+	return b.String()
+}
+
+func writeWarnings(b *strings.Builder, warnings []string) {
+	for _, warning := range warnings {
+		fmt.Fprintf(b, "Note: %s.\n\n", strings.TrimSuffix(warning, "."))
 	}
 }
 

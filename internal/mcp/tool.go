@@ -13,15 +13,13 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/mcp/front"
-	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // toolset is the tools over one API.
 type toolset struct {
 	tools       []*tool
+	api         API
+	indexes     *indexNames
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger
@@ -58,13 +56,14 @@ func call[Req any, Message interface {
 }
 
 func newToolset(cfg Config, o overrider) (*toolset, error) {
-	s := &toolset{overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
+	s := &toolset{api: cfg.API, indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
 	for name, run := range map[string]run{
 		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
 		"describe_index":   call(cfg.API.DescribeIndex, indexText),
 		"document_chunker": call(cfg.API.ChunkText, chunksText),
 		"get_document":     call(cfg.API.GetDocument, documentText),
 		"get_job":          call(cfg.API.GetJob, jobText),
+		"rerank":           call(cfg.API.Rerank, rerankedText),
 		"list_documents":   call(cfg.API.ListDocuments, documentsText),
 		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
 		"upload_document":  call(cfg.API.UploadDocument, uploadedText),
@@ -187,25 +186,4 @@ func encode(m proto.Message) (json.RawMessage, error) {
 	var compact bytes.Buffer // protojson varies its white space on purpose
 	err = json.Compact(&compact, raw)
 	return compact.Bytes(), err
-}
-
-// observe writes the log line of a call.
-func (s *toolset) observe(ctx context.Context, t *tool, err error, took time.Duration) {
-	attrs := []any{
-		"tool", t.definition.Name, "request_id", front.RequestID(ctx), "code", "ok",
-		"duration_ms", float64(took.Microseconds()) / 1000,
-	}
-	if r, ok := tenant.FromContext(ctx); ok {
-		attrs = append(attrs, "tenant", r.Tenant, "subject", r.Principal.Subject)
-	}
-	level := slog.LevelDebug
-	if err != nil {
-		kind := problemOf(err).kind
-		attrs[5] = kind.String()
-		attrs = append(attrs, "err", err)
-		if level = slog.LevelInfo; kind == fault.Internal {
-			level = slog.LevelError
-		}
-	}
-	s.log.Log(ctx, level, "mcp tool", attrs...)
 }

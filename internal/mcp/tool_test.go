@@ -99,6 +99,12 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"vector_query", map[string]any{"queryText": "5", "topK": "5", "filter": `{"a": 1}`, "indexName": nil, "includeVectors": "false", "searchMode": "keyword"},
 			&ragdv1.VectorQueryResponse{}, message[ragdv1.VectorQueryRequest](t, `{"queryText": "5", "topK": 5, "filter": {"a": 1}, "includeVectors": false,
 			"searchMode": "keyword"}`), "vector_query_nothing.txt"},
+		{"rerank", map[string]any{"queryText": "How?", "results": []any{map[string]any{"id": "c1", "document": "Run make.", "score": 0.5}},
+			"reranker": map[string]any{"topK": 1, "weights": map[string]any{"semantic": 1, "vector": 0, "position": 0}}},
+			message[ragdv1.RerankResponse](t, `{"results": [{"result": {"id": "c1", "document": "Run make.", "title": "Install", "score": 0.5}, "score": 0.75,
+			"details": {"semantic": 0.75}}], "warnings": ["one passage was not scored"]}`), message[ragdv1.RerankRequest](t, `{"queryText": "How?",
+			"results": [{"id": "c1", "document": "Run make.", "score": 0.5}], "reranker": {"topK": 1, "weights": {"semantic": 1, "vector": 0, "position": 0}}}`),
+			"rerank.txt"},
 		{"list_indexes", nil, message[ragdv1.ListIndexesResponse](t, `{"indexes": [`+anIndex+`, {"indexName": "raw"}], "indexNames": ["docs", "raw"],
 			"nextPageToken": "more"}`), &ragdv1.ListIndexesRequest{}, "list_indexes.txt"},
 		{"list_indexes", map[string]any{"pageSize": 5, "pageToken": "more"}, &ragdv1.ListIndexesResponse{},
@@ -181,6 +187,7 @@ func TestToolsOverHTTP(t *testing.T) {
 func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 	return &fakeAPI{
 		vectorQuery:    record[ragdv1.VectorQueryRequest, *ragdv1.VectorQueryResponse](asked, answer),
+		rerank:         record[ragdv1.RerankRequest, *ragdv1.RerankResponse](asked, answer),
 		listIndexes:    record[ragdv1.ListIndexesRequest, *ragdv1.ListIndexesResponse](asked, answer),
 		describeIndex:  record[ragdv1.DescribeIndexRequest, *ragdv1.Index](asked, answer),
 		uploadDocument: record[ragdv1.UploadDocumentRequest, *ragdv1.UploadDocumentResponse](asked, answer),
@@ -237,7 +244,7 @@ func TestToolList(t *testing.T) {
 	for era, options := range eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			c := connectClient(t, serve(t, &fakeAPI{}, nil), options, nil)
+			c := connectClient(t, serve(t, &fakeAPI{listIndexes: noIndexes}, nil), options, nil)
 			listed, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
 			if err != nil {
 				t.Fatal(err)
@@ -266,6 +273,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 	t.Parallel()
 	for name, messages := range map[string]struct{ in, out proto.Message }{
 		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
+		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
 		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},
 		"upload_document":  {&ragdv1.UploadDocumentRequest{}, &ragdv1.UploadDocumentResponse{}},

@@ -4,7 +4,18 @@ import "time"
 
 // Explain says how an answer was found.
 type Explain struct {
-	Mode   Mode
+	Mode Mode
+	// Plan is how the nearest embeddings were found: exact, by comparing with
+	// every chunk of the scope, or approximate, by the Postgres index. Empty
+	// without a vector leg.
+	Plan string
+	// Candidates is about how many chunks were looked at, by statistics.
+	Candidates int
+	// Complete says that there are topK sources, or all there are.
+	Complete bool
+	// Exact says that no better sources exist: nothing was found by
+	// approximation.
+	Exact  bool
 	Stages []Stage
 }
 

@@ -21,6 +21,8 @@ const (
 	MaxTopK     = 1000
 	// MaxQueryTextBytes bounds a question; longer texts belong in an upload.
 	MaxQueryTextBytes = 32 << 10
+	// MaxNeighbours bounds the chunks added before and after each source.
+	MaxNeighbours = 10
 )
 
 // Mode is how candidates are found.
@@ -29,8 +31,8 @@ type Mode string
 // The modes.
 const (
 	Vector  Mode = "vector"  // nearest embeddings
-	Keyword Mode = "keyword" // texts that share the question's words
-	Hybrid  Mode = "hybrid"  // both, fused by reciprocal rank
+	Keyword Mode = "keyword" // texts that share the question's words, see keywords
+	Hybrid  Mode = "hybrid"  // both, fused, see Fusion
 )
 
 // Request is a query as a caller sends it.
@@ -39,18 +41,25 @@ type Request struct {
 	QueryVector     []float32 // instead of an embedding of QueryText
 	IndexName       string    // the tenant's only index if empty
 	VectorStoreName string
-	TopK            *int // DefaultTopK if nil
+	Namespace       string // index.DefaultNamespace if empty
+	TopK            *int   // DefaultTopK if nil
 	Filter          filter.Filter
 	Mode            Mode // Hybrid if empty and possible, else Vector
+	Fusion          Fusion
+	MinScore        *float64 // sources score more than this
 	IncludeVectors  *bool
 	IncludeSources  *bool
+	DatabaseConfig  DatabaseConfig
+	Neighbours      int     // chunks to add before and after each source
+	Diversity       float64 // 0: by score alone, to 1: as unlike each other as can be
+	MaxPerDocument  int     // sources from one document; 0: any number
 	Explain         bool
 }
 
 // Source is one retrieved chunk.
 type Source struct {
 	ID         string
-	DocumentID string
+	DocumentID string // empty for a ready-made vector
 	URI        string
 	Title      string
 	Ordinal    int // position in the document, from 0
@@ -70,20 +79,29 @@ type Response struct {
 	Explain         *Explain
 }
 
-// plan is a request with everything decided.
+// plan is a request with everything decided that can be decided without looking
+// at data.
 type plan struct {
 	text           string
 	vector         []float32
 	topK           int
-	filter         filter.Filter
+	scope          scope
 	mode           Mode
+	fusion         Fusion
+	minScore       *float64
+	ef, probes     int           // 0: the index's own
+	sparse         *index.Sparse // instead of vector
 	includeVectors bool
-	includeSources bool
+	neighbours     int
+	diversity      float64
+	maxPerDocument int
+	plain          bool // of ready-made vectors: no documents are looked up, and a filter may do without a vector
+	warnings       []string
 }
 
 // override applies the request context, which goes before the body. Filters are
 // and-ed with the credential's.
-func (r *Request) override(c *tenant.Request) {
+func (r *Request) override(c *tenant.Request) error {
 	o := c.Overrides
 	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
 	r.IndexName = *firstOf(o.IndexName, &r.IndexName)
@@ -91,6 +109,12 @@ func (r *Request) override(c *tenant.Request) {
 	r.TopK = firstOf(o.TopK, r.TopK)
 	r.IncludeVectors = firstOf(o.IncludeVectors, r.IncludeVectors)
 	r.IncludeSources = firstOf(o.IncludeSources, r.IncludeSources)
+	if o.DatabaseConfig == nil {
+		return nil
+	}
+	var err error
+	r.DatabaseConfig, err = parseDatabaseConfig(o.DatabaseConfig)
+	return err
 }
 
 // firstOf returns the first pointer that is not nil, or nil.
@@ -113,34 +137,53 @@ func valueOr[T any](v *T, otherwise T) T {
 // plan validates what can be said without knowing the index.
 func (r Request) plan() (plan, error) {
 	p := plan{
-		text: r.QueryText, vector: r.QueryVector, filter: r.Filter, mode: r.Mode,
+		text: r.QueryText, vector: r.QueryVector, mode: r.Mode, fusion: r.Fusion,
+		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false),
-		includeSources: valueOr(r.IncludeSources, true),
-	}
-	if p.topK < 1 || p.topK > MaxTopK {
-		return p, fault.Field("topK", "must be between 1 and %d, got %d", MaxTopK, p.topK)
-	}
-	if !slices.Contains([]string{"", "ragd", "pgvector"}, r.VectorStoreName) {
-		return p, fault.Field("vectorStoreName", "unknown store %q; leave it out, or say ragd or pgvector", r.VectorStoreName)
+		minScore:       r.MinScore,
+		neighbours:     r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
 		return p, fault.Field("searchMode", "unknown mode %q; known are vector, keyword and hybrid", p.mode)
 	}
-	return p, p.checkQuestion()
+	if err := p.checkNumbers(); err != nil {
+		return p, err
+	}
+	if err := p.fusion.check(); err != nil {
+		return p, err
+	}
+	if err := p.configure(r.VectorStoreName, r.DatabaseConfig); err != nil {
+		return p, err
+	}
+	if err := p.scope.check(); err != nil {
+		return p, err
+	}
+	return p, p.checkText()
 }
 
-func (p plan) checkQuestion() error {
+func (p plan) checkNumbers() error {
+	switch {
+	case p.topK < 1 || p.topK > MaxTopK:
+		return fault.Field("topK", "must be between 1 and %d, got %d", MaxTopK, p.topK)
+	case p.minScore != nil && !finite(*p.minScore):
+		return fault.Field("minScore", "must be a finite number")
+	case p.neighbours < 0 || p.neighbours > MaxNeighbours:
+		return fault.Field("neighbours", "must be between 0 and %d, got %d", MaxNeighbours, p.neighbours)
+	case !(p.diversity >= 0 && p.diversity <= 1):
+		return fault.Field("diversity", "must be between 0 and 1, got %g", p.diversity)
+	case p.maxPerDocument < 0:
+		return fault.Field("maxPerDocument", "must not be negative, got %d", p.maxPerDocument)
+	}
+	return nil
+}
+
+func (p plan) checkText() error {
 	switch {
 	case len(p.text) > MaxQueryTextBytes:
 		return fault.Field("queryText", "is %d bytes, over the limit of %d", len(p.text), MaxQueryTextBytes)
 	case !utf8.ValidString(p.text) || strings.ContainsRune(p.text, 0):
 		return fault.Field("queryText", "must be valid UTF-8 without null characters")
-	}
-	for i, v := range p.vector {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fault.Field("queryVector", "has a value that is not a finite number at position %d", i)
-		}
 	}
 	return nil
 }
@@ -158,14 +201,21 @@ func (p *plan) settle(i index.Index) error {
 	if p.mode != Vector && !hasText {
 		return fault.Field("queryText", "is needed for %s search and must not be blank", p.mode)
 	}
-	if p.mode != Keyword && !hasVector {
+	if p.plain {
+		if len(p.vector) == 0 && !p.scope.filtered() {
+			return fault.Field("queryVector", "Either queryVector or filter must be provided")
+		}
+	} else if p.mode != Keyword && !hasVector {
 		if hasText {
 			return fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText", i.Name)
 		}
 		return fault.Field("queryText", "must not be blank: give a question, or a queryVector")
 	}
-	if len(p.vector) > 0 && len(p.vector) != i.Dimension {
-		return fault.Field("queryVector", "has %d dimensions, but index %q has %d", len(p.vector), i.Name, i.Dimension)
+	if len(p.vector) > 0 {
+		return i.CheckVector("queryVector", p.vector)
 	}
 	return nil
 }
+
+// finite reports whether x is a number that can be compared with.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

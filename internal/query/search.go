@@ -14,39 +14,46 @@ import (
 )
 
 const (
-	// rrfK damps the lead of the first ranks in the fusion, see [fusedSQL].
-	rrfK = 60
-	// candidateFactor is how many candidates each leg of a hybrid search brings
-	// per source wanted, and minCandidates the least.
+	// candidateFactor is how many candidates a search brings for each source
+	// wanted when they are yet to be fused or chosen from, and minCandidates and
+	// maxCandidates bound them.
 	candidateFactor = 5
 	minCandidates   = 50
 	maxCandidates   = 1000
-	// minEfSearch and maxEfSearch bound the candidate list of an HNSW scan.
-	minEfSearch = 100
-	maxEfSearch = 1000
 	// searchTimeout ends a search that runs away, such as one with a regular
 	// expression that backtracks without end.
 	searchTimeout = "20s"
 )
 
-// distance is how a metric is written in SQL, and how a distance becomes a score
-// that is higher for the better.
-type distance struct {
-	operator string
-	score    func(distance float64) float64
+// candidates is how many chunks each leg brings.
+func (p plan) candidates() int {
+	if p.fetch() == p.topK && p.mode == Vector {
+		return p.topK
+	}
+	return min(max(minCandidates, candidateFactor*p.topK), max(maxCandidates, p.topK))
 }
 
-var distances = map[index.Metric]distance{
-	index.Cosine:     {"<=>", func(d float64) float64 { return 1 - d }},
-	index.Euclidean:  {"<->", func(d float64) float64 { return 1 / (1 + d) }},
-	index.DotProduct: {"<#>", func(d float64) float64 { return -d }},
+// fetch is how many sources the search brings, to choose topK from.
+func (p plan) fetch() int {
+	if p.diversity == 0 && p.maxPerDocument == 0 {
+		return p.topK
+	}
+	return min(max(minCandidates, candidateFactor*p.topK), max(maxCandidates, p.topK))
 }
 
-// sourceRow is a found chunk. In vector mode rank_value is a distance, else a
+// search is one search, ready to run.
+type search struct {
+	index    index.Index
+	plan     plan
+	approach approach  // of the vector leg
+	keywords *keywords // of the keyword leg; nil without one
+}
+
+// sourceRow is a found chunk. rank_value is a distance in vector mode, else a
 // score.
 type sourceRow struct {
 	ChunkID    string
-	DocumentID string
+	DocumentID *string
 	URI        *string
 	Title      string
 	Ordinal    int
@@ -58,19 +65,25 @@ type sourceRow struct {
 	RankValue  float64
 }
 
-// search runs one statement, in one round trip, and returns at most topK
-// sources, best first.
-func search(ctx context.Context, h *tenant.Handle, i index.Index, p plan) ([]Source, error) {
-	metric := distances[i.Metric]
-	var rows []sourceRow
+// run searches, in one round trip, and returns the sources best first.
+func (s search) run(ctx context.Context, h *tenant.Handle) ([]Source, error) {
+	sources, err := s.runSQL(ctx, h, func(args *filter.Args) string { return s.fromSQL(s.foundSQL(args)) })
+	if s.plan.mode == Vector {
+		for n := range sources {
+			sources[n].Score = s.index.Score(sources[n].Score)
+		}
+	}
+	withoutDirection(sources)
+	return sources, err
+}
+
+// runSQL runs a statement that returns source rows.
+func (s search) runSQL(ctx context.Context, h *tenant.Handle, write func(args *filter.Args) string) ([]Source, error) {
 	b := h.Batch()
-	b.Set("statement_timeout", searchTimeout)
-	ef := min(max(minEfSearch, p.candidates()), maxEfSearch)
-	b.Set("hnsw.ef_search", strconv.Itoa(ef))
-	// A filter may drop candidates: the scan goes on until there are enough.
-	b.Set("hnsw.iterative_scan", "strict_order")
+	s.configure(b)
 	args := filter.NewArgs()
-	statement := p.sql(i, metric, args)
+	statement := write(args)
+	var rows []sourceRow
 	b.Query(func(r pgx.Rows) (err error) {
 		rows, err = pgx.CollectRows(r, pgx.RowToStructByName[sourceRow])
 		return err
@@ -81,23 +94,44 @@ func search(ctx context.Context, h *tenant.Handle, i index.Index, p plan) ([]Sou
 	sources := make([]Source, len(rows))
 	for n, row := range rows {
 		sources[n] = row.source()
-		if p.mode == Vector {
-			sources[n].Score = metric.score(row.RankValue)
-		}
-		if math.IsNaN(sources[n].Score) { // a zero vector has no direction
-			sources[n].Score = 0
-		}
 	}
 	return sources, nil
 }
 
+// configure makes the settings of the statement.
+func (s search) configure(b *tenant.Batch) {
+	b.Set("statement_timeout", searchTimeout)
+	if s.plan.scope.filtered() || s.keywords != nil {
+		// The planner must see the parameters to know what is selective.
+		b.Set("plan_cache_mode", "force_custom_plan")
+	}
+	if s.plan.mode == Keyword || s.approach == exact {
+		return
+	}
+	b.Set(s.index.WidthSetting(), strconv.Itoa(s.plan.width(s.index)))
+	// The scope may leave candidates out: the walk goes on until there are enough.
+	b.Set(string(s.index.Config.Type)+".iterative_scan", "relaxed_order")
+	// The approach is chosen already, by better statistics.
+	b.Set("enable_seqscan", "off")
+	b.Set("enable_sort", "off")
+}
+
+// withoutDirection scores vectors that have none, and so no distance, at 0, or
+// like the worst of the others if that is less: they come last.
+func withoutDirection(sources []Source) {
+	least := 0.0
+	for n := range sources {
+		if math.IsNaN(sources[n].Score) {
+			sources[n].Score = least
+		}
+		least = min(least, sources[n].Score)
+	}
+}
+
 func (r sourceRow) source() Source {
 	s := Source{
-		ID: r.ChunkID, DocumentID: r.DocumentID, Title: r.Title, Ordinal: r.Ordinal, Text: r.Text,
-		Metadata: r.Metadata, Score: r.RankValue, StartByte: r.StartByte, EndByte: r.EndByte,
-	}
-	if r.URI != nil {
-		s.URI = *r.URI
+		ID: r.ChunkID, DocumentID: valueOr(r.DocumentID, ""), URI: valueOr(r.URI, ""), Title: r.Title, Ordinal: r.Ordinal,
+		Text: r.Text, Metadata: r.Metadata, Score: r.RankValue, StartByte: r.StartByte, EndByte: r.EndByte,
 	}
 	if r.Embedding != nil {
 		s.Vector = r.Embedding.Slice()
@@ -105,80 +139,95 @@ func (r sourceRow) source() Source {
 	return s
 }
 
-// candidates is how many chunks each leg brings.
-func (p plan) candidates() int {
-	if p.mode != Hybrid {
-		return p.topK
-	}
-	return min(max(minCandidates, candidateFactor*p.topK), max(maxCandidates, p.topK))
-}
-
-// sql writes the statement of the plan's mode. Only texts of this file and of
-// the filter compiler become part of it; values are parameters.
-func (p plan) sql(i index.Index, metric distance, args *filter.Args) string {
-	where := p.filter.SQL("c.metadata", args)
-	limit := args.Add(p.candidates())
-	var found string
-	switch p.mode {
-	case Vector:
-		found = vectorSQL(metric, where, args.Add(pgvector.NewVector(p.vector)), limit)
-	case Keyword:
-		found = keywordSQL(where, args.Add(i.TextLanguage), args.Add(p.text), limit)
-	default:
-		found = fusedSQL(
-			vectorSQL(metric, where, args.Add(pgvector.NewVector(p.vector)), limit),
-			keywordSQL(where, args.Add(i.TextLanguage), args.Add(p.text), limit),
-			args.Add(p.topK))
-	}
+// fromSQL reads what the common table expression found. Only texts of ours and of
+// the filter compiler become part of a statement; values are parameters, but for
+// counts, which the planner should see. Within the statement a chunk is known by
+// its place in the table, which is quicker to go back to than its id.
+func (s search) fromSQL(found string) string {
 	order := "DESC"
-	if p.mode == Vector {
+	if s.plan.mode == Vector {
 		order = "ASC" // a distance
 	}
 	embedding := "NULL::vector"
-	if p.includeVectors {
-		embedding = "c.embedding"
+	if s.plan.includeVectors || s.plan.diversity > 0 {
+		embedding = s.index.EmbeddingSQL("c.embedding")
+	}
+	uri, documents := "d.uri", "LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id"
+	if s.plan.plain {
+		uri, documents = "NULL::text AS uri", ""
 	}
 	return `
-		WITH found AS (` + found + `)
-		SELECT c.chunk_id, c.document_id::text, d.uri, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,
+		WITH ` + found + `
+		SELECT c.chunk_id, c.document_id::text, ` + uri + `, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,
 			` + embedding + ` AS embedding, found.rank_value
 		FROM found
-		JOIN tenant.chunk AS c USING (chunk_id)
-		LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id
+		JOIN tenant.chunk AS c ON c.ctid = found.place ` + documents + `
 		ORDER BY found.rank_value ` + order + `, c.chunk_id`
 }
 
-func vectorSQL(metric distance, where, vector, limit string) string {
-	by := "c.embedding " + metric.operator + " " + vector
-	return `
-			SELECT c.chunk_id, ` + by + ` AS rank_value
-			FROM tenant.chunk AS c WHERE ` + where + `
-			ORDER BY ` + by + ` LIMIT ` + limit
+// foundSQL is the common table expression of what is found: place and
+// rank_value.
+func (s search) foundSQL(args *filter.Args) string {
+	where := s.plan.scope.sql(s.index, args)
+	if s.keywords != nil && s.keywords.required != "" {
+		where += " AND c.words @@ " + args.Add(s.keywords.required) + "::text::tsquery"
+	}
+	var distance string
+	if s.plan.mode != Keyword {
+		distance = "c.embedding " + s.index.Metric.Operator() + " " + args.Add(s.index.Column(s.plan.vector))
+	}
+	switch s.plan.mode {
+	case Vector:
+		return `found AS (` + s.vectorSQL(distance, where, s.plan.fetch()) + `)`
+	case Keyword:
+		return s.scoredSQL(s.keywordSQL(where, args), "NULL::float8", args) + `,
+			found AS (
+				SELECT place, keyword AS rank_value FROM scored
+				ORDER BY keyword DESC, chunk_id LIMIT ` + strconv.Itoa(s.plan.fetch()) + `
+			)`
+	}
+	legs := `SELECT place FROM (` + s.vectorSQL(distance, where, s.plan.candidates()) + `) AS near`
+	if s.keywords != nil {
+		legs += ` UNION ` + s.keywordSQL(where, args)
+	}
+	return s.scoredSQL(legs, distance, args) + `,
+			found AS (
+				SELECT place, ` + s.plan.fusion.sql(s.index.EmbeddingModel) + ` AS rank_value FROM scored
+				ORDER BY rank_value DESC, chunk_id LIMIT ` + strconv.Itoa(s.plan.fetch()) + `
+			)`
 }
 
-// keywordSQL finds chunks with any word of the question: asking for all of them,
-// as plainto_tsquery does, would find nothing for most questions. Chunks with
-// more of the words, closer together, come first.
-func keywordSQL(where, language, text, limit string) string {
-	return `
-			SELECT c.chunk_id, ts_rank_cd(c.tsv, question.words, 1)::float8 AS rank_value
-			FROM tenant.chunk AS c,
-				(SELECT replace(plainto_tsquery(` + language + `::text::regconfig, ` + text + `)::text, '&', '|')::tsquery AS words) AS question
-			WHERE c.tsv @@ question.words AND ` + where + `
-			ORDER BY rank_value DESC, c.chunk_id LIMIT ` + limit
+// vectorSQL finds the nearest embeddings. The added 0 keeps the Postgres index
+// out of an exact search; with it, only the distance itself may be sorted by.
+func (s search) vectorSQL(distance, where string, limit int) string {
+	order := distance
+	if s.approach == exact {
+		order = "(" + distance + ") + 0, c.chunk_id"
+	}
+	return `SELECT c.ctid AS place, ` + distance + ` AS rank_value FROM tenant.chunk AS c WHERE ` + where + `
+				ORDER BY ` + order + ` LIMIT ` + strconv.Itoa(limit)
 }
 
-// fusedSQL joins two lists by reciprocal rank fusion (Cormack, Clarke and
-// Buettcher, SIGIR 2009): a chunk's score is the sum of 1/(rrfK + rank) over the
-// lists that it is in.
-func fusedSQL(vector, keyword, limit string) string {
-	k := strconv.Itoa(rrfK)
-	return `
-			SELECT chunk_id, sum(1.0::float8 / (` + k + ` + place)) AS rank_value
-			FROM (
-				SELECT chunk_id, row_number() OVER (ORDER BY rank_value, chunk_id) AS place FROM (` + vector + `) AS near
-				UNION ALL
-				SELECT chunk_id, row_number() OVER (ORDER BY rank_value DESC, chunk_id) AS place FROM (` + keyword + `) AS matching
-			) AS places
-			GROUP BY chunk_id ORDER BY rank_value DESC, chunk_id LIMIT ` + limit
+// keywordSQL finds the chunks whose words weigh most.
+func (s search) keywordSQL(where string, args *filter.Args) string {
+	return `(SELECT c.ctid AS place FROM tenant.chunk AS c
+				WHERE c.words @@ ` + args.Add(s.keywords.match) + `::text::tsquery AND ` + where + `
+				ORDER BY c.word_weights <#> ` + args.Add(s.keywords.weights) + `, c.chunk_id LIMIT ` + strconv.Itoa(s.plan.candidates()) + `)`
+}
+
+// scoredSQL gives each candidate both scores, whichever leg it came from.
+func (s search) scoredSQL(candidates, distance string, args *filter.Args) string {
+	keyword := "0::float8"
+	if s.keywords != nil {
+		keyword = "coalesce(-(c.word_weights <#> " + args.Add(s.keywords.weights) + "), 0)"
+		if len(s.keywords.compounds) > 0 {
+			keyword += ` + ` + args.Add(s.keywords.bonus) + `::float8 * (
+					SELECT count(*) FROM unnest(` + args.Add(s.keywords.compounds) + `::text[]) AS compound WHERE c.words @@ compound::tsquery)`
+		}
+	}
+	return `candidate AS (` + candidates + `),
+			scored AS (
+				SELECT candidate.place, c.chunk_id, ` + distance + ` AS distance, ` + keyword + ` AS keyword
+				FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.place
+			)`
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -19,81 +18,61 @@ type Service struct {
 	models       *embed.Registry
 	reranker     *rerank.Reranker
 	defaultModel string
+	estimates    *estimator
 }
 
 // New returns a Service. defaultModel is what Embed uses when no model is named.
 func New(db *tenant.DB, indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string) *Service {
-	return &Service{db: db, indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel}
+	return &Service{
+		db: db, indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, estimates: newEstimator(),
+	}
 }
 
 // Query returns the chunks that answer the request best. An empty answer means
 // that nothing matched. Errors: Invalid naming the field, NotFound for an unknown
 // index, Unavailable when the embedding model does not answer.
 func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
+	response, err := s.answer(ctx, &req, false)
+	response.RelevantContext = RelevantContext(response.Sources)
+	if !valueOr(req.IncludeSources, true) {
+		response.Sources = nil
+	}
+	return response, err
+}
+
+// Nearest returns the chunks nearest to the request's vector, and without a
+// vector those that the filter selects, in the order of their ids, with score 0.
+// Texts are neither needed nor embedded. Errors: as for Query.
+func (s *Service) Nearest(ctx context.Context, req Request) (Response, error) {
+	req.Mode, req.QueryText = Vector, ""
+	return s.answer(ctx, &req, true)
+}
+
+// answer applies the request context and retrieves. plain is for callers who know of no documents.
+func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Response, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
 		return Response{}, err
 	}
-	req.override(r)
+	if err := req.override(r); err != nil {
+		return Response{}, err
+	}
 	p, err := req.plan()
 	if err != nil {
 		return Response{}, err
 	}
+	p.plain = plain
 	watch := startStopwatch()
-	sources, err := s.retrieve(ctx, r.Tenant, req.IndexName, &p, watch)
+	found, err := s.retrieve(ctx, r.Tenant, req.IndexName, p, watch)
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{RelevantContext: RelevantContext(sources)}
-	if p.includeSources {
-		response.Sources = sources
-	}
-	if p.mode == Keyword && len(sources) == 0 {
-		response.Warnings = append(response.Warnings, "no chunk has a word of the question; words too common to be searched for are left out")
-	}
-	watch.lap("assemble", len(sources))
+	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...)}
 	if req.Explain {
-		response.Explain = &Explain{Mode: p.mode, Stages: watch.stages}
+		found.explain.Stages = watch.stages
+		response.Explain = &found.explain
 	}
 	return response, nil
-}
-
-// retrieve searches the named index. If the index turns out to have been
-// replaced since it was last looked up, it looks again, once.
-func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, p *plan, watch *stopwatch) ([]Source, error) {
-	asked := *p
-	sources, found, err := s.retrieveOnce(ctx, id, indexName, p, watch)
-	var gone *tenant.GoneError
-	if !errors.As(err, &gone) {
-		return sources, err
-	}
-	s.indexes.Forget(id, found.Name)
-	*p = asked
-	sources, _, err = s.retrieveOnce(ctx, id, indexName, p, watch)
-	return sources, err
-}
-
-func (s *Service) retrieveOnce(ctx context.Context, id tenant.ID, indexName string, p *plan, watch *stopwatch) ([]Source, index.Index, error) {
-	found, err := s.indexes.Resolve(ctx, id, indexName)
-	if err != nil {
-		return nil, found, err
-	}
-	if err := p.settle(found); err != nil {
-		return nil, found, err
-	}
-	if p.mode != Keyword && len(p.vector) == 0 {
-		model, err := found.Model(s.models)
-		if err != nil {
-			return nil, found, err
-		}
-		if p.vector, err = s.models.EmbedQuery(ctx, string(id), model, p.text); err != nil {
-			return nil, found, err
-		}
-	}
-	watch.lap("embed", 0)
-	sources, err := search(ctx, s.db.Handle(id).OfIndex(found.ID), found, *p)
-	watch.lap("search", len(sources))
-	return sources, found, err
 }
 
 // RelevantContext writes the sources as numbered passages for a prompt.

@@ -94,7 +94,7 @@ func TestBadInput(t *testing.T) {
 		{"topK -1", query(topK(-1)), connect.CodeInvalidArgument, "topK"},
 		{"topK 10^9", query(topK(1_000_000_000)), connect.CodeInvalidArgument, "topK"},
 		{"an unknown search mode", query(&ragdv1.VectorQueryRequest{QueryText: "a", SearchMode: "magic"}), connect.CodeInvalidArgument, "searchMode"},
-		{"another store", query(&ragdv1.VectorQueryRequest{QueryText: "a", VectorStoreName: "pinecone"}), connect.CodeInvalidArgument, "vectorStoreName"},
+		{"another store", query(&ragdv1.VectorQueryRequest{QueryText: "a", VectorStoreName: "weaviate"}), connect.CodeInvalidArgument, "vectorStoreName"},
 		{"a filter that is no object", query(&ragdv1.VectorQueryRequest{QueryText: "a", Filter: structpb.NewNumberValue(3)}), connect.CodeInvalidArgument, "filter"},
 
 		{"a malformed index name", createIndex(&ragdv1.CreateIndexRequest{IndexName: "a b"}), connect.CodeInvalidArgument, "indexName"},
@@ -168,6 +168,7 @@ func TestBadBodies(t *testing.T) {
 	}{
 		{"bad JSON", `{"tex`, http.StatusBadRequest},
 		{"a wrong type", `{"text": 3}`, http.StatusBadRequest},
+		{"a misspelt field", `{"indexName": "docs", "txet": "a"}`, http.StatusBadRequest},
 		{"invalid UTF-8", "{\"text\": \"\xff\"}", http.StatusBadRequest},
 		{"nesting without end", strings.Repeat(`{"metadata":`, 100_000), http.StatusBadRequest},
 		{"100 MB", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 100<<20)), http.StatusTooManyRequests},

@@ -2,13 +2,10 @@ package rpc
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -16,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -78,14 +76,12 @@ func addDetails(wired *connect.Error, f *fault.Error) {
 // unaryTimeout ends a call whose caller set no deadline.
 const unaryTimeout = 60 * time.Second
 
-// edge is the interceptor around every call: deadline, one log line, and faults
-// turned into what the wire knows.
-type edge struct {
-	log *slog.Logger
-}
+// edge is the interceptor around every call: deadline, what the log is to say of
+// the call, and faults turned into what the wire knows.
+type edge struct{}
 
 // WrapUnary implements connect.Interceptor.
-func (e *edge) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+func (e edge) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		if _, ok := ctx.Deadline(); !ok {
 			var cancel context.CancelFunc
@@ -93,7 +89,7 @@ func (e *edge) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			defer cancel()
 		}
 		var res connect.AnyResponse
-		err := e.observe(ctx, req.Spec().Procedure, req.Header(), func() (err error) {
+		err := observe(ctx, func() (err error) {
 			res, err = next(ctx, req)
 			return err
 		})
@@ -102,75 +98,53 @@ func (e *edge) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 }
 
 // WrapStreamingClient implements connect.Interceptor; we are a server only.
-func (e *edge) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (e edge) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
 // WrapStreamingHandler implements connect.Interceptor.
-func (e *edge) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (e edge) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return e.observe(ctx, conn.Spec().Procedure, conn.RequestHeader(), func() error { return next(ctx, conn) })
+		return observe(ctx, func() error { return next(ctx, conn) })
 	}
 }
 
-func (e *edge) observe(ctx context.Context, procedure string, header http.Header, call func() error) error {
-	start := time.Now()
-	err := call()
-	requestID := requestIDOf(header)
-	attrs := []any{
-		"method", procedure, "code", fault.KindOf(err).String(), "request_id", requestID,
-		"duration_ms", float64(time.Since(start).Microseconds()) / 1000,
-	}
+// observe makes a call and puts on the request's line who made it and how it
+// ended.
+func observe(ctx context.Context, call func() error) error {
 	if r, ok := tenant.FromContext(ctx); ok {
-		attrs = append(attrs, "tenant", r.Tenant, "subject", r.Principal.Subject)
+		httplog.Add(ctx, "tenant", r.Tenant, "subject", r.Principal.Subject)
 	}
+	err := call()
 	if err == nil {
-		attrs[3] = "ok"
-		e.log.DebugContext(ctx, "request", attrs...)
 		return nil
 	}
-	level := slog.LevelInfo
-	if fault.KindOf(err) == fault.Internal && connect.CodeOf(err) == connect.CodeUnknown {
-		level = slog.LevelError
+	logged := err
+	if wired := new(connect.Error); errors.As(err, &wired) {
+		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // malformed or oversized, no failure of ours
 	}
-	e.log.Log(ctx, level, "request", append(attrs, "err", err)...)
-	return wireError(err, requestID)
+	httplog.Fail(ctx, logged)
+	return wireError(err, httplog.RequestID(ctx))
 }
 
-// requestIDOf returns the caller's request id if it is a plain one, else a new
-// one.
-func requestIDOf(header http.Header) string {
-	const maxRequestIDBytes = 64
-	id := header.Get("X-Request-Id")
-	plain := func(r rune) bool { return r > ' ' && r < 0x7f }
-	if id == "" || len(id) > maxRequestIDBytes || strings.IndexFunc(id, func(r rune) bool { return !plain(r) }) >= 0 {
-		return strings.ToLower(rand.Text()[:16])
-	}
-	return id
-}
-
-// recovered turns a panicking handler into an internal error.
-func recovered(log *slog.Logger) func(context.Context, connect.Spec, http.Header, any) error {
-	return func(ctx context.Context, spec connect.Spec, header http.Header, p any) error {
-		id := requestIDOf(header)
-		log.ErrorContext(ctx, "panic", "method", spec.Procedure, "request_id", id, "panic", p, "stack", string(debug.Stack()))
-		return wireError(fmt.Errorf("panic: %v", p), id)
-	}
+// recovered turns a panicking handler into an internal error, which observe does
+// not see: the panic passes it by.
+func recovered(ctx context.Context, _ connect.Spec, _ http.Header, p any) error {
+	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	httplog.Fail(ctx, err)
+	return wireError(err, httplog.RequestID(ctx))
 }
 
 // Refuse answers a request that authentication turned away, in the protocol that
 // its caller speaks.
-func Refuse(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
+func Refuse() func(http.ResponseWriter, *http.Request, error) {
 	writer := connect.NewErrorWriter()
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		id := requestIDOf(r.Header)
+		httplog.Fail(r.Context(), err)
 		kind := fault.KindOf(err)
-		level := slog.LevelInfo
-		if kind == fault.Internal {
-			level = slog.LevelError
-		}
-		log.Log(r.Context(), level, "request refused", "method", r.URL.Path, "code", kind.String(), "request_id", id, "err", err)
-		wired := wireError(err, id)
+		wired := wireError(err, httplog.RequestID(r.Context()))
+		// The rest of the body is not worth waiting for.
+		w.Header().Set("Connection", "close")
 		if kind == fault.Unauthenticated {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
 		}

@@ -44,14 +44,6 @@ func graphOptions(o *ragdv1.GraphOptions) graph.Options {
 	return options
 }
 
-func intOf(v *int32) *int {
-	if v == nil {
-		return nil
-	}
-	n := int(*v)
-	return &n
-}
-
 func graphSourceMessage(s graph.Source) (*ragdv1.Source, error) {
 	message, err := sourceMessage(s.Source)
 	message.Path = s.Path

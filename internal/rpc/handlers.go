@@ -6,7 +6,6 @@
 package rpc
 
 import (
-	"log/slog"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -19,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // MaxMessageBytes bounds a request message. It leaves room for the largest
@@ -30,6 +30,7 @@ type Handlers struct {
 	Tenants *tenant.Service
 	Indexes *index.Service
 	Ingest  *ingest.Service
+	Vectors *vector.Service
 	Queries *query.Service
 	Graphs  *graph.Service
 }
@@ -38,17 +39,20 @@ type Handlers struct {
 func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
-		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName,
+		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 	}
 }
 
 // Mount adds the services to the mux, behind the given authentication, and the
 // open gRPC health and reflection services.
-func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler, log *slog.Logger) {
+func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
-		connect.WithInterceptors(&edge{log: log}),
-		connect.WithRecover(recovered(log)),
+		connect.WithCodec(jsonCodec{}),
+		connect.WithCompression("gzip", newBoundedGzip, newGzip),
+		connect.WithCompressMinBytes(1<<10),
+		connect.WithInterceptors(edge{}),
+		connect.WithRecover(recovered),
 	)
 	add := func(path string, handler http.Handler) { mux.Handle(path, authenticate(handler)) }
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
@@ -56,6 +60,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 	add(ragdv1connect.NewDocumentServiceHandler(h, options))
 	add(ragdv1connect.NewChunkServiceHandler(h, options))
 	add(ragdv1connect.NewQueryServiceHandler(h, options))
+	add(ragdv1connect.NewVectorServiceHandler(h, options))
 
 	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...)))
 	reflector := grpcreflect.NewStaticReflector(ServiceNames()...)

@@ -15,17 +15,60 @@ func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexReque
 	}
 	i, counts, err := h.Indexes.Create(ctx, index.Spec{
 		Name: req.GetIndexName(), Dimension: int(req.GetDimension()), Metric: index.Metric(req.GetMetric()),
-		Config: index.Config{
-			Type:           index.Type(req.GetIndexConfig().GetType()),
-			M:              int(req.GetIndexConfig().GetHnsw().GetM()),
-			EfConstruction: int(req.GetIndexConfig().GetHnsw().GetEfConstruction()),
-		},
-		EmbeddingModel: req.GetEmbeddingModel(), Chunking: chunking, TextLanguage: req.GetTextLanguage(),
+		VectorType: index.VectorType(req.GetVectorType()), Config: indexConfigOf(req.GetIndexConfig()),
+		MetadataIndexes: req.GetMetadataIndexes(),
+		EmbeddingModel:  req.GetEmbeddingModel(), Chunking: chunking, TextLanguage: req.GetTextLanguage(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return indexMessage(index.Described{Index: i, Counts: counts})
+}
+
+func indexConfigOf(c *ragdv1.IndexConfig) index.Config {
+	return index.Config{
+		Type: index.Type(c.GetType()), M: int(c.GetHnsw().GetM()), EfConstruction: int(c.GetHnsw().GetEfConstruction()),
+		Lists: int(c.GetIvf().GetLists()),
+	}
+}
+
+// UpdateIndex implements IndexService.
+func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
+	var change index.Change
+	if c := req.GetIndexConfig(); c != nil {
+		config := indexConfigOf(c)
+		change.Config = &config
+	}
+	if m := req.GetMetadataIndexes(); m != nil {
+		fields := append([]string{}, m.GetFields()...)
+		change.MetadataIndexes = &fields
+	}
+	if c := req.GetChunking(); c != nil {
+		chunking, err := chunkingMap(c)
+		if err != nil {
+			return nil, err
+		}
+		change.Chunking = &chunking
+	}
+	i, counts, err := h.Indexes.Update(ctx, req.GetIndexName(), change)
+	if err != nil {
+		return nil, err
+	}
+	return indexMessage(index.Described{Index: i, Counts: counts})
+}
+
+// BuildIndex implements IndexService.
+func (h *Handlers) BuildIndex(ctx context.Context, req *ragdv1.BuildIndexRequest) (*ragdv1.BuildIndexResponse, error) {
+	jobID, err := h.Indexes.Build(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.BuildIndexResponse{JobId: jobID}, nil
+}
+
+// TruncateIndex implements IndexService.
+func (h *Handlers) TruncateIndex(ctx context.Context, req *ragdv1.TruncateIndexRequest) (*ragdv1.TruncateIndexResponse, error) {
+	return &ragdv1.TruncateIndexResponse{}, h.Indexes.Truncate(ctx, req.GetIndexName())
 }
 
 // DescribeIndex implements IndexService.
@@ -72,11 +115,15 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 	if i.Config.Type == index.HNSW {
 		config.Hnsw = &ragdv1.HnswConfig{M: int32(i.Config.M), EfConstruction: int32(i.Config.EfConstruction)}
 	}
+	if i.Config.Type == index.IVFFlat {
+		config.Ivf = &ragdv1.IvfConfig{Lists: int32(i.Config.Lists)}
+	}
 	return &ragdv1.Index{
 		IndexName: i.Name, Dimension: int32(i.Dimension), Metric: string(i.Metric), IndexConfig: config,
+		VectorType: string(i.VectorType), MetadataIndexes: i.MetadataIndexes,
 		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
-		Status: "ready", CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
+		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
 	}, nil
 }

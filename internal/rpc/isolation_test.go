@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -249,6 +250,53 @@ func TestMandatoryFilter(t *testing.T) {
 	t.Run("the request context cannot lift it", func(t *testing.T) {
 		check(t, s.Client(red.Secret, "Ragd-Context", `{"filter": {"team": "blue"}}`))
 	})
+}
+
+// A credential with a mandatory filter writes only what it may see, and learns
+// nothing of the rest.
+func TestMandatoryFilterBoundsWrites(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	ctx := t.Context()
+	upload := func(c servicetest.Client, uri, team string) (*ragdv1.UploadDocumentResponse, error) {
+		return c.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{
+			IndexName: "docs", Uri: uri, Source: text("A plan of " + team), Metadata: object(t, map[string]any{"team": team}),
+		})
+	}
+	hidden, err := upload(acme, "hidden", "blue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	red := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
+		TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: object(t, map[string]any{"team": "red"}),
+	}))
+	own, err := upload(red, "own", "red")
+	if err != nil {
+		t.Fatalf("its own document: %v", err)
+	}
+	_, err = upload(red, "new", "blue")
+	wantCode(t, "a document outside of the filter", err, connect.CodePermissionDenied)
+	_, err = upload(red, "hidden", "red")
+	wantCode(t, "a hidden document's uri", err, connect.CodePermissionDenied)
+	if strings.Contains(err.Error(), hidden.Document.DocumentId) {
+		t.Errorf("the refusal tells of the hidden document: %v", err)
+	}
+	if d, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "hidden"}); err != nil || d.Version != 1 {
+		t.Errorf("the hidden document = %v, %v", d, err)
+	}
+	_, err = red.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "more"})
+	wantCode(t, "CreateIndex", err, connect.CodePermissionDenied)
+	_, err = red.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"})
+	wantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
+
+	jobs, err := red.ListJobs(ctx, &ragdv1.ListJobsRequest{})
+	if err != nil || len(jobs.Jobs) != 1 || jobs.Jobs[0].JobId != own.Job.JobId {
+		t.Errorf("ListJobs = %v, %v", jobs, err)
+	}
+	_, err = red.GetJob(ctx, &ragdv1.GetJobRequest{JobId: hidden.Job.JobId})
+	wantCode(t, "GetJob", err, connect.CodeNotFound)
 }
 
 // The request context goes before the body, and its filter is and-ed with the

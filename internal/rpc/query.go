@@ -7,6 +7,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 )
 
@@ -16,16 +17,14 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 	if err != nil {
 		return nil, err
 	}
-	wanted := query.Request{
+	found, err := h.Queries.Query(ctx, query.Request{
 		QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
-		VectorStoreName: req.GetVectorStoreName(), Filter: f, Mode: query.Mode(req.GetSearchMode()),
-		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources, Explain: req.GetExplain(),
-	}
-	if req.TopK != nil {
-		topK := int(*req.TopK)
-		wanted.TopK = &topK
-	}
-	found, err := h.Queries.Query(ctx, wanted)
+		VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
+		Mode: query.Mode(req.GetSearchMode()), Fusion: fusionOf(req.GetHybrid()),
+		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
+		DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()), Neighbours: int(req.GetNeighbours()),
+		Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Explain: req.GetExplain(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +32,39 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain),
 	}, err
+}
+
+// intOf widens an optional number.
+func intOf(n *int32) *int {
+	if n == nil {
+		return nil
+	}
+	wide := int(*n)
+	return &wide
+}
+
+func fusionOf(h *ragdv1.Hybrid) query.Fusion {
+	if h == nil {
+		return query.Fusion{}
+	}
+	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight}
+}
+
+func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
+	var out query.DatabaseConfig
+	if p := c.GetPgvector(); p != nil {
+		out.PGVector = &query.PGVectorConfig{MinScore: p.MinScore, Ef: intOf(p.Ef), Probes: intOf(p.Probes)}
+	}
+	if p := c.GetPinecone(); p != nil {
+		out.Pinecone = &query.PineconeConfig{Namespace: p.GetNamespace()}
+		if v := p.GetSparseVector(); v != nil {
+			out.Pinecone.SparseVector = &index.Sparse{Indices: v.GetIndices(), Values: v.GetValues()}
+		}
+	}
+	if p := c.GetChroma(); p != nil {
+		out.Chroma = &query.ChromaConfig{Where: p.GetWhere().AsInterface(), WhereDocument: p.GetWhereDocument().AsInterface()}
+	}
+	return out
 }
 
 func sourceMessage(s query.Source) (*ragdv1.Source, error) {
@@ -50,7 +82,9 @@ func explainMessage(e *query.Explain) *ragdv1.Explain {
 	if e == nil {
 		return nil
 	}
-	message := &ragdv1.Explain{SearchMode: string(e.Mode)}
+	message := &ragdv1.Explain{
+		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
+	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{
 			Name: stage.Name, DurationMs: float64(stage.Duration) / float64(time.Millisecond), Candidates: int32(stage.Candidates),

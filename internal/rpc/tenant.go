@@ -61,6 +61,9 @@ func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyReq
 	if err != nil {
 		return nil, fault.Under("mandatoryFilter", err)
 	}
+	if req.MandatoryFilter != nil && mandatory.IsZero() {
+		return nil, fault.Field("mandatoryFilter", "restricts nothing: leave it out, or give a condition")
+	}
 	wanted := tenant.NewKey{
 		TenantID: req.GetTenantId(), DisplayName: req.GetDisplayName(), Scopes: req.GetScopes(), MandatoryFilter: mandatory,
 	}

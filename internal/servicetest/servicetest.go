@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
@@ -25,6 +26,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // OperatorKey is the operator's secret in every test.
@@ -63,22 +65,23 @@ func New(t testing.TB, config Config) *Service {
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
-	}, ingest.NewWorker(db, models, log))
+	}, ingest.NewWorker(db, models, log), index.NewMaintainer(db, log))
 	must(t, err)
 	if !config.NoWorkers {
 		run(t, queue)
 	}
-	indexes := index.New(db, models, model)
+	indexes := index.New(db, models, model, queue)
 	queries := query.New(db, indexes, models, rerank.New(config.Rerank), model)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, queue),
+		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
 		Graphs:  graph.New(db, indexes, queries, models),
 	}}
 	mux := http.NewServeMux()
-	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse(log)), log)
-	server := httptest.NewServer(mux)
+	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
+	server := httptest.NewServer(httplog.Log(log)(mux))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
@@ -112,6 +115,7 @@ type Client struct {
 	ragdv1connect.DocumentServiceClient
 	ragdv1connect.ChunkServiceClient
 	ragdv1connect.QueryServiceClient
+	ragdv1connect.VectorServiceClient
 }
 
 // Client returns a client with this secret, whose requests carry the headers,
@@ -131,6 +135,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		DocumentServiceClient: ragdv1connect.NewDocumentServiceClient(http.DefaultClient, s.URL, options),
 		ChunkServiceClient:    ragdv1connect.NewChunkServiceClient(http.DefaultClient, s.URL, options),
 		QueryServiceClient:    ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
+		VectorServiceClient:   ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

@@ -117,6 +117,11 @@ func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Reques
 }
 
 func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Request, error) {
+	for _, name := range []string{"Authorization", "Ragd-Tenant", "Ragd-Context"} {
+		if len(header.Values(name)) > 1 {
+			return nil, fault.Field(name, "is given %d times: which one counts would be a guess", len(header.Values(name)))
+		}
+	}
 	principal, err := a.Authenticate(ctx, bearer(header.Get("Authorization")))
 	if err != nil {
 		return nil, err

@@ -16,11 +16,15 @@ import (
 
 // DB gives out handles on tenants' data. Safe for concurrent use.
 type DB struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	shares *shares
 }
 
-// NewDB returns a DB over the pool, which it does not close.
-func NewDB(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
+// NewDB returns a DB over the pool, which it does not close. No tenant has more
+// than half of the pool's connections at a time.
+func NewDB(pool *pgxpool.Pool) *DB {
+	return &DB{pool: pool, shares: newShares(max(1, int(pool.Config().MaxConns)/2))}
+}
 
 // Handle runs statements as one tenant. SQL is written against stand-in names,
 // which the handle replaces:
@@ -28,10 +32,12 @@ func NewDB(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
 //	tenant.documents   a table of the tenant's schema
 //	tenant.chunk       the chunk table of the index that OfIndex named
 //	tenant.edge        its table of edges between chunks
+//	tenant.term        its table of word statistics
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
 	pool    *pgxpool.Pool
+	shares  *shares
 	id      ID
 	index   int64
 	standIn *strings.Replacer
@@ -39,16 +45,17 @@ type Handle struct {
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
-	return &Handle{pool: db.pool, id: id, standIn: strings.NewReplacer("tenant.", id.quoted()+".")}
+	return &Handle{pool: db.pool, shares: db.shares, id: id, standIn: strings.NewReplacer("tenant.", id.quoted()+".")}
 }
 
 // OfIndex returns a handle that also knows the tables of the index with this
 // number.
 func (h *Handle) OfIndex(index int64) *Handle {
 	schema := h.id.quoted() + "."
-	return &Handle{pool: h.pool, id: h.id, index: index, standIn: strings.NewReplacer(
+	return &Handle{pool: h.pool, shares: h.shares, id: h.id, index: index, standIn: strings.NewReplacer(
 		"tenant.chunk", schema+chunkTable(index),
 		"tenant.edge", schema+fmt.Sprintf("edge_%d", index),
+		"tenant.term", schema+fmt.Sprintf("term_%d", index),
 		"tenant.", schema,
 	)}
 }
@@ -163,6 +170,11 @@ func (b *Batch) Query(read func(pgx.Rows) error, sql string, args ...any) {
 
 // Run sends the batch and reads its results.
 func (b *Batch) Run(ctx context.Context) error {
+	release, err := b.handle.shares.take(ctx, b.handle.id)
+	if err != nil {
+		return err
+	}
+	defer release()
 	return b.handle.translate(b.handle.pool.SendBatch(ctx, &b.batch).Close())
 }
 
@@ -175,6 +187,11 @@ type Tx struct {
 // Tx runs do in a transaction, which is committed if do returns nil and rolled
 // back otherwise.
 func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
+	release, err := h.shares.take(ctx, h.id)
+	if err != nil {
+		return err
+	}
+	defer release()
 	begin := pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.id.quoted()}
 	tx, err := h.pool.BeginTx(ctx, begin)
 	if err != nil {
@@ -188,7 +205,15 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 }
 
 func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
-	rows, err := t.tx.Query(ctx, t.handle.sql(sql), args...)
+	return queryRows(ctx, t.tx, t.handle.sql(sql), args, read)
+}
+
+// queryRows gives the rows of a query to read.
+func queryRows(ctx context.Context, on interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, sql string, args []any, read func(pgx.Rows) error,
+) error {
+	rows, err := on.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}

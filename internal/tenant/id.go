@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,6 +25,12 @@ func ParseID(s string) (ID, error) {
 
 // Schema returns the name of the tenant's schema, which is also its role's.
 func (id ID) Schema() string { return "tenant_" + string(id) }
+
+// OfSchema returns the tenant whose schema has this name.
+func OfSchema(schema string) (ID, bool) {
+	id, ok := strings.CutPrefix(schema, "tenant_")
+	return ID(id), ok && idPattern.MatchString(id)
+}
 
 // quoted returns the schema's (and role's) name as it stands in SQL.
 func (id ID) quoted() string { return pgx.Identifier{id.Schema()}.Sanitize() }

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -33,52 +36,80 @@ type Overrides struct {
 	IncludeSources  *bool
 	RandomWalkSteps *int
 	RestartProb     *float64
+	DatabaseConfig  json.RawMessage // as the body's
 }
 
 // maxOverridesBytes bounds the request context a caller may send.
 const maxOverridesBytes = 16 << 10
 
 // ParseOverrides reads the JSON object of the Ragd-Context header or of an MCP
-// call's _meta. An unknown key is refused, because a misspelt filter that is
-// ignored would show too much.
+// call's _meta. A key that is unknown, misspelt or given twice is refused: a
+// filter that went unnoticed would show too much.
 func ParseOverrides(raw []byte) (Overrides, error) {
 	const field = "Ragd-Context"
 	if len(raw) > maxOverridesBytes {
 		return Overrides{}, fault.Field(field, "must be at most %d bytes, got %d", maxOverridesBytes, len(raw))
 	}
-	var wire struct {
-		IndexName       *string `json:"indexName"`
-		VectorStoreName *string `json:"vectorStoreName"`
-		TopK            *int    `json:"topK"`
-		Filter          any     `json:"filter"`
-		IncludeVectors  *bool   `json:"includeVectors"`
-		IncludeSources  *bool   `json:"includeSources"`
-
-		RandomWalkSteps *int     `json:"randomWalkSteps"`
-		RestartProb     *float64 `json:"restartProb"`
+	var o Overrides
+	into := map[string]any{
+		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
+		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
+		"databaseConfig": &o.DatabaseConfig, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
 	}
+	err := eachMember(raw, func(key string, value json.RawMessage) error {
+		target, ok := into[key]
+		if !ok {
+			known := slices.Sorted(maps.Keys(into))
+			return fmt.Errorf("%q is not known here, or given twice; known are %s", key, strings.Join(known, ", "))
+		}
+		delete(into, key)
+		if key == "filter" {
+			var err error
+			o.Filter, err = filter.Parse([]byte(value))
+			return err
+		}
+		if err := json.Unmarshal(value, target); err != nil {
+			return fmt.Errorf("%s: %s", key, jsonReason(err))
+		}
+		return nil
+	})
+	var invalid *fault.Error
+	switch {
+	case errors.As(err, &invalid):
+		return Overrides{}, fault.Under(field, err)
+	case err != nil:
+		return Overrides{}, fault.Field(field, "must be one JSON object: %s", err)
+	}
+	return o, nil
+}
+
+// eachMember calls do for each member of the one JSON object that raw is, in
+// order, those with the same key too.
+func eachMember(raw []byte, do func(key string, value json.RawMessage) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&wire); err != nil {
-		return Overrides{}, fault.Field(field, "must be a JSON object with some of indexName, vectorStoreName, topK, filter, includeVectors, includeSources, randomWalkSteps, restartProb: %s", jsonReason(err))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return errors.New("it does not begin with {")
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return errors.New(jsonReason(err))
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return errors.New(jsonReason(err))
+		}
+		if err := do(key.(string), value); err != nil {
+			return err
+		}
+	}
+	if _, err := decoder.Token(); err != nil {
+		return errors.New("it does not end with }")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Overrides{}, fault.Field(field, "must be one JSON object, but more follows it")
+		return errors.New("something follows it")
 	}
-	parsed, err := filter.Parse(wire.Filter)
-	if err != nil {
-		return Overrides{}, fault.Under(field, err)
-	}
-	return Overrides{
-		IndexName:       wire.IndexName,
-		VectorStoreName: wire.VectorStoreName,
-		TopK:            wire.TopK,
-		Filter:          parsed,
-		IncludeVectors:  wire.IncludeVectors,
-		IncludeSources:  wire.IncludeSources,
-		RandomWalkSteps: wire.RandomWalkSteps,
-		RestartProb:     wire.RestartProb,
-	}, nil
+	return nil
 }
 
 // jsonReason is the part of a decoding error that means something to a caller
@@ -86,7 +117,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 func jsonReason(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
-		return wrongType.Field + " cannot be a " + wrongType.Value
+		return "cannot be a " + wrongType.Value
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
@@ -115,6 +146,19 @@ func Require(ctx context.Context, need Scope) (*Request, error) {
 	}
 	if r.Tenant == "" {
 		return nil, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header")
+	}
+	return r, nil
+}
+
+// RequireWhole is Require for what concerns a whole index, with documents that a
+// mandatory filter hides: it also refuses credentials that carry one.
+func RequireWhole(ctx context.Context, need Scope) (*Request, error) {
+	r, err := Require(ctx, need)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Principal.MandatoryFilter.IsZero() {
+		return nil, fault.New(fault.Denied, "a credential with a mandatory filter cannot change whole indexes")
 	}
 	return r, nil
 }

@@ -68,11 +68,18 @@ type Service struct {
 	now      func() time.Time
 }
 
+// minOperatorKeyBytes is the least that a configured operator key must have. A
+// good one has 32 random bytes or more.
+const minOperatorKeyBytes = 12
+
 // New returns a Service over the control schema in the pool's database, which
 // MigrateControl has made.
 func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
+		return nil, fault.Field("operator-key", "has %d characters and could be guessed: take 32 random ones or more, at least %d", n, minOperatorKeyBytes)
 	}
 	s := &store{pool: pool}
 	auth, err := newAuthenticator(s, config.OperatorKey, config.Now)

@@ -264,7 +264,7 @@ func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit
 	}
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+apiKeyColumns+` FROM ragd.api_keys
-		WHERE tenant_id = @tenant
+		WHERE coalesce(tenant_id, '') = @tenant
 			AND (@after_time::timestamptz IS NULL OR (created_at, api_key_id) < (@after_time, @after_id))
 		ORDER BY created_at DESC, api_key_id DESC LIMIT @limit`, args)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[apiKeyRow])

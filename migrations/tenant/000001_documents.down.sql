@@ -1,3 +1,5 @@
+DROP FUNCTION weigh_words();
+DROP FUNCTION word_place(text);
 DROP TABLE jobs;
 DROP TABLE document_contents;
 DROP TABLE documents;

@@ -22,12 +22,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// IndexConfig chooses the Postgres index over the embeddings.
+// IndexConfig chooses the Postgres index over the embeddings. It is built in the
+// background once there are 2,000 of them and no load is under way; until then
+// every search is exact.
 type IndexConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// hnsw (default) or flat (exact search, nothing to build).
+	// hnsw (default), ivfflat or flat (exact search, nothing to build).
 	Type          string      `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	Hnsw          *HnswConfig `protobuf:"bytes,2,opt,name=hnsw,proto3" json:"hnsw,omitempty"`
+	Ivf           *IvfConfig  `protobuf:"bytes,3,opt,name=ivf,proto3" json:"ivf,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -76,6 +79,59 @@ func (x *IndexConfig) GetHnsw() *HnswConfig {
 	return nil
 }
 
+func (x *IndexConfig) GetIvf() *IvfConfig {
+	if x != nil {
+		return x.Ivf
+	}
+	return nil
+}
+
+// IvfConfig are the build parameters of an IVFFlat index.
+type IvfConfig struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Clusters, 1 to 32768; 0 (default): one for a thousand vectors, at least 10.
+	Lists         int32 `protobuf:"varint,1,opt,name=lists,proto3" json:"lists,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IvfConfig) Reset() {
+	*x = IvfConfig{}
+	mi := &file_ragd_v1_index_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IvfConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IvfConfig) ProtoMessage() {}
+
+func (x *IvfConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IvfConfig.ProtoReflect.Descriptor instead.
+func (*IvfConfig) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *IvfConfig) GetLists() int32 {
+	if x != nil {
+		return x.Lists
+	}
+	return 0
+}
+
 // HnswConfig are the build parameters of an HNSW index.
 type HnswConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -89,7 +145,7 @@ type HnswConfig struct {
 
 func (x *HnswConfig) Reset() {
 	*x = HnswConfig{}
-	mi := &file_ragd_v1_index_proto_msgTypes[1]
+	mi := &file_ragd_v1_index_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -101,7 +157,7 @@ func (x *HnswConfig) String() string {
 func (*HnswConfig) ProtoMessage() {}
 
 func (x *HnswConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[1]
+	mi := &file_ragd_v1_index_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -114,7 +170,7 @@ func (x *HnswConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HnswConfig.ProtoReflect.Descriptor instead.
 func (*HnswConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *HnswConfig) GetM() int32 {
@@ -136,7 +192,7 @@ type Index struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	Dimension int32                  `protobuf:"varint,2,opt,name=dimension,proto3" json:"dimension,omitempty"`
-	// cosine, euclidean or dotproduct.
+	// cosine, euclidean or dotproduct; for bits hamming or jaccard.
 	Metric      string       `protobuf:"bytes,3,opt,name=metric,proto3" json:"metric,omitempty"`
 	IndexConfig *IndexConfig `protobuf:"bytes,4,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
 	// provider/model; empty for an index of ready-made vectors.
@@ -154,15 +210,19 @@ type Index struct {
 	Status     string                 `protobuf:"bytes,12,opt,name=status,proto3" json:"status,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// vector, halfvec, bit or sparsevec.
+	VectorType string `protobuf:"bytes,15,opt,name=vector_type,json=vectorType,proto3" json:"vector_type,omitempty"`
+	// Fields of the metadata with Postgres indexes of their own.
+	MetadataIndexes []string `protobuf:"bytes,16,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// What its graph holds; DescribeIndex alone says it.
-	Graph         *GraphStatistics `protobuf:"bytes,20,opt,name=graph,proto3" json:"graph,omitempty"`
+	Graph         *GraphStatistics `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_ragd_v1_index_proto_msgTypes[2]
+	mi := &file_ragd_v1_index_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -174,7 +234,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[2]
+	mi := &file_ragd_v1_index_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -187,7 +247,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Index) GetIndexName() string {
@@ -288,6 +348,20 @@ func (x *Index) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Index) GetVectorType() string {
+	if x != nil {
+		return x.VectorType
+	}
+	return ""
+}
+
+func (x *Index) GetMetadataIndexes() []string {
+	if x != nil {
+		return x.MetadataIndexes
+	}
+	return nil
+}
+
 func (x *Index) GetGraph() *GraphStatistics {
 	if x != nil {
 		return x.Graph
@@ -311,7 +385,7 @@ type GraphStatistics struct {
 
 func (x *GraphStatistics) Reset() {
 	*x = GraphStatistics{}
-	mi := &file_ragd_v1_index_proto_msgTypes[3]
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -323,7 +397,7 @@ func (x *GraphStatistics) String() string {
 func (*GraphStatistics) ProtoMessage() {}
 
 func (x *GraphStatistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[3]
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -336,7 +410,7 @@ func (x *GraphStatistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphStatistics.ProtoReflect.Descriptor instead.
 func (*GraphStatistics) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GraphStatistics) GetNames() int32 {
@@ -366,7 +440,8 @@ type CreateIndexRequest struct {
 	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// 1 to 16000; may be left out when the embedding model is known.
 	Dimension int32 `protobuf:"varint,2,opt,name=dimension,proto3" json:"dimension,omitempty"`
-	// Default: cosine.
+	// cosine (default), euclidean or dotproduct; for bits hamming (default) or
+	// jaccard.
 	Metric      string       `protobuf:"bytes,3,opt,name=metric,proto3" json:"metric,omitempty"`
 	IndexConfig *IndexConfig `protobuf:"bytes,4,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
 	// Default: the service's default model.
@@ -374,14 +449,21 @@ type CreateIndexRequest struct {
 	// Defaults of uploads into this index.
 	Chunking *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// Default: english.
-	TextLanguage  string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
+	// vector (32-bit floats, indexed up to 2,000 dimensions), halfvec (16-bit
+	// floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000
+	// values that are not 0). Default: vector, and halfvec over 2,000 dimensions.
+	VectorType string `protobuf:"bytes,8,opt,name=vector_type,json=vectorType,proto3" json:"vector_type,omitempty"`
+	// Fields of the metadata that filters compare by order, or often: each gets
+	// Postgres indexes of its own. At most 16.
+	MetadataIndexes []string `protobuf:"bytes,9,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -393,7 +475,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -406,7 +488,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -458,6 +540,303 @@ func (x *CreateIndexRequest) GetTextLanguage() string {
 	return ""
 }
 
+func (x *CreateIndexRequest) GetVectorType() string {
+	if x != nil {
+		return x.VectorType
+	}
+	return ""
+}
+
+func (x *CreateIndexRequest) GetMetadataIndexes() []string {
+	if x != nil {
+		return x.MetadataIndexes
+	}
+	return nil
+}
+
+type UpdateIndexRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	IndexName   string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	IndexConfig *IndexConfig           `protobuf:"bytes,2,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
+	// Replaces the whole list.
+	MetadataIndexes *MetadataIndexes `protobuf:"bytes,3,opt,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
+	// Defaults of uploads from now on.
+	Chunking      *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateIndexRequest) Reset() {
+	*x = UpdateIndexRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateIndexRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateIndexRequest) ProtoMessage() {}
+
+func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateIndexRequest.ProtoReflect.Descriptor instead.
+func (*UpdateIndexRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UpdateIndexRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *UpdateIndexRequest) GetIndexConfig() *IndexConfig {
+	if x != nil {
+		return x.IndexConfig
+	}
+	return nil
+}
+
+func (x *UpdateIndexRequest) GetMetadataIndexes() *MetadataIndexes {
+	if x != nil {
+		return x.MetadataIndexes
+	}
+	return nil
+}
+
+func (x *UpdateIndexRequest) GetChunking() *Chunking {
+	if x != nil {
+		return x.Chunking
+	}
+	return nil
+}
+
+type MetadataIndexes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fields        []string               `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetadataIndexes) Reset() {
+	*x = MetadataIndexes{}
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetadataIndexes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetadataIndexes) ProtoMessage() {}
+
+func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetadataIndexes.ProtoReflect.Descriptor instead.
+func (*MetadataIndexes) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *MetadataIndexes) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+type BuildIndexRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildIndexRequest) Reset() {
+	*x = BuildIndexRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildIndexRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildIndexRequest) ProtoMessage() {}
+
+func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildIndexRequest.ProtoReflect.Descriptor instead.
+func (*BuildIndexRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *BuildIndexRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+type BuildIndexResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For GetJob and WatchJob.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildIndexResponse) Reset() {
+	*x = BuildIndexResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildIndexResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildIndexResponse) ProtoMessage() {}
+
+func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildIndexResponse.ProtoReflect.Descriptor instead.
+func (*BuildIndexResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *BuildIndexResponse) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+type TruncateIndexRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TruncateIndexRequest) Reset() {
+	*x = TruncateIndexRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TruncateIndexRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TruncateIndexRequest) ProtoMessage() {}
+
+func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
+func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TruncateIndexRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+type TruncateIndexResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TruncateIndexResponse) Reset() {
+	*x = TruncateIndexResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TruncateIndexResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TruncateIndexResponse) ProtoMessage() {}
+
+func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
+func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+}
+
 type DescribeIndexRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -467,7 +846,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +858,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +871,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -513,7 +892,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +904,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +917,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -566,7 +945,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +957,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +970,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -624,7 +1003,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +1015,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +1028,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -667,7 +1046,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +1058,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,21 +1071,24 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/index.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"J\n" +
+	"\x13ragd/v1/index.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"p\n" +
 	"\vIndexConfig\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12'\n" +
-	"\x04hnsw\x18\x02 \x01(\v2\x13.ragd.v1.HnswConfigR\x04hnsw\"C\n" +
+	"\x04hnsw\x18\x02 \x01(\v2\x13.ragd.v1.HnswConfigR\x04hnsw\x12$\n" +
+	"\x03ivf\x18\x03 \x01(\v2\x12.ragd.v1.IvfConfigR\x03ivf\"!\n" +
+	"\tIvfConfig\x12\x14\n" +
+	"\x05lists\x18\x01 \x01(\x05R\x05lists\"C\n" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xfb\x04\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xc7\x05\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -725,12 +1107,15 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\vcreate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\x12.\n" +
-	"\x05graph\x18\x14 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\"g\n" +
+	"updateTime\x12\x1f\n" +
+	"\vvector_type\x18\x0f \x01(\tR\n" +
+	"vectorType\x12)\n" +
+	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12.\n" +
+	"\x05graph\x18\x11 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\"g\n" +
 	"\x0fGraphStatistics\x12\x14\n" +
 	"\x05names\x18\x01 \x01(\x05R\x05names\x12\x1a\n" +
 	"\bmentions\x18\x02 \x01(\x05R\bmentions\x12\"\n" +
-	"\fsimilarities\x18\x03 \x01(\x05R\fsimilarities\"\x9f\x02\n" +
+	"\fsimilarities\x18\x03 \x01(\x05R\fsimilarities\"\xeb\x02\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -739,7 +1124,27 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\findex_config\x18\x04 \x01(\v2\x14.ragd.v1.IndexConfigR\vindexConfig\x12'\n" +
 	"\x0fembedding_model\x18\x05 \x01(\tR\x0eembeddingModel\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12#\n" +
-	"\rtext_language\x18\a \x01(\tR\ftextLanguage\"5\n" +
+	"\rtext_language\x18\a \x01(\tR\ftextLanguage\x12\x1f\n" +
+	"\vvector_type\x18\b \x01(\tR\n" +
+	"vectorType\x12)\n" +
+	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\"\xe0\x01\n" +
+	"\x12UpdateIndexRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
+	"\findex_config\x18\x02 \x01(\v2\x14.ragd.v1.IndexConfigR\vindexConfig\x12C\n" +
+	"\x10metadata_indexes\x18\x03 \x01(\v2\x18.ragd.v1.MetadataIndexesR\x0fmetadataIndexes\x12-\n" +
+	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\")\n" +
+	"\x0fMetadataIndexes\x12\x16\n" +
+	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
+	"\x11BuildIndexRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\"+\n" +
+	"\x12BuildIndexResponse\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"5\n" +
+	"\x14TruncateIndexRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\"\x17\n" +
+	"\x15TruncateIndexResponse\"5\n" +
 	"\x14DescribeIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"P\n" +
@@ -755,11 +1160,15 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\xa8\x02\n" +
+	"\x13DeleteIndexResponse2\xfb\x03\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
-	"\vListIndexes\x12\x1b.ragd.v1.ListIndexesRequest\x1a\x1c.ragd.v1.ListIndexesResponse\"\x03\x90\x02\x01\x12H\n" +
+	"\vListIndexes\x12\x1b.ragd.v1.ListIndexesRequest\x1a\x1c.ragd.v1.ListIndexesResponse\"\x03\x90\x02\x01\x12:\n" +
+	"\vUpdateIndex\x12\x1b.ragd.v1.UpdateIndexRequest\x1a\x0e.ragd.v1.Index\x12E\n" +
+	"\n" +
+	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12N\n" +
+	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -774,44 +1183,61 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),           // 0: ragd.v1.IndexConfig
-	(*HnswConfig)(nil),            // 1: ragd.v1.HnswConfig
-	(*Index)(nil),                 // 2: ragd.v1.Index
-	(*GraphStatistics)(nil),       // 3: ragd.v1.GraphStatistics
-	(*CreateIndexRequest)(nil),    // 4: ragd.v1.CreateIndexRequest
-	(*DescribeIndexRequest)(nil),  // 5: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),    // 6: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),   // 7: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),    // 8: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),   // 9: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),              // 10: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*IvfConfig)(nil),             // 1: ragd.v1.IvfConfig
+	(*HnswConfig)(nil),            // 2: ragd.v1.HnswConfig
+	(*Index)(nil),                 // 3: ragd.v1.Index
+	(*GraphStatistics)(nil),       // 4: ragd.v1.GraphStatistics
+	(*CreateIndexRequest)(nil),    // 5: ragd.v1.CreateIndexRequest
+	(*UpdateIndexRequest)(nil),    // 6: ragd.v1.UpdateIndexRequest
+	(*MetadataIndexes)(nil),       // 7: ragd.v1.MetadataIndexes
+	(*BuildIndexRequest)(nil),     // 8: ragd.v1.BuildIndexRequest
+	(*BuildIndexResponse)(nil),    // 9: ragd.v1.BuildIndexResponse
+	(*TruncateIndexRequest)(nil),  // 10: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil), // 11: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),  // 12: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),    // 13: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),   // 14: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),    // 15: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),   // 16: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),              // 17: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
-	1,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
-	0,  // 1: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	10, // 2: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	11, // 3: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	11, // 4: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	3,  // 5: ragd.v1.Index.graph:type_name -> ragd.v1.GraphStatistics
-	0,  // 6: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	10, // 7: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	2,  // 8: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	4,  // 9: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	5,  // 10: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	6,  // 11: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	8,  // 12: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	2,  // 13: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	2,  // 14: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	7,  // 15: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	9,  // 16: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	13, // [13:17] is the sub-list for method output_type
-	9,  // [9:13] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
+	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
+	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
+	17, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	18, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	18, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	4,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.GraphStatistics
+	0,  // 7: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	17, // 8: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	0,  // 9: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	7,  // 10: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	17, // 11: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	3,  // 12: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	5,  // 13: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	12, // 14: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	13, // 15: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	6,  // 16: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	8,  // 17: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	10, // 18: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	15, // 19: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 20: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 21: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	14, // 22: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 23: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	9,  // 24: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	11, // 25: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	16, // 26: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	20, // [20:27] is the sub-list for method output_type
+	13, // [13:20] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -826,7 +1252,7 @@ func file_ragd_v1_index_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

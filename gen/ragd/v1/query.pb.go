@@ -30,7 +30,8 @@ type VectorQueryRequest struct {
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// May be left out when the tenant has one index.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Accepted for clients of other stores; only "ragd", "pgvector" or empty.
+	// The store whose block of databaseConfig applies: ragd or pgvector (default),
+	// pinecone or chroma. The data are the same whatever it says.
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	// Sources wanted, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
@@ -44,9 +45,23 @@ type VectorQueryRequest struct {
 	// Default true.
 	IncludeSources *bool `protobuf:"varint,9,opt,name=include_sources,json=includeSources,proto3,oneof" json:"include_sources,omitempty"`
 	// Adds timings and the way the answer was found.
-	Explain       bool `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Explain bool `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Options in the words of other vector stores.
+	DatabaseConfig *DatabaseConfig `protobuf:"bytes,12,opt,name=database_config,json=databaseConfig,proto3" json:"database_config,omitempty"`
+	// Chunks to add before and after each source from its document, 0 to 10.
+	// Sources that then touch become one, so there may be fewer than topK.
+	Neighbours int32 `protobuf:"varint,13,opt,name=neighbours,proto3" json:"neighbours,omitempty"`
+	// 0 (default): the best sources, however alike; to 1: as unlike each other as
+	// can be. By maximal marginal relevance.
+	Diversity float64 `protobuf:"fixed64,14,opt,name=diversity,proto3" json:"diversity,omitempty"`
+	// How hybrid mode joins its legs.
+	Hybrid *Hybrid `protobuf:"bytes,15,opt,name=hybrid,proto3" json:"hybrid,omitempty"`
+	// Default: the one that documents are in.
+	Namespace string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// At most so many sources of one document; 0 (default): any number.
+	MaxPerDocument int32 `protobuf:"varint,17,opt,name=max_per_document,json=maxPerDocument,proto3" json:"max_per_document,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *VectorQueryRequest) Reset() {
@@ -149,6 +164,400 @@ func (x *VectorQueryRequest) GetExplain() bool {
 	return false
 }
 
+func (x *VectorQueryRequest) GetDatabaseConfig() *DatabaseConfig {
+	if x != nil {
+		return x.DatabaseConfig
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetNeighbours() int32 {
+	if x != nil {
+		return x.Neighbours
+	}
+	return 0
+}
+
+func (x *VectorQueryRequest) GetDiversity() float64 {
+	if x != nil {
+		return x.Diversity
+	}
+	return 0
+}
+
+func (x *VectorQueryRequest) GetHybrid() *Hybrid {
+	if x != nil {
+		return x.Hybrid
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *VectorQueryRequest) GetMaxPerDocument() int32 {
+	if x != nil {
+		return x.MaxPerDocument
+	}
+	return 0
+}
+
+// Hybrid joins the scores of the embedding and of the words.
+type Hybrid struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// weighted (default): the mean of both, each scaled to [0,1] over the
+	// candidates; rrf: reciprocal rank fusion, which looks at places alone.
+	Fusion string `protobuf:"bytes,1,opt,name=fusion,proto3" json:"fusion,omitempty"`
+	// The ratio of the weights matters. Default: equal, but for the builtin model,
+	// which knows less than the words do and only breaks their ties.
+	VectorWeight  *float64 `protobuf:"fixed64,2,opt,name=vector_weight,json=vectorWeight,proto3,oneof" json:"vector_weight,omitempty"`
+	KeywordWeight *float64 `protobuf:"fixed64,3,opt,name=keyword_weight,json=keywordWeight,proto3,oneof" json:"keyword_weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hybrid) Reset() {
+	*x = Hybrid{}
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hybrid) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hybrid) ProtoMessage() {}
+
+func (x *Hybrid) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hybrid.ProtoReflect.Descriptor instead.
+func (*Hybrid) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Hybrid) GetFusion() string {
+	if x != nil {
+		return x.Fusion
+	}
+	return ""
+}
+
+func (x *Hybrid) GetVectorWeight() float64 {
+	if x != nil && x.VectorWeight != nil {
+		return *x.VectorWeight
+	}
+	return 0
+}
+
+func (x *Hybrid) GetKeywordWeight() float64 {
+	if x != nil && x.KeywordWeight != nil {
+		return *x.KeywordWeight
+	}
+	return 0
+}
+
+// DatabaseConfig has a block for each store. Only the one of vectorStoreName
+// applies; a warning names the others.
+type DatabaseConfig struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pgvector      *PgVectorConfig        `protobuf:"bytes,1,opt,name=pgvector,proto3" json:"pgvector,omitempty"`
+	Pinecone      *PineconeConfig        `protobuf:"bytes,2,opt,name=pinecone,proto3" json:"pinecone,omitempty"`
+	Chroma        *ChromaConfig          `protobuf:"bytes,3,opt,name=chroma,proto3" json:"chroma,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DatabaseConfig) Reset() {
+	*x = DatabaseConfig{}
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DatabaseConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DatabaseConfig) ProtoMessage() {}
+
+func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DatabaseConfig.ProtoReflect.Descriptor instead.
+func (*DatabaseConfig) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DatabaseConfig) GetPgvector() *PgVectorConfig {
+	if x != nil {
+		return x.Pgvector
+	}
+	return nil
+}
+
+func (x *DatabaseConfig) GetPinecone() *PineconeConfig {
+	if x != nil {
+		return x.Pinecone
+	}
+	return nil
+}
+
+func (x *DatabaseConfig) GetChroma() *ChromaConfig {
+	if x != nil {
+		return x.Chroma
+	}
+	return nil
+}
+
+type PgVectorConfig struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sources score more than this.
+	MinScore *float64 `protobuf:"fixed64,1,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// Candidates of an HNSW search, 1 to 1000. Default: as many as it takes to find
+	// 95 % of the nearest, as measured when the index was built.
+	Ef *int32 `protobuf:"varint,2,opt,name=ef,proto3,oneof" json:"ef,omitempty"`
+	// Lists that an IVFFlat search reads. Default: as for ef.
+	Probes        *int32 `protobuf:"varint,3,opt,name=probes,proto3,oneof" json:"probes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PgVectorConfig) Reset() {
+	*x = PgVectorConfig{}
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PgVectorConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PgVectorConfig) ProtoMessage() {}
+
+func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PgVectorConfig.ProtoReflect.Descriptor instead.
+func (*PgVectorConfig) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PgVectorConfig) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *PgVectorConfig) GetEf() int32 {
+	if x != nil && x.Ef != nil {
+		return *x.Ef
+	}
+	return 0
+}
+
+func (x *PgVectorConfig) GetProbes() int32 {
+	if x != nil && x.Probes != nil {
+		return *x.Probes
+	}
+	return 0
+}
+
+type PineconeConfig struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The query vector, for an index of vectorType sparsevec.
+	SparseVector  *SparseVector `protobuf:"bytes,2,opt,name=sparse_vector,json=sparseVector,proto3" json:"sparse_vector,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PineconeConfig) Reset() {
+	*x = PineconeConfig{}
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PineconeConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PineconeConfig) ProtoMessage() {}
+
+func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PineconeConfig.ProtoReflect.Descriptor instead.
+func (*PineconeConfig) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PineconeConfig) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PineconeConfig) GetSparseVector() *SparseVector {
+	if x != nil {
+		return x.SparseVector
+	}
+	return nil
+}
+
+// SparseVector has values at indices, counted from 0, and is 0 elsewhere.
+type SparseVector struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Indices       []uint32               `protobuf:"varint,1,rep,packed,name=indices,proto3" json:"indices,omitempty"`
+	Values        []float32              `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SparseVector) Reset() {
+	*x = SparseVector{}
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparseVector) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparseVector) ProtoMessage() {}
+
+func (x *SparseVector) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
+func (*SparseVector) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SparseVector) GetIndices() []uint32 {
+	if x != nil {
+		return x.Indices
+	}
+	return nil
+}
+
+func (x *SparseVector) GetValues() []float32 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+type ChromaConfig struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A filter.
+	Where *structpb.Value `protobuf:"bytes,1,opt,name=where,proto3" json:"where,omitempty"`
+	// A condition on the text: $contains, $not_contains, $regex, $not_regex, $and,
+	// $or.
+	WhereDocument *structpb.Value `protobuf:"bytes,2,opt,name=where_document,json=whereDocument,proto3" json:"where_document,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChromaConfig) Reset() {
+	*x = ChromaConfig{}
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChromaConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChromaConfig) ProtoMessage() {}
+
+func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChromaConfig.ProtoReflect.Descriptor instead.
+func (*ChromaConfig) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ChromaConfig) GetWhere() *structpb.Value {
+	if x != nil {
+		return x.Where
+	}
+	return nil
+}
+
+func (x *ChromaConfig) GetWhereDocument() *structpb.Value {
+	if x != nil {
+		return x.WhereDocument
+	}
+	return nil
+}
+
 type VectorQueryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The texts of the sources, numbered, ready for a prompt.
@@ -163,7 +572,7 @@ type VectorQueryResponse struct {
 
 func (x *VectorQueryResponse) Reset() {
 	*x = VectorQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -175,7 +584,7 @@ func (x *VectorQueryResponse) String() string {
 func (*VectorQueryResponse) ProtoMessage() {}
 
 func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -188,7 +597,7 @@ func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueryResponse.ProtoReflect.Descriptor instead.
 func (*VectorQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VectorQueryResponse) GetRelevantContext() string {
@@ -249,7 +658,7 @@ type GraphRagRequest struct {
 
 func (x *GraphRagRequest) Reset() {
 	*x = GraphRagRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -261,7 +670,7 @@ func (x *GraphRagRequest) String() string {
 func (*GraphRagRequest) ProtoMessage() {}
 
 func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -274,7 +683,7 @@ func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
 func (*GraphRagRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GraphRagRequest) GetQueryText() string {
@@ -380,7 +789,7 @@ type GraphOptions struct {
 
 func (x *GraphOptions) Reset() {
 	*x = GraphOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -392,7 +801,7 @@ func (x *GraphOptions) String() string {
 func (*GraphOptions) ProtoMessage() {}
 
 func (x *GraphOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -405,7 +814,7 @@ func (x *GraphOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
 func (*GraphOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GraphOptions) GetDimension() int32 {
@@ -466,7 +875,7 @@ type GraphRagResponse struct {
 
 func (x *GraphRagResponse) Reset() {
 	*x = GraphRagResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -478,7 +887,7 @@ func (x *GraphRagResponse) String() string {
 func (*GraphRagResponse) ProtoMessage() {}
 
 func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +900,7 @@ func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
 func (*GraphRagResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GraphRagResponse) GetRelevantContext() string {
@@ -530,8 +939,8 @@ type Source struct {
 	// Empty unless includeVectors.
 	Vector []float32 `protobuf:"fixed32,3,rep,packed,name=vector,proto3" json:"vector,omitempty"`
 	// Higher is better. Vector mode: 1 - cosine distance, 1/(1 + euclidean
-	// distance) or the inner product. Keyword and hybrid mode: see the search
-	// modes.
+	// distance), the inner product, the share of equal bits or 1 - jaccard distance.
+	// Keyword mode: BM25. Hybrid mode: in [0,1].
 	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
 	// The chunk's text.
 	Document   string `protobuf:"bytes,5,opt,name=document,proto3" json:"document,omitempty"`
@@ -551,7 +960,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -563,7 +972,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -576,7 +985,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Source) GetId() string {
@@ -668,14 +1077,24 @@ type Explain struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	SearchMode string                 `protobuf:"bytes,1,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
 	// In the order in which they ran.
-	Stages        []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
+	Stages []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
+	// How the nearest embeddings were found: exact, by comparing with every chunk
+	// that the filter selects, or approximate, by the Postgres index. Empty in
+	// keyword mode.
+	Plan string `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
+	// About how many chunks were looked at, by statistics.
+	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	// There are topK sources, or all that match.
+	Complete bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
+	// No better sources exist: nothing was left out by approximation.
+	Exact         bool `protobuf:"varint,6,opt,name=exact,proto3" json:"exact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +1106,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +1119,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -715,6 +1134,34 @@ func (x *Explain) GetStages() []*Stage {
 		return x.Stages
 	}
 	return nil
+}
+
+func (x *Explain) GetPlan() string {
+	if x != nil {
+		return x.Plan
+	}
+	return ""
+}
+
+func (x *Explain) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+func (x *Explain) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *Explain) GetExact() bool {
+	if x != nil {
+		return x.Exact
+	}
+	return false
 }
 
 // GraphExplain says how an answer was found, and what the walk saw.
@@ -734,7 +1181,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +1193,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +1206,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -808,7 +1255,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +1267,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +1280,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -896,7 +1343,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1355,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1368,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -962,7 +1409,9 @@ func (x *GraphEdge) GetWords() string {
 // Stage is one step of a query.
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// embed, search, assemble; of a graph query seeds, load, walk, assemble.
+	// embed, words (how common the question's are), plan, search, search all (a
+	// first search found too few), neighbours, assemble; of a graph query seeds,
+	// load, walk, assemble.
 	Name       string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	DurationMs float64 `protobuf:"fixed64,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
 	// Chunks that came out of it.
@@ -973,7 +1422,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1434,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1447,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Stage) GetName() string {
@@ -1047,7 +1496,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1508,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1521,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Reranker) GetModel() string {
@@ -1139,7 +1588,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1600,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1613,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -1200,7 +1649,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1661,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1674,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -1260,7 +1709,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1721,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1734,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -1314,7 +1763,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1775,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1788,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -1377,7 +1826,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1838,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1851,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -1445,7 +1894,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1906,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1919,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -1498,7 +1947,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +1959,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +1972,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -1556,7 +2005,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1568,7 +2017,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1581,7 +2030,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -1595,7 +2044,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xb4\x03\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xa5\x05\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -1610,10 +2059,45 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0finclude_vectors\x18\b \x01(\bH\x01R\x0eincludeVectors\x88\x01\x01\x12,\n" +
 	"\x0finclude_sources\x18\t \x01(\bH\x02R\x0eincludeSources\x88\x01\x01\x12\x18\n" +
 	"\aexplain\x18\n" +
-	" \x01(\bR\aexplainB\b\n" +
+	" \x01(\bR\aexplain\x12@\n" +
+	"\x0fdatabase_config\x18\f \x01(\v2\x17.ragd.v1.DatabaseConfigR\x0edatabaseConfig\x12\x1e\n" +
+	"\n" +
+	"neighbours\x18\r \x01(\x05R\n" +
+	"neighbours\x12\x1c\n" +
+	"\tdiversity\x18\x0e \x01(\x01R\tdiversity\x12'\n" +
+	"\x06hybrid\x18\x0f \x01(\v2\x0f.ragd.v1.HybridR\x06hybrid\x12\x1c\n" +
+	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12(\n" +
+	"\x10max_per_document\x18\x11 \x01(\x05R\x0emaxPerDocumentB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
-	"\x10_include_sources\"\xb3\x01\n" +
+	"\x10_include_sources\"\x9b\x01\n" +
+	"\x06Hybrid\x12\x16\n" +
+	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
+	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
+	"\x0ekeyword_weight\x18\x03 \x01(\x01H\x01R\rkeywordWeight\x88\x01\x01B\x10\n" +
+	"\x0e_vector_weightB\x11\n" +
+	"\x0f_keyword_weight\"\xa9\x01\n" +
+	"\x0eDatabaseConfig\x123\n" +
+	"\bpgvector\x18\x01 \x01(\v2\x17.ragd.v1.PgVectorConfigR\bpgvector\x123\n" +
+	"\bpinecone\x18\x02 \x01(\v2\x17.ragd.v1.PineconeConfigR\bpinecone\x12-\n" +
+	"\x06chroma\x18\x03 \x01(\v2\x15.ragd.v1.ChromaConfigR\x06chroma\"\x84\x01\n" +
+	"\x0ePgVectorConfig\x12 \n" +
+	"\tmin_score\x18\x01 \x01(\x01H\x00R\bminScore\x88\x01\x01\x12\x13\n" +
+	"\x02ef\x18\x02 \x01(\x05H\x01R\x02ef\x88\x01\x01\x12\x1b\n" +
+	"\x06probes\x18\x03 \x01(\x05H\x02R\x06probes\x88\x01\x01B\f\n" +
+	"\n" +
+	"_min_scoreB\x05\n" +
+	"\x03_efB\t\n" +
+	"\a_probes\"j\n" +
+	"\x0ePineconeConfig\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12:\n" +
+	"\rsparse_vector\x18\x02 \x01(\v2\x15.ragd.v1.SparseVectorR\fsparseVector\"@\n" +
+	"\fSparseVector\x12\x18\n" +
+	"\aindices\x18\x01 \x03(\rR\aindices\x12\x16\n" +
+	"\x06values\x18\x02 \x03(\x02R\x06values\"{\n" +
+	"\fChromaConfig\x12,\n" +
+	"\x05where\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05where\x12=\n" +
+	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xb3\x01\n" +
 	"\x13VectorQueryResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
@@ -1672,11 +2156,17 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"start_byte\x18\n" +
 	" \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\v \x01(\rR\aendByte\x12\x12\n" +
-	"\x04path\x18\f \x01(\tR\x04path\"R\n" +
+	"\x04path\x18\f \x01(\tR\x04path\"\xb8\x01\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
-	"\x06stages\x18\x02 \x03(\v2\x0e.ragd.v1.StageR\x06stages\"\xab\x01\n" +
+	"\x06stages\x18\x02 \x03(\v2\x0e.ragd.v1.StageR\x06stages\x12\x12\n" +
+	"\x04plan\x18\x03 \x01(\tR\x04plan\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x04 \x01(\x05R\n" +
+	"candidates\x12\x1a\n" +
+	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
+	"\x05exact\x18\x06 \x01(\bR\x05exact\"\xab\x01\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -1768,64 +2258,78 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),  // 0: ragd.v1.VectorQueryRequest
-	(*VectorQueryResponse)(nil), // 1: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),     // 2: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),        // 3: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),    // 4: ragd.v1.GraphRagResponse
-	(*Source)(nil),              // 5: ragd.v1.Source
-	(*Explain)(nil),             // 6: ragd.v1.Explain
-	(*GraphExplain)(nil),        // 7: ragd.v1.GraphExplain
-	(*GraphNode)(nil),           // 8: ragd.v1.GraphNode
-	(*GraphEdge)(nil),           // 9: ragd.v1.GraphEdge
-	(*Stage)(nil),               // 10: ragd.v1.Stage
-	(*Reranker)(nil),            // 11: ragd.v1.Reranker
-	(*RerankerWeights)(nil),     // 12: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),       // 13: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),      // 14: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),      // 15: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),       // 16: ragd.v1.RerankDetails
-	(*EmbedRequest)(nil),        // 17: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),       // 18: ragd.v1.EmbedResponse
-	(*Embedding)(nil),           // 19: ragd.v1.Embedding
-	(*structpb.Value)(nil),      // 20: google.protobuf.Value
-	(*structpb.Struct)(nil),     // 21: google.protobuf.Struct
+	(*Hybrid)(nil),              // 1: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),      // 2: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),      // 3: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),      // 4: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),        // 5: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),        // 6: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil), // 7: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),     // 8: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),        // 9: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),    // 10: ragd.v1.GraphRagResponse
+	(*Source)(nil),              // 11: ragd.v1.Source
+	(*Explain)(nil),             // 12: ragd.v1.Explain
+	(*GraphExplain)(nil),        // 13: ragd.v1.GraphExplain
+	(*GraphNode)(nil),           // 14: ragd.v1.GraphNode
+	(*GraphEdge)(nil),           // 15: ragd.v1.GraphEdge
+	(*Stage)(nil),               // 16: ragd.v1.Stage
+	(*Reranker)(nil),            // 17: ragd.v1.Reranker
+	(*RerankerWeights)(nil),     // 18: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),       // 19: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),      // 20: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),      // 21: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),       // 22: ragd.v1.RerankDetails
+	(*EmbedRequest)(nil),        // 23: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),       // 24: ragd.v1.EmbedResponse
+	(*Embedding)(nil),           // 25: ragd.v1.Embedding
+	(*structpb.Value)(nil),      // 26: google.protobuf.Value
+	(*structpb.Struct)(nil),     // 27: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	20, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	5,  // 1: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	6,  // 2: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	20, // 3: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	3,  // 4: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	5,  // 5: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	7,  // 6: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	21, // 7: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	10, // 8: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	10, // 9: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	8,  // 10: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	9,  // 11: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	12, // 12: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	5,  // 13: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	11, // 14: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	15, // 15: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	5,  // 16: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	16, // 17: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	19, // 18: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 19: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	13, // 20: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	2,  // 21: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	17, // 22: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	1,  // 23: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	14, // 24: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	4,  // 25: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	18, // 26: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	23, // [23:27] is the sub-list for method output_type
-	19, // [19:23] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	26, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	3,  // 3: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	4,  // 4: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	6,  // 5: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	5,  // 6: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	26, // 7: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	26, // 8: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	11, // 9: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	12, // 10: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	26, // 11: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	9,  // 12: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	11, // 13: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	13, // 14: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	27, // 15: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	16, // 16: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	16, // 17: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	14, // 18: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	15, // 19: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	18, // 20: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 21: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	17, // 22: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	21, // 23: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	11, // 24: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	22, // 25: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	25, // 26: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 27: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	19, // 28: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 29: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	23, // 30: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 31: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	20, // 32: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 33: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	24, // 34: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	31, // [31:35] is the sub-list for method output_type
+	27, // [27:31] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -1834,17 +2338,19 @@ func file_ragd_v1_query_proto_init() {
 		return
 	}
 	file_ragd_v1_query_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[2].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[1].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[12].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,10 +4,12 @@
 //
 // A request passes, in this order:
 //
-//	recovery, request id
+//	recovery
+//	Host allow-list                                 403
 //	CORS and the Origin allow-list                  403
 //	/.well-known/oauth-protected-resource[/mcp]     open to everyone
 //	authentication                                  401, 403 with WWW-Authenticate
+//	rate limit                                      429
 //	body limit, UTF-8, JSON                         413, 400
 //	session: known, of this very caller, not ended  400, 404, 429
 //	the tenant's own MCP server

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -23,6 +24,10 @@ const Path = "/mcp"
 // Config says what a Handler serves and to whom. Authenticate and Server are
 // required; zero means the default for everything else.
 type Config struct {
+	// AllowedHosts are the names, such as rag.example.com, under which the service
+	// may be called; that of PublicURL and this machine's own always may. Default:
+	// on a connection from this machine only those, else any; "*" allows all.
+	AllowedHosts []string
 	// AllowedOrigins are the web origins, such as https://app.example.com, whose
 	// pages may call the endpoint; "*" allows all. Pages of this machine and of
 	// PublicURL always may, and so does whoever sends no Origin.
@@ -33,10 +38,15 @@ type Config struct {
 	// AuthorizationServers are the issuers whose tokens are accepted, for the
 	// metadata document. None when only API keys are.
 	AuthorizationServers []string
+	// Forget is told when a tenant's server is dropped; nil for no one. It must not
+	// call the Handler.
+	Forget func(tenant.ID)
 	// KeepAlive is how long a stream may be quiet before a comment is sent.
 	// Default: 20s.
 	KeepAlive time.Duration
 	Logger    *slog.Logger
+	// LegacySSE also serves the transport of 2024-11-05 on SSEPath and MessagePath.
+	LegacySSE bool
 	// MaxBodyBytes bounds a request. Default: 32 MiB, which holds the largest
 	// upload as base64.
 	MaxBodyBytes int64
@@ -50,6 +60,9 @@ type Config struct {
 	// Path. Default: taken from each request, which is right when no proxy stands
 	// in front.
 	PublicURL string
+	// RequestRate is how many requests a second one credential may make over time;
+	// twice as many at once. Default: no limit.
+	RequestRate int
 	// Server makes the MCP server of a tenant. It is called again when a tenant
 	// returns after a long silence.
 	Server func(tenant.ID) *server.MCPServer
@@ -59,6 +72,10 @@ type Config struct {
 	// SessionKey signs session ids: at least 32 bytes, the same on all instances.
 	// Default: a random one, so that sessions end with the process.
 	SessionKey []byte
+	// Stateless opens no sessions, so that the requests of any client may go to any
+	// instance. Clients of older revisions then get no notifications but those that
+	// belong to a request, and are not asked anything back.
+	Stateless bool
 	// WriteTimeout is how long a client may take to receive what is written in
 	// one go, such as one event of a stream. Default: 30s.
 	WriteTimeout time.Duration
@@ -86,6 +103,12 @@ func (c Config) validate() error {
 	if len(c.SessionKey) < minSessionKeyBytes {
 		return fmt.Errorf("mcp front: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), minSessionKeyBytes)
 	}
+	if c.RequestRate < 0 {
+		return fmt.Errorf("mcp front: RequestRate is %d, less than 0", c.RequestRate)
+	}
+	if c.LegacySSE && c.Stateless {
+		return errors.New("mcp front: LegacySSE needs sessions, and Stateless has none")
+	}
 	return nil
 }
 
@@ -94,12 +117,13 @@ func (c Config) validate() error {
 //	/mcp
 //	/.well-known/oauth-protected-resource
 //	/.well-known/oauth-protected-resource/mcp
+//	/sse and /message, with LegacySSE
 //
 // of an http.Server whose WriteTimeout is 0, as streams stay open, and call
 // Shutdown before the server's own.
 type Handler struct {
 	cfg     Config
-	log     *slog.Logger
+	limits  *limits
 	origins origins
 	rooms   *rooms
 	routes  http.Handler
@@ -115,20 +139,22 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, log: cfg.Logger, origins: allowed, rooms: newRooms(cfg)}
+	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), origins: allowed, rooms: newRooms(cfg)}
 	mux := http.NewServeMux()
-	mux.Handle(Path, cfg.Authenticate(h.refuse)(http.HandlerFunc(h.serve)))
+	authenticated := cfg.Authenticate(h.refuse)
+	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
+	if cfg.LegacySSE {
+		mux.Handle(SSEPath, authenticated(http.HandlerFunc(h.serveSSE)))
+		mux.Handle(MessagePath, authenticated(http.HandlerFunc(h.serveMessage)))
+	}
 	mux.HandleFunc(metadataPath, h.serveMetadata)
 	mux.HandleFunc(metadataPath+Path, h.serveMetadata)
-	h.routes = h.origins.guard(mux, h.reject)
+	h.routes = newHosts(cfg).guard(h.origins.guard(mux, h.reject), h.reject)
 	return h, nil
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := requestIDOf(r.Header)
-	w.Header().Set("X-Request-Id", id)
-	r = r.WithContext(WithRequestID(r.Context(), id))
 	tracked := &trackedWriter{ResponseWriter: w}
 	defer h.recover(tracked, r)
 	h.routes.ServeHTTP(tracked, r)
@@ -141,13 +167,9 @@ func (h *Handler) Shutdown(ctx context.Context) error { return h.rooms.shutdown(
 
 // serve hands an authenticated request to the tenant's MCP server.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
-	caller, ok := tenant.FromContext(r.Context())
-	if !ok {
-		h.reject(w, r, errors.New("mcp front: the authentication middleware put no request into the context"))
-		return
-	}
-	if caller.Tenant == "" {
-		h.reject(w, r, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header"))
+	caller, err := h.admit(r)
+	if err != nil {
+		h.reject(w, r, err)
 		return
 	}
 	in, err := h.read(w, r)
@@ -155,6 +177,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
+	httplog.Add(r.Context(), "mcp_method", in.method)
 	if in.cancelsOutsideSession() {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -171,9 +194,24 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, visit.cancel)
+	out.hideSession = h.cfg.Stateless
 	defer out.close()
 	visit.room.http.Handle(out, visit.request(r))
 	out.finish()
+}
+
+// admit returns the caller of an authenticated request, if it may make one now.
+// Errors: Invalid for an operator without a tenant; Exhausted.
+func (h *Handler) admit(r *http.Request) (*tenant.Request, error) {
+	caller, ok := tenant.FromContext(r.Context())
+	if !ok {
+		return nil, errors.New("mcp front: the authentication middleware put no request into the context")
+	}
+	httplog.Add(r.Context(), "tenant", caller.Tenant, "subject", caller.Principal.Subject)
+	if caller.Tenant == "" {
+		return nil, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header")
+	}
+	return caller, h.limits.take(ownerOf(caller))
 }
 
 // recover answers for a panic below. A response that has begun can only be cut
@@ -191,7 +229,7 @@ func (h *Handler) recover(w *trackedWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	h.log.ErrorContext(r.Context(), "mcp request", "request_id", RequestID(r.Context()), "code", fault.Internal.String(), "err", err)
+	httplog.Fail(r.Context(), err)
 	panic(http.ErrAbortHandler)
 }
 

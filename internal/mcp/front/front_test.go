@@ -196,7 +196,7 @@ func TestQuietStreamsAreKeptOpen(t *testing.T) {
 // In HTTP/2 a write deadline is one of the stream: it must not end a quiet one.
 func TestStreamsOverHTTP2(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *Config) { c.KeepAlive, c.WriteTimeout = 100*time.Millisecond, 20*time.Millisecond })
+	w := newWorld(t, func(c *Config) { c.KeepAlive, c.WriteTimeout = 400*time.Millisecond, 200*time.Millisecond })
 	over := &http.Transport{Protocols: new(http.Protocols)}
 	over.Protocols.SetUnencryptedHTTP2(true)
 	w.http.Client().Transport = over
@@ -229,7 +229,7 @@ func TestStalledClientIsLeft(t *testing.T) {
 	if err := conn.(*net.TCPConn).SetReadBuffer(1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+alice+"\r\nMcp-Session-Id: "+id+"\r\n\r\n")
+	_, err = io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+alice+"\r\nMcp-Session-Id: "+id+"\r\n\r\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -84,7 +86,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	if w.Handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	w.http = httptest.NewUnstartedServer(w.Handler)
+	w.http = httptest.NewUnstartedServer(httplog.Log(slog.New(slog.DiscardHandler))(w.Handler))
 	w.http.Config.Protocols = new(http.Protocols)
 	w.http.Config.Protocols.SetHTTP1(true)
 	w.http.Config.Protocols.SetUnencryptedHTTP2(true)

@@ -23,6 +23,9 @@ type message struct {
 	modern bool // 2026-07-28 or later: no sessions
 	// session is the id that the caller presents; empty in the modern era.
 	session string
+	// opensSSE and overSSE are set on the transport of 2024-11-05, whose initialize
+	// comes within a session.
+	opensSSE, overSSE bool
 }
 
 // read takes a request in. Errors: *refusal.
@@ -93,7 +96,7 @@ func (m *message) decode() error {
 
 // opensSession reports whether the message asks for a new session.
 func (m message) opensSession() bool {
-	return m.verb == http.MethodPost && !m.modern && m.method == mcpgo.MethodInitialize
+	return m.opensSSE || m.verb == http.MethodPost && !m.modern && !m.overSSE && m.method == mcpgo.MethodInitialize
 }
 
 // endsSession reports whether the message ends the session it names.

@@ -49,15 +49,15 @@ func (o origins) allow(origin string) bool {
 	if err != nil || u.Host == "" {
 		return false // "null" among them: a sandboxed frame of anyone's page
 	}
-	return o.known[originOf(u)] || isLoopback(u)
+	return o.known[originOf(u)] || isLoopback(u.Hostname())
 }
 
-// isLoopback reports whether a page was served by the machine it is shown on.
-func isLoopback(u *url.URL) bool {
-	if u.Hostname() == "localhost" {
+// isLoopback reports whether a host name always means the machine it is used on.
+func isLoopback(name string) bool {
+	if name == "localhost" {
 		return true
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
+	ip, err := netip.ParseAddr(name)
 	return err == nil && ip.IsLoopback()
 }
 

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
 )
 
 // refusal turns a request away with a status of HTTP that no kind of fault has.
@@ -50,17 +50,16 @@ func (h *Handler) challenge(r *http.Request, scope string) string {
 // reject answers a request that will not reach a server, with an error of
 // JSON-RPC that has no id.
 func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
-	kind, answer := fault.KindOf(err), new(refusal)
-	if !errors.As(err, &answer) {
+	answer := new(refusal)
+	if errors.As(err, &answer) {
+		httplog.Fail(r.Context(), fault.Wrap(fault.Invalid, err, "%s", answer.message))
+	} else {
+		httplog.Fail(r.Context(), err)
 		answer = refusalOf(err)
 	}
-	level := slog.LevelInfo
 	if answer.status == http.StatusInternalServerError {
-		level = slog.LevelError
-		answer.message += fmt.Sprintf(" (request id %s)", RequestID(r.Context()))
+		answer.message += fmt.Sprintf(" (request id %s)", httplog.RequestID(r.Context()))
 	}
-	h.log.Log(r.Context(), level, "mcp request refused", "request_id", RequestID(r.Context()),
-		"method", r.Method, "status", answer.status, "code", kind.String(), "err", err)
 
 	var f *fault.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {

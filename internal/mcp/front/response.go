@@ -24,6 +24,8 @@ type response struct {
 	keepAlive    time.Duration
 	writeTimeout time.Duration
 	abort        func() // ends the request
+	// hideSession keeps from the client the id that the library answers with.
+	hideSession bool
 
 	mu     sync.Mutex // guards what is below, and every write to w
 	status int
@@ -53,6 +55,9 @@ func (r *response) WriteHeader(status int) {
 		return
 	}
 	r.status = status
+	if r.hideSession {
+		r.w.Header().Del(sessionHeader)
+	}
 	if strings.HasPrefix(r.w.Header().Get("Content-Type"), "text/event-stream") {
 		r.w.Header().Set("X-Accel-Buffering", "no") // or nginx collects the events
 		r.w.WriteHeader(status)

@@ -2,11 +2,13 @@ package front
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -32,7 +34,9 @@ type rooms struct {
 
 // room is one tenant's MCP server.
 type room struct {
+	mcp      *server.MCPServer
 	http     *server.StreamableHTTPServer
+	legacy   map[string]*sseSession // open SSE streams by session id
 	sessions *sessions
 	inside   int
 	streams  int
@@ -68,7 +72,7 @@ func newRooms(cfg Config) *rooms {
 // Errors: those of sessions; Exhausted when the tenant has too many streams
 // open; Unavailable during shutdown.
 func (r *rooms) enter(ctx context.Context, caller *tenant.Request, m message) (*visit, error) {
-	now, o := time.Now(), owner{caller.Tenant, caller.Principal.Subject}
+	now, o := time.Now(), ownerOf(caller)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closing {
@@ -97,10 +101,11 @@ func (r *rooms) enter(ctx context.Context, caller *tenant.Request, m message) (*
 func (r *rooms) room(id tenant.ID, now time.Time) *room {
 	found := r.byID[id]
 	if found == nil {
-		found = &room{http: server.NewStreamableHTTPServer(r.cfg.Server(id),
+		found = &room{mcp: r.cfg.Server(id), legacy: map[string]*sseSession{}}
+		found.http = server.NewStreamableHTTPServer(found.mcp,
 			server.WithSessionIdManagerResolver(checkedSessions{}),
 			server.WithStreamableHTTPLogger(slog.New(libraryLog{r.cfg.Logger.Handler()})),
-		)}
+		)
 		found.sessions = newSessions(r.signer, r.cfg.MaxSessions, found.forget)
 		r.byID[id] = found
 	}
@@ -120,6 +125,11 @@ func (r *room) forget(sessionID string) {
 func (v *visit) join(o owner, now time.Time) (err error) {
 	switch {
 	case v.message.modern:
+	case v.rooms.cfg.Stateless:
+		if v.message.verb != http.MethodPost {
+			return &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint has no sessions: it takes POST"}
+		}
+		v.sessionID = rand.Text()
 	case v.message.opensSession():
 		v.sessionID, v.session, err = v.room.sessions.begin(o, now)
 	default:
@@ -145,8 +155,18 @@ func (v *visit) bind(ctx context.Context) {
 
 // request is what the library gets to see.
 func (v *visit) request(r *http.Request) *server.HTTPRequest {
-	return &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: v.message.body, Context: v.ctx}
+	header := r.Header
+	if v.alone() {
+		header = header.Clone()
+		header.Set(sessionHeader, v.sessionID)
+	}
+	return &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: header, Body: v.message.body, Context: v.ctx}
 }
+
+// alone reports whether the request has a session to itself, of which the client
+// knows nothing. With one for all, the library would let a caller cancel the
+// requests of others and answer for them.
+func (v *visit) alone() bool { return v.rooms.cfg.Stateless && !v.message.modern }
 
 // endSession ends the session that the request is part of.
 func (v *visit) endSession() {
@@ -160,6 +180,9 @@ func (v *visit) leave() {
 		unhook()
 	}
 	v.cancel()
+	if v.alone() {
+		v.room.forget(v.sessionID)
+	}
 	r, now := v.rooms, time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,6 +230,9 @@ func (r *rooms) forgetIdle(before time.Time) {
 		room.sessions.forgetIdle(before)
 		if room.inside == 0 && len(room.sessions.open) == 0 && room.lastUsed.Before(before) {
 			delete(r.byID, id)
+			if r.cfg.Forget != nil {
+				r.cfg.Forget(id)
+			}
 		}
 	}
 }

@@ -25,6 +25,8 @@ type owner struct {
 	subject string
 }
 
+func ownerOf(r *tenant.Request) owner { return owner{r.Tenant, r.Principal.Subject} }
+
 // signer makes and checks session ids. An id is, in base64url,
 //
 //	issue time, seconds since 1970   8 bytes

@@ -42,6 +42,14 @@ const (
 	// IndexServiceListIndexesProcedure is the fully-qualified name of the IndexService's ListIndexes
 	// RPC.
 	IndexServiceListIndexesProcedure = "/ragd.v1.IndexService/ListIndexes"
+	// IndexServiceUpdateIndexProcedure is the fully-qualified name of the IndexService's UpdateIndex
+	// RPC.
+	IndexServiceUpdateIndexProcedure = "/ragd.v1.IndexService/UpdateIndex"
+	// IndexServiceBuildIndexProcedure is the fully-qualified name of the IndexService's BuildIndex RPC.
+	IndexServiceBuildIndexProcedure = "/ragd.v1.IndexService/BuildIndex"
+	// IndexServiceTruncateIndexProcedure is the fully-qualified name of the IndexService's
+	// TruncateIndex RPC.
+	IndexServiceTruncateIndexProcedure = "/ragd.v1.IndexService/TruncateIndex"
 	// IndexServiceDeleteIndexProcedure is the fully-qualified name of the IndexService's DeleteIndex
 	// RPC.
 	IndexServiceDeleteIndexProcedure = "/ragd.v1.IndexService/DeleteIndex"
@@ -56,6 +64,18 @@ type IndexServiceClient interface {
 	DescribeIndex(context.Context, *v1.DescribeIndexRequest) (*v1.Index, error)
 	// ListIndexes returns the indexes in the order of their names.
 	ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error)
+	// UpdateIndex changes what is given and leaves the rest. Another indexConfig has
+	// the Postgres index over the embeddings built again in the background, while
+	// the old one serves. Needs the scope write.
+	UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error)
+	// BuildIndex has the Postgres index over the embeddings built in the background,
+	// however few there are; see IndexConfig for when that happens by itself. The
+	// job's progress counts vectors. FAILED_PRECONDITION for a flat index. Needs the
+	// scope write.
+	BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error)
+	// TruncateIndex removes all documents and vectors of the index, in an instant.
+	// Needs the scope write.
+	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
 	// DeleteIndex removes the index with its documents and chunks. Needs the scope
 	// write.
 	DeleteIndex(context.Context, *v1.DeleteIndexRequest) (*v1.DeleteIndexResponse, error)
@@ -92,6 +112,24 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		updateIndex: connect.NewClient[v1.UpdateIndexRequest, v1.Index](
+			httpClient,
+			baseURL+IndexServiceUpdateIndexProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("UpdateIndex")),
+			connect.WithClientOptions(opts...),
+		),
+		buildIndex: connect.NewClient[v1.BuildIndexRequest, v1.BuildIndexResponse](
+			httpClient,
+			baseURL+IndexServiceBuildIndexProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("BuildIndex")),
+			connect.WithClientOptions(opts...),
+		),
+		truncateIndex: connect.NewClient[v1.TruncateIndexRequest, v1.TruncateIndexResponse](
+			httpClient,
+			baseURL+IndexServiceTruncateIndexProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("TruncateIndex")),
+			connect.WithClientOptions(opts...),
+		),
 		deleteIndex: connect.NewClient[v1.DeleteIndexRequest, v1.DeleteIndexResponse](
 			httpClient,
 			baseURL+IndexServiceDeleteIndexProcedure,
@@ -106,6 +144,9 @@ type indexServiceClient struct {
 	createIndex   *connect.Client[v1.CreateIndexRequest, v1.Index]
 	describeIndex *connect.Client[v1.DescribeIndexRequest, v1.Index]
 	listIndexes   *connect.Client[v1.ListIndexesRequest, v1.ListIndexesResponse]
+	updateIndex   *connect.Client[v1.UpdateIndexRequest, v1.Index]
+	buildIndex    *connect.Client[v1.BuildIndexRequest, v1.BuildIndexResponse]
+	truncateIndex *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
 	deleteIndex   *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
 }
 
@@ -136,6 +177,33 @@ func (c *indexServiceClient) ListIndexes(ctx context.Context, req *v1.ListIndexe
 	return nil, err
 }
 
+// UpdateIndex calls ragd.v1.IndexService.UpdateIndex.
+func (c *indexServiceClient) UpdateIndex(ctx context.Context, req *v1.UpdateIndexRequest) (*v1.Index, error) {
+	response, err := c.updateIndex.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// BuildIndex calls ragd.v1.IndexService.BuildIndex.
+func (c *indexServiceClient) BuildIndex(ctx context.Context, req *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error) {
+	response, err := c.buildIndex.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// TruncateIndex calls ragd.v1.IndexService.TruncateIndex.
+func (c *indexServiceClient) TruncateIndex(ctx context.Context, req *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
+	response, err := c.truncateIndex.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // DeleteIndex calls ragd.v1.IndexService.DeleteIndex.
 func (c *indexServiceClient) DeleteIndex(ctx context.Context, req *v1.DeleteIndexRequest) (*v1.DeleteIndexResponse, error) {
 	response, err := c.deleteIndex.CallUnary(ctx, connect.NewRequest(req))
@@ -154,6 +222,18 @@ type IndexServiceHandler interface {
 	DescribeIndex(context.Context, *v1.DescribeIndexRequest) (*v1.Index, error)
 	// ListIndexes returns the indexes in the order of their names.
 	ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error)
+	// UpdateIndex changes what is given and leaves the rest. Another indexConfig has
+	// the Postgres index over the embeddings built again in the background, while
+	// the old one serves. Needs the scope write.
+	UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error)
+	// BuildIndex has the Postgres index over the embeddings built in the background,
+	// however few there are; see IndexConfig for when that happens by itself. The
+	// job's progress counts vectors. FAILED_PRECONDITION for a flat index. Needs the
+	// scope write.
+	BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error)
+	// TruncateIndex removes all documents and vectors of the index, in an instant.
+	// Needs the scope write.
+	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
 	// DeleteIndex removes the index with its documents and chunks. Needs the scope
 	// write.
 	DeleteIndex(context.Context, *v1.DeleteIndexRequest) (*v1.DeleteIndexResponse, error)
@@ -186,6 +266,24 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	indexServiceUpdateIndexHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceUpdateIndexProcedure,
+		svc.UpdateIndex,
+		connect.WithSchema(indexServiceMethods.ByName("UpdateIndex")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceBuildIndexHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceBuildIndexProcedure,
+		svc.BuildIndex,
+		connect.WithSchema(indexServiceMethods.ByName("BuildIndex")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceTruncateIndexHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceTruncateIndexProcedure,
+		svc.TruncateIndex,
+		connect.WithSchema(indexServiceMethods.ByName("TruncateIndex")),
+		connect.WithHandlerOptions(opts...),
+	)
 	indexServiceDeleteIndexHandler := connect.NewUnaryHandlerSimple(
 		IndexServiceDeleteIndexProcedure,
 		svc.DeleteIndex,
@@ -200,6 +298,12 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 			indexServiceDescribeIndexHandler.ServeHTTP(w, r)
 		case IndexServiceListIndexesProcedure:
 			indexServiceListIndexesHandler.ServeHTTP(w, r)
+		case IndexServiceUpdateIndexProcedure:
+			indexServiceUpdateIndexHandler.ServeHTTP(w, r)
+		case IndexServiceBuildIndexProcedure:
+			indexServiceBuildIndexHandler.ServeHTTP(w, r)
+		case IndexServiceTruncateIndexProcedure:
+			indexServiceTruncateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteIndexProcedure:
 			indexServiceDeleteIndexHandler.ServeHTTP(w, r)
 		default:
@@ -221,6 +325,18 @@ func (UnimplementedIndexServiceHandler) DescribeIndex(context.Context, *v1.Descr
 
 func (UnimplementedIndexServiceHandler) ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.ListIndexes is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.UpdateIndex is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.BuildIndex is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.TruncateIndex is not implemented"))
 }
 
 func (UnimplementedIndexServiceHandler) DeleteIndex(context.Context, *v1.DeleteIndexRequest) (*v1.DeleteIndexResponse, error) {

@@ -1,0 +1,134 @@
+// Package event tells every instance of the service what has changed in the
+// tenants' data, whichever instance changed it. The tenants' tables announce
+// their changes themselves, in the transaction that makes them
+// (migrations/tenant); here is who listens.
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const channel = "ragd_event"
+
+// Event says that something changed, not what it has become: whoever wants to
+// know reads it, with its own rights.
+type Event struct {
+	// Tenant is whose data changed. Empty when events may have been missed: then
+	// anything of anyone may have changed.
+	Tenant tenant.ID
+	// Index is the name of the index that changed or that the document is in.
+	Index string
+	// Document is the id of the document; empty when the index itself was made,
+	// changed or deleted.
+	Document string
+}
+
+// Listener hears the events of a database over one connection of its own. Safe
+// for concurrent use.
+type Listener struct {
+	config *pgx.ConnConfig
+	log    *slog.Logger
+	ready  chan struct{}
+	once   sync.Once
+
+	mu   sync.Mutex
+	hear []func(Event)
+}
+
+// NewListener returns a Listener that hears nothing until Run.
+func NewListener(config *pgx.ConnConfig, log *slog.Logger) *Listener {
+	return &Listener{config: config.Copy(), log: log, ready: make(chan struct{})}
+}
+
+// Subscribe has hear called with every event from now on, one at a time. It must
+// not block.
+func (l *Listener) Subscribe(hear func(Event)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hear = append(l.hear, hear)
+}
+
+// Ready is closed when the Listener hears for the first time.
+func (l *Listener) Ready() <-chan struct{} { return l.ready }
+
+// Pauses between attempts to connect.
+const (
+	minPause = 100 * time.Millisecond
+	maxPause = 10 * time.Second
+)
+
+// Run listens until ctx ends, and returns nil then. A connection that broke is
+// made again; that events may have been missed meanwhile is an event too.
+func (l *Listener) Run(ctx context.Context) error {
+	pause := minPause
+	for {
+		listened, err := l.listen(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if listened {
+			pause = minPause
+		}
+		l.log.WarnContext(ctx, "changes are not heard for a moment", "err", err, "retry_after", pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// listen hears until the connection breaks. It reports whether it heard at all.
+func (l *Listener) listen(ctx context.Context) (listened bool, err error) {
+	conn, err := pgx.ConnectConfig(ctx, l.config)
+	if err != nil {
+		return false, fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return false, fmt.Errorf("listen: %w", err)
+	}
+	again := true
+	l.once.Do(func() { again = false; close(l.ready) })
+	if again {
+		l.tell(Event{})
+	}
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return true, err
+		}
+		if e, ok := parse(n.Payload); ok {
+			l.tell(e)
+		}
+	}
+}
+
+func (l *Listener) tell(e Event) {
+	l.mu.Lock()
+	hear := l.hear
+	l.mu.Unlock()
+	for _, h := range hear {
+		h(e)
+	}
+}
+
+// parse reads an announcement. One that is not of a tenant's table is no event.
+func parse(payload string) (Event, bool) {
+	var wire struct{ Schema, Index, Document string }
+	if err := json.Unmarshal([]byte(payload), &wire); err != nil {
+		return Event{}, false
+	}
+	id, ok := tenant.OfSchema(wire.Schema)
+	return Event{Tenant: id, Index: wire.Index, Document: wire.Document}, ok
+}

@@ -1,0 +1,217 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// build makes the Postgres index over the embeddings beside the one there is, if
+// any, and then puts it in its place. Writers and readers go on all the while.
+func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Session, args maintainArgs) error {
+	i, jobID, rows, err := beginBuild(ctx, h, args.IndexID)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if i.Config.Type == Flat {
+		if err := dropBuilt(ctx, s, i); err != nil {
+			return err
+		}
+		return endBuild(ctx, h, i, jobID, rows, false, 0)
+	}
+	stop := reportProgress(ctx, h, jobID, rows)
+	err = createIndex(ctx, s, i, rows)
+	stop()
+	if err != nil {
+		return err
+	}
+	if err := replaceBuilt(ctx, h, i); err != nil {
+		return err
+	}
+	width, err := measureWidth(ctx, s, i, rows)
+	if err != nil {
+		return err
+	}
+	m.log.InfoContext(ctx, "index built", "tenant", args.Tenant, "index", i.Name, "type", i.Config.Type, "rows", rows,
+		"search_width", width, "duration_ms", time.Since(start).Milliseconds())
+	return endBuild(ctx, h, i, jobID, rows, true, width)
+}
+
+// claimBuild adds the job of a build that somebody asked for, unless one is on
+// its way, and returns its id.
+func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err error) {
+	asked := uuid.Must(uuid.NewV7()).String()
+	jobID, err = tenant.Value[string](ctx, tx, `
+		UPDATE tenant.indexes SET build_job_id = coalesce(build_job_id, $2::uuid) WHERE index_id = $1
+		RETURNING build_job_id::text`, i.ID, asked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", notFound(i.Name)
+	}
+	if err != nil || jobID != asked {
+		return jobID, err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, 'build', 'queued', $2, 'vectors')`, jobID, i.Name)
+	return jobID, err
+}
+
+// beginBuild marks the build as running, under the job of who asked for it or a
+// new one.
+func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, jobID string, rows int64, err error) {
+	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		id, err := tenant.Value[string](ctx, tx, `
+			UPDATE tenant.indexes SET build_job_id = coalesce(build_job_id, $2) WHERE index_id = $1
+			RETURNING build_job_id::text`, indexID, uuid.Must(uuid.NewV7()))
+		if err != nil {
+			return err
+		}
+		if i, rows, err = byID(ctx, tx, indexID); err != nil {
+			return err
+		}
+		jobID = id
+		_, err = tx.Exec(ctx, `
+			INSERT INTO tenant.jobs AS j (job_id, kind, status, index_name, unit, total, attempts)
+			VALUES ($1, 'build', 'running', $2, 'vectors', $3, 1)
+			ON CONFLICT (job_id) DO UPDATE SET status = 'running', total = excluded.total, attempts = j.attempts + 1, updated_at = now()`,
+			jobID, i.Name, rows)
+		return err
+	})
+	return i, jobID, rows, err
+}
+
+// replaceBuilt puts the new Postgres index in the place of the old one.
+func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		return i.executeAll(ctx, tx, []string{
+			fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.builtName()),
+			fmt.Sprintf(`ALTER INDEX tenant.%s RENAME TO %s`, i.unfinishedName(), i.builtName()),
+		})
+	})
+}
+
+// endBuild says what there is now and ends the job.
+func endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, rows int64, built bool, width int) error {
+	b := h.Batch()
+	b.Exec(`UPDATE tenant.indexes SET built = $2, search_width = $3, build_job_id = NULL WHERE index_id = $1`, i.ID, built, width)
+	b.Exec(`
+		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
+		WHERE job_id = $1`, jobID, rows)
+	return b.Run(ctx)
+}
+
+// remeasure brings the search width up to date: a walk has to look further in an
+// index that has grown.
+func remeasure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64) error {
+	i, rows, err := byID(ctx, s, indexID)
+	if err != nil {
+		return err
+	}
+	width, err := measureWidth(ctx, s, i, rows)
+	if err != nil {
+		return err
+	}
+	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2 WHERE index_id = $1`, indexID, width)
+	return err
+}
+
+// failBuild ends a build that failed, if one was running.
+func failBuild(ctx context.Context, h *tenant.Handle, indexID int64, reason string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	b := h.Batch()
+	b.Exec(`
+		UPDATE tenant.jobs AS j SET status = 'failed', error = $2, updated_at = now()
+		FROM tenant.indexes AS i WHERE i.index_id = $1 AND j.job_id = i.build_job_id`, indexID, reason)
+	b.Exec(`UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)
+	return b.Run(ctx)
+}
+
+// createIndex builds under the unfinished name. What an earlier attempt left
+// behind goes first.
+func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) error {
+	if _, err := s.Exec(ctx, fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())); err != nil {
+		return err
+	}
+	if err := s.Set(ctx, "maintenance_work_mem", strconv.FormatInt(i.buildMemory(rows)>>10, 10)+"kB"); err != nil {
+		return err
+	}
+	options := fmt.Sprintf("m = %d, ef_construction = %d", i.Config.M, i.Config.EfConstruction)
+	if i.Config.Type == IVFFlat {
+		options = fmt.Sprintf("lists = %d", i.Config.lists(rows))
+	}
+	statement := fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON tenant.chunk USING %s (embedding %s) WITH (%s)`,
+		i.unfinishedName(), i.Config.Type, i.operatorClass(), options)
+	_, err := s.Exec(ctx, statement)
+	if fault.KindOf(postgres.Fault(err)) != fault.Unavailable || ctx.Err() != nil {
+		return err
+	}
+	// Workers share memory that a container may not have: build alone then.
+	if err := s.Set(ctx, "max_parallel_maintenance_workers", "0"); err != nil {
+		return err
+	}
+	if _, err := s.Exec(ctx, fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())); err != nil {
+		return err
+	}
+	_, err = s.Exec(ctx, statement)
+	return err
+}
+
+// Bounds of what a build may use, in bytes. A graph that does not fit is built
+// on disk from there on, which is many times slower.
+const (
+	minBuildMemory = 64 << 20
+	maxBuildMemory = 2 << 30
+)
+
+// buildMemory is what an HNSW graph over so many rows takes: the vectors, and
+// twice m links on the lowest level and m on a few above.
+func (i Index) buildMemory(rows int64) int64 {
+	const linkBytes, rowBytes = 16, 256
+	values := int64(i.Dimension) * 4
+	switch i.VectorType {
+	case HalfVec:
+		values /= 2
+	case Bit:
+		values /= 32
+	case SparseVec:
+		values = maxIndexedNonZeros * 8
+	}
+	estimate := rows * (values + int64(3*i.Config.M*linkBytes) + rowBytes)
+	return min(max(estimate+estimate/4, minBuildMemory), maxBuildMemory)
+}
+
+// progressInterval is how often the job of a build is brought up to date.
+const progressInterval = time.Second
+
+// reportProgress writes how far the build is into its job until stop is called.
+func reportProgress(ctx context.Context, h *tenant.Handle, jobID string, rows int64) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(progressInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			built, err := h.BuildProgress(ctx)
+			if err == nil && built > 0 {
+				_, _ = h.Exec(ctx, `UPDATE tenant.jobs SET done = $2, updated_at = now() WHERE job_id = $1`, jobID, min(built, rows)) // the next one will tell
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,182 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// MaintenanceQueue is the queue of jobs that keep indexes fast: counting words
+// and building Postgres indexes.
+const MaintenanceQueue = "maintenance"
+
+const (
+	maintenanceTimeout = 6 * time.Hour
+	// loadPause is how long a load is watched before an index is built under it,
+	// and loadRate how many chunks arriving meanwhile make it one: a live HNSW
+	// index takes in some 1,000 a second, a bare table 50 times as many. A slower
+	// load loses nothing to a live index.
+	loadPause = time.Second
+	loadRate  = 200
+	busyPause = 2 * time.Second // until a job that found its index busy tries again
+)
+
+// maintainArgs are what a queued job says. Jobs that say the same are one job.
+type maintainArgs struct {
+	Tenant     tenant.ID `json:"tenant"`
+	IndexID    int64     `json:"index_id"`
+	BuildJobID string    `json:"build_job_id"` // of who asked for a build; else empty
+}
+
+// Kind names the job in the queue's tables.
+func (maintainArgs) Kind() string { return "maintain" }
+
+// Inserter queues jobs in the caller's transaction.
+type Inserter interface {
+	InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
+}
+
+// MaintainIfDue queues the maintenance of an index, unless it is queued already,
+// when what the transaction has written calls for it.
+func MaintainIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID, indexID int64) error {
+	s, err := readState(ctx, tx, indexID)
+	if err != nil || !s.countDue() && !s.buildDue() {
+		return err
+	}
+	return tx.AsService(ctx, func(tx pgx.Tx) error {
+		return enqueue(ctx, queue, tx, maintainArgs{Tenant: id, IndexID: indexID})
+	})
+}
+
+func enqueue(ctx context.Context, queue Inserter, tx pgx.Tx, args maintainArgs) error {
+	_, err := queue.InsertTx(ctx, tx, args, &river.InsertOpts{
+		Queue: MaintenanceQueue,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+			rivertype.JobStateRunning, rivertype.JobStateScheduled,
+		}},
+	})
+	return err
+}
+
+// Maintainer does maintenance jobs. Safe for concurrent use.
+type Maintainer struct {
+	river.WorkerDefaults[maintainArgs]
+	db  *tenant.DB
+	log *slog.Logger
+}
+
+// NewMaintainer returns a Maintainer.
+func NewMaintainer(db *tenant.DB, log *slog.Logger) *Maintainer {
+	return &Maintainer{db: db, log: log}
+}
+
+// Timeout implements river.Worker.
+func (m *Maintainer) Timeout(*river.Job[maintainArgs]) time.Duration { return maintenanceTimeout }
+
+var errDeleted = fault.New(fault.NotFound, "the index was deleted")
+
+// Work does what is due on an index. It implements river.Worker.
+func (m *Maintainer) Work(ctx context.Context, job *river.Job[maintainArgs]) error {
+	h := m.db.Handle(job.Args.Tenant).OfIndex(job.Args.IndexID)
+	err := h.Session(ctx, func(s *tenant.Session) error {
+		free, err := s.Lock(ctx, fmt.Sprintf("index/%d", job.Args.IndexID))
+		if err != nil {
+			return err
+		}
+		if !free {
+			return river.JobSnooze(busyPause)
+		}
+		return m.maintain(ctx, h, s, job.Args)
+	})
+	var snooze *river.JobSnoozeError
+	switch {
+	case err == nil, errors.As(err, &snooze):
+		return err
+	case ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
+		return river.JobCancel(err)
+	}
+	m.log.WarnContext(ctx, "index maintenance failed", "tenant", job.Args.Tenant, "index", job.Args.IndexID, "attempt", job.Attempt, "err", err)
+	return errors.Join(err, failBuild(ctx, h, job.Args.IndexID, fault.Public(err)))
+}
+
+// maintain goes on until nothing is due: more may have been written meanwhile.
+func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, args maintainArgs) error {
+	for {
+		state, err := readState(ctx, s, args.IndexID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case state.countDue():
+			err = m.count(ctx, h, s, args.IndexID, state)
+		case state.BuildJobID == nil && state.buildDue():
+			err = m.unlessLoading(ctx, s, args.IndexID, state, func() error { return m.build(ctx, h, s, args) })
+		case state.buildDue():
+			err = m.build(ctx, h, s, args)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// count brings the statistics of an index up to date that queries go by.
+func (m *Maintainer) count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, state state) error {
+	if state.Built {
+		if err := remeasure(ctx, h, s, indexID); err != nil {
+			return err
+		}
+	}
+	return countWords(ctx, h, indexID, state)
+}
+
+// unlessLoading does what a load would suffer from, unless one goes on.
+func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, indexID int64, before state, do func() error) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(loadPause):
+	}
+	now, err := readState(ctx, s, indexID)
+	if err != nil {
+		return err
+	}
+	if now.Written-before.Written >= loadRate {
+		return river.JobSnooze(loadPause)
+	}
+	return do()
+}
+
+// commonChunks is in how many chunks a word stands for its count to be kept.
+// Queries count rarer words themselves, in a fraction of a millisecond, so that a
+// word which is new since the last count does not pass for one that nobody uses.
+const commonChunks = 100
+
+// countWords counts in how many chunks each common word stands. Queries read the
+// old counts until the new ones are complete.
+func countWords(ctx context.Context, h *tenant.Handle, indexID int64, s state) error {
+	b := h.Batch()
+	b.Exec(`DELETE FROM tenant.term`)
+	b.Exec(`
+		INSERT INTO tenant.term (lexeme, chunks)
+		SELECT word, ndoc FROM ts_stat('SELECT words FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
+	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, indexID, s.Chunks, s.Written)
+	// What is new waits in a list that every query would read through.
+	b.Exec(`SELECT gin_clean_pending_list(x.indexrelid) FROM pg_catalog.pg_index AS x
+		JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
+		WHERE a.amname = 'gin' AND x.indrelid = 'tenant.chunk'::regclass`)
+	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
+	return b.Run(ctx)
+}

@@ -1,0 +1,63 @@
+package index
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	// BuildThreshold is how many vectors an index holds when its Postgres index
+	// is built. Below, an exact scan takes a millisecond or less.
+	BuildThreshold = 2_000
+	// countThreshold is how many chunks an index holds when their common words are
+	// counted into a table. Below, a query counts them itself.
+	countThreshold = 2_000
+	// countShare is the share of an index's chunks, as its inverse, that must
+	// have changed for another count. A growing index is counted again whenever
+	// it has grown by a quarter: loading n chunks costs as much as counting 5n.
+	countShare = 4
+)
+
+// state is what decides whether an index wants maintenance.
+type state struct {
+	Chunks         int64
+	Written        int64
+	CountedChunks  int64
+	CountedWritten int64
+	Built          bool
+	BuildJobID     *string
+	IndexConfig    Config
+}
+
+// readState reads the state of an index. Errors: NotFound.
+func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
+	s, err := tenant.Get[state](ctx, q, `
+		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, i.counted_chunks, i.counted_written,
+			i.built, i.build_job_id::text, i.index_config
+		FROM tenant.indexes AS i
+		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written FROM tenant.index_counts WHERE index_id = $1) AS c
+		WHERE i.index_id = $1`, indexID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, errDeleted
+	}
+	return s, err
+}
+
+// countDue reports whether the words should be counted again.
+func (s state) countDue() bool {
+	if s.Chunks < countThreshold {
+		return false
+	}
+	changed := max(s.Written-s.CountedWritten, s.Chunks-s.CountedChunks, s.CountedChunks-s.Chunks)
+	return changed*countShare >= s.Chunks
+}
+
+// buildDue reports whether the Postgres index over the embeddings should be
+// built: somebody asked for it, or there are enough of them.
+func (s state) buildDue() bool {
+	return s.BuildJobID != nil || !s.Built && s.IndexConfig.Type != Flat && s.Chunks >= BuildThreshold
+}

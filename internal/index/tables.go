@@ -1,0 +1,122 @@
+package index
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// executor runs statements on an index's tables: a transaction or a session.
+type executor interface {
+	Exec(ctx context.Context, sql string, args ...any) (int64, error)
+}
+
+// makeTables makes the chunk table with its Postgres indexes, but for the one
+// over the embeddings: that is built when there is something to build it on. The
+// table also holds ready-made vectors, which have no document.
+//
+// Definitions take no parameters: what is spliced in are numbers, names from
+// lists of ours or from languagePattern, and field names as the filter compiler
+// quotes them.
+func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
+	column := fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension)
+	statements := []string{
+		`CREATE TABLE tenant.chunk (
+			document_id  uuid,
+			ordinal      int NOT NULL DEFAULT 0,
+			start_byte   int NOT NULL DEFAULT 0,
+			end_byte     int NOT NULL DEFAULT 0,
+			token_count  int NOT NULL DEFAULT 0,
+			embedding    ` + column + ` NOT NULL,
+			word_weights sparsevec,
+			namespace    text COLLATE "C" NOT NULL DEFAULT '` + DefaultNamespace + `',
+			chunk_id     text COLLATE "C" NOT NULL,
+			metadata     jsonb NOT NULL,
+			title        text NOT NULL DEFAULT '',
+			text         text NOT NULL DEFAULT '',
+			words        tsvector,
+			PRIMARY KEY (namespace, chunk_id)
+		)`,
+		// Keyword search reads the weights of thousands of chunks: they belong
+		// inside the row.
+		`ALTER TABLE tenant.chunk ALTER word_weights SET STORAGE MAIN`,
+		`CREATE TRIGGER chunk_words BEFORE INSERT ON tenant.chunk FOR EACH ROW
+			WHEN (NEW.text <> '' OR NEW.title <> '')
+			EXECUTE FUNCTION tenant.weigh_words('` + i.TextLanguage + `')`,
+		`CREATE INDEX ON tenant.chunk (document_id, ordinal) WHERE document_id IS NOT NULL`,
+		`CREATE INDEX ON tenant.chunk USING gin (words)`,
+		`CREATE INDEX ON tenant.chunk USING gin (metadata jsonb_path_ops)`,
+		// In how many chunks each common word stands, as of the last count.
+		`CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`,
+	}
+	if i.Dimension <= traits[i.VectorType].maxInline {
+		statements = append(statements, `ALTER TABLE tenant.chunk ALTER embedding SET STORAGE PLAIN`)
+	}
+	for _, field := range i.MetadataIndexes {
+		statements = append(statements, i.makeMetadataIndexes(field)...)
+	}
+	if err := i.executeAll(ctx, tx, statements); err != nil {
+		return err
+	}
+	return makeEdges(ctx, tx, i)
+}
+
+func (i Index) executeAll(ctx context.Context, on executor, statements []string) error {
+	for _, statement := range statements {
+		if _, err := on.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("change the tables of index %d: %w", i.ID, err)
+		}
+	}
+	return nil
+}
+
+// metadataIndexNames are the names of the two Postgres indexes of a field.
+func (i Index) metadataIndexNames(field string) (text, number string) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(field)) // never fails
+	suffix := hex.EncodeToString(hash.Sum(nil))
+	return fmt.Sprintf("metadata_%d_text_%s", i.ID, suffix), fmt.Sprintf("metadata_%d_number_%s", i.ID, suffix)
+}
+
+func (i Index) makeMetadataIndexes(field string) []string {
+	text, number := i.metadataIndexNames(field)
+	return []string{
+		fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, text, filter.TextIndex("metadata", field)),
+		fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, number, filter.NumberIndex("metadata", field)),
+	}
+}
+
+// replaceMetadataIndexes drops the Postgres indexes of fields that are not
+// wanted any more and makes those of new ones.
+func replaceMetadataIndexes(ctx context.Context, tx *tenant.Tx, old, changed Index) error {
+	var statements []string
+	for _, field := range old.MetadataIndexes {
+		if !slices.Contains(changed.MetadataIndexes, field) {
+			text, number := old.metadataIndexNames(field)
+			statements = append(statements, fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s, tenant.%s`, text, number))
+		}
+	}
+	for _, field := range changed.MetadataIndexes {
+		if !slices.Contains(old.MetadataIndexes, field) {
+			statements = append(statements, changed.makeMetadataIndexes(field)...)
+		}
+	}
+	return changed.executeAll(ctx, tx, statements)
+}
+
+// dropBuilt drops the Postgres index over the embeddings.
+func dropBuilt(ctx context.Context, on executor, i Index) error {
+	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s, tenant.%s`, i.builtName(), i.unfinishedName())})
+}
+
+// builtName is the name of the Postgres index over the embeddings. The handle's
+// stand-in tenant.chunk would swallow a name that starts with chunk.
+func (i Index) builtName() string { return fmt.Sprintf("embedding_%d", i.ID) }
+
+// unfinishedName is its name while it is being built beside an older one.
+func (i Index) unfinishedName() string { return fmt.Sprintf("embedding_%d_new", i.ID) }

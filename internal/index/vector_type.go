@@ -1,0 +1,199 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// VectorType is how embeddings are stored.
+type VectorType string
+
+// The vector types.
+const (
+	Vector    VectorType = "vector"    // 32-bit floats
+	HalfVec   VectorType = "halfvec"   // 16-bit floats
+	Bit       VectorType = "bit"       // zeros and ones
+	SparseVec VectorType = "sparsevec" // what is not zero
+)
+
+// vectorTraits are pgvector's limits for a type, and what may be done with it.
+type vectorTraits struct {
+	maxIndexed int // widest vector that an HNSW or IVFFlat index takes
+	maxInline  int // widest vector that is kept inside the row
+	metrics    []Metric
+	types      []Type
+}
+
+// A row must fit into a page of 8 kB; an embedding of up to 6 kB is kept in it,
+// where an exact scan reads it without a detour through TOAST.
+var traits = map[VectorType]vectorTraits{
+	Vector:    {2_000, 1_536, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, IVFFlat, Flat}},
+	HalfVec:   {4_000, 3_072, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, IVFFlat, Flat}},
+	Bit:       {MaxDimension, 49_152, []Metric{Hamming, Jaccard}, []Type{HNSW, IVFFlat, Flat}},
+	SparseVec: {MaxDimension, 0, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, Flat}},
+}
+
+// maxIndexedNonZeros is how many values of a sparse vector may differ from zero
+// for HNSW to take it.
+const maxIndexedNonZeros = 1_000
+
+// maxHalf is the largest finite 16-bit float.
+const maxHalf = 65_504
+
+// Operator is how the distance of two embeddings is written in SQL.
+func (m Metric) Operator() string { return metrics[m].operator }
+
+// Score turns a distance that Operator gave into a score that is higher for the
+// better: 1 - distance for cosine, hamming (as a share of the bits) and jaccard,
+// 1/(1 + distance) for euclidean, and the inner product itself for dotproduct.
+func (i Index) Score(distance float64) float64 {
+	switch i.Metric {
+	case Euclidean:
+		return 1 / (1 + distance)
+	case DotProduct:
+		return -distance
+	case Hamming:
+		return 1 - distance/float64(i.Dimension)
+	}
+	return 1 - distance
+}
+
+// metrics are pgvector's names for them.
+var metrics = map[Metric]struct{ operator, class string }{
+	Cosine:     {"<=>", "cosine"},
+	Euclidean:  {"<->", "l2"},
+	DotProduct: {"<#>", "ip"},
+	Hamming:    {"<~>", "hamming"},
+	Jaccard:    {"<%>", "jaccard"},
+}
+
+// operatorClass is pgvector's name for the metric over the type.
+func (i Index) operatorClass() string {
+	return fmt.Sprintf("%s_%s_ops", i.VectorType, metrics[i.Metric].class)
+}
+
+// CheckVector refuses an embedding that the index cannot hold, or be searched
+// with. Errors: Invalid naming the field.
+func (i Index) CheckVector(field string, values []float32) error {
+	if len(values) != i.Dimension {
+		return fault.Field(field, "has %d dimensions, but index %q has %d", len(values), i.Name, i.Dimension)
+	}
+	nonZeros := 0
+	for n, v := range values {
+		switch {
+		case math.IsNaN(float64(v)) || math.IsInf(float64(v), 0):
+			return fault.Field(field, "has a value that is not a finite number at position %d", n)
+		case i.VectorType == Bit && v != 0 && v != 1:
+			return fault.Field(field, "has the value %g at position %d, but index %q holds bits: send 0 or 1", v, n, i.Name)
+		case i.VectorType == HalfVec && (v > maxHalf || v < -maxHalf):
+			return fault.Field(field, "has the value %g at position %d, but index %q holds 16-bit floats up to %d", v, n, i.Name, maxHalf)
+		}
+		if v != 0 {
+			nonZeros++
+		}
+	}
+	if i.VectorType == SparseVec && i.Config.Type == HNSW && nonZeros > maxIndexedNonZeros {
+		return fault.Field(field, "has %d values that are not zero, and an hnsw index takes at most %d: choose indexConfig.type flat", nonZeros, maxIndexedNonZeros)
+	}
+	return nil
+}
+
+// Sparse is a vector with values at indices, counted from 0, and 0 elsewhere.
+type Sparse struct {
+	Indices []uint32  `json:"indices"`
+	Values  []float32 `json:"values"`
+}
+
+// Dense returns the vector with all its values. Errors: Invalid naming the field,
+// also for an index that holds vectors of another type.
+func (i Index) Dense(field string, v Sparse) ([]float32, error) {
+	if i.VectorType != SparseVec {
+		return nil, fault.Field(field, "index %q holds %s, not sparsevec", i.Name, i.VectorType)
+	}
+	if len(v.Indices) != len(v.Values) {
+		return nil, fault.Field(field, "has %d indices but %d values", len(v.Indices), len(v.Values))
+	}
+	out := make([]float32, i.Dimension)
+	for n, place := range v.Indices {
+		if int64(place) >= int64(i.Dimension) {
+			return nil, fault.Field(field, "has the index %d, but index %q has %d dimensions", place, i.Name, i.Dimension)
+		}
+		out[place] = v.Values[n]
+	}
+	return out, nil
+}
+
+// Column returns an embedding that CheckVector let pass in the form in which the
+// driver sends it.
+func (i Index) Column(values []float32) any {
+	switch i.VectorType {
+	case HalfVec:
+		return pgvector.NewHalfVector(values)
+	case SparseVec:
+		return pgvector.NewSparseVector(values)
+	case Bit:
+		return bitsOf(values)
+	}
+	return pgvector.NewVector(values)
+}
+
+func bitsOf(values []float32) pgtype.Bits {
+	bits := pgtype.Bits{Bytes: make([]byte, (len(values)+7)/8), Len: int32(len(values)), Valid: true}
+	for n, v := range values {
+		if v != 0 {
+			bits.Bytes[n/8] |= 1 << (7 - n%8)
+		}
+	}
+	return bits
+}
+
+// EmbeddingSQL is an expression of type vector for the embeddings in a column.
+// column becomes SQL text: it must be a constant of the calling code.
+func (i Index) EmbeddingSQL(column string) string {
+	switch i.VectorType {
+	case HalfVec, SparseVec:
+		return column + "::vector"
+	case Bit:
+		return "string_to_array(" + column + "::text, NULL)::real[]::vector"
+	}
+	return column
+}
+
+// checkTypes checks what metric, vector type and index type have to do with each
+// other and with the dimension, and chooses those that the caller left open.
+func (s *Spec) checkTypes() error {
+	given, ok := traits[s.VectorType]
+	switch {
+	case s.VectorType == "":
+		s.VectorType = Vector
+		if s.Config.Type != Flat && s.Dimension > traits[Vector].maxIndexed {
+			s.VectorType = HalfVec
+		}
+		given = traits[s.VectorType]
+	case !ok:
+		return fault.Field("vectorType", "unknown type %q; known are vector, halfvec, bit and sparsevec", s.VectorType)
+	}
+	if s.EmbeddingModel != "" && (s.VectorType == Bit || s.VectorType == SparseVec) {
+		return fault.Field("vectorType", "%s is for ready-made vectors: embedding models make vector or halfvec", s.VectorType)
+	}
+	if s.Metric == "" {
+		s.Metric = given.metrics[0]
+	}
+	if !slices.Contains(given.metrics, s.Metric) {
+		return fault.Field("metric", "%q does not go with vectorType %s, which has %v", s.Metric, s.VectorType, given.metrics)
+	}
+	if !slices.Contains(given.types, s.Config.Type) || s.Config.Type == IVFFlat && s.Metric == Jaccard {
+		return fault.Field("indexConfig.type", "%s does not go with vectorType %s and metric %s", s.Config.Type, s.VectorType, s.Metric)
+	}
+	if s.Config.Type != Flat && s.Dimension > given.maxIndexed {
+		return fault.Field("dimension", "is %d, and an %s index over %s takes at most %d: choose indexConfig.type flat, vectorType halfvec (up to %d) or a smaller dimension",
+			s.Dimension, s.Config.Type, s.VectorType, given.maxIndexed, traits[HalfVec].maxIndexed)
+	}
+	return nil
+}

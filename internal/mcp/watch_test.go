@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// instance serves the service once more, as another replica would.
+func instance(t *testing.T, s *servicetest.Service) string {
+	t.Helper()
+	listener := event.NewListener(s.Pool.Config().ConnConfig, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- listener.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	<-listener.Ready()
+	return serve(t, s.Handlers, func(c *Config) {
+		c.Events, c.Front = listener, front.Config{Authenticate: s.Tenants.Auth.Middleware}
+	})
+}
+
+// watching returns a client that subscribes to resources, and what it is told: a
+// method, and a URI where there is one.
+func watching(t *testing.T, address, era, secret string, uris ...string) <-chan string {
+	t.Helper()
+	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + secret}))
+	if era == "legacy" {
+		transport.WithContinuousListening()(over)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.NewClient(over, eras[era]...)
+	t.Cleanup(func() { _ = c.Close() })
+	told := make(chan string, 100)
+	c.OnNotification(func(n mcpgo.JSONRPCNotification) {
+		uri, _ := n.Params.AdditionalFields["uri"].(string)
+		told <- n.Method + " " + uri
+	})
+	initialize(t, c)
+	if era == "modern" {
+		_, err := c.ListenAsync(t.Context(), mcpgo.SubscriptionFilter{
+			ToolsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: uris,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		for _, uri := range uris {
+			var req mcpgo.SubscribeRequest
+			req.Params.URI = uri
+			if err := c.Subscribe(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	time.Sleep(200 * time.Millisecond) // until the stream is open
+	return told
+}
+
+// collect returns what is told until all of want was.
+func collect(t *testing.T, told <-chan string, want ...string) (all []string) {
+	t.Helper()
+	limit := time.After(10 * time.Second)
+	for len(want) > 0 {
+		select {
+		case one := <-told:
+			all = append(all, one)
+			want = slices.DeleteFunc(want, func(w string) bool { return w == one })
+		case <-limit:
+			t.Fatalf("not told of %v, only of %v", want, all)
+		}
+	}
+	return all
+}
+
+// Changes made anywhere are told on every instance to the tenant's own clients,
+// to no one of another tenant, and of a document only to those who may read it.
+func TestClientsAreToldOfChanges(t *testing.T) {
+	t.Parallel()
+	const (
+		updated   = "notifications/resources/updated "
+		resources = "notifications/resources/list_changed "
+		tools     = "notifications/tools/list_changed "
+	)
+	for era := range eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, servicetest.Config{})
+			acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
+			acme.Index(t, "docs")
+			globex.Index(t, "docs")
+			upload := func(text string) *ragdv1.Document {
+				t.Helper()
+				return acme.Upload(t, &ragdv1.UploadDocumentRequest{
+					IndexName: "docs", Uri: "a.md", Source: &ragdv1.UploadDocumentRequest_Text{Text: text},
+					Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{"audience": structpb.NewStringValue("staff")}},
+				})
+			}
+			uri := documentURI("docs", upload("one").GetDocumentId())
+			restricted := s.Key(t, &ragdv1.CreateApiKeyRequest{
+				TenantId: "acme", Scopes: []string{"read"},
+				MandatoryFilter: &structpb.Struct{Fields: map[string]*structpb.Value{"audience": structpb.NewStringValue("public")}},
+			})
+			here, there := instance(t, s), instance(t, s)
+			time.Sleep(2 * settle) // until what went before is told
+			mine := []<-chan string{watching(t, here, era, acme.Secret, uri, "ragd://indexes"), watching(t, there, era, acme.Secret, uri+"/chunks/0")}
+			stranger := watching(t, here, era, globex.Secret, uri, "ragd://indexes", "ragd://indexes/docs")
+			guest := watching(t, there, era, restricted, uri)
+
+			upload("two")
+			collect(t, mine[0], updated+uri, updated+"ragd://indexes", resources)
+			collect(t, mine[1], updated+uri+"/chunks/0", resources)
+			acme.Index(t, "more")
+			for _, told := range mine {
+				collect(t, told, tools, resources)
+			}
+			time.Sleep(2 * settle)
+			for len(guest) > 0 {
+				if one := <-guest; one == updated+uri {
+					t.Error("the restricted key is told of a document it may not read")
+				}
+			}
+			for len(stranger) > 0 {
+				if one := <-stranger; one != "notifications/subscriptions/acknowledged " {
+					t.Errorf("another tenant is told: %s", one)
+				}
+			}
+			globex.Index(t, "more")
+			collect(t, stranger, updated+"ragd://indexes", tools)
+		})
+	}
+}

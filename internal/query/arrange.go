@@ -1,0 +1,90 @@
+package query
+
+import "math"
+
+// arrange cuts what was found to topK: at most maxPerDocument from one document,
+// and by diversity if that is asked for.
+func arrange(p plan, sources []Source) []Source {
+	if p.maxPerDocument > 0 {
+		sources = perDocument(sources, p.maxPerDocument)
+	}
+	if p.diversity > 0 {
+		sources = diverse(sources, p.topK, p.diversity)
+		if !p.includeVectors {
+			for n := range sources {
+				sources[n].Vector = nil
+			}
+		}
+	}
+	return sources[:min(p.topK, len(sources))]
+}
+
+// perDocument keeps the best most sources of each document. A ready-made vector
+// is a document of its own.
+func perDocument(sources []Source, most int) []Source {
+	kept := sources[:0:0]
+	counts := map[string]int{}
+	for _, s := range sources {
+		if s.DocumentID != "" {
+			if counts[s.DocumentID] == most {
+				continue
+			}
+			counts[s.DocumentID]++
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// diverse chooses k sources by maximal marginal relevance (Carbonell and
+// Goldstein, SIGIR 1998): each next one has the highest
+//
+//	(1-diversity) * relevance - diversity * greatest similarity to those chosen
+//
+// with the scores scaled to [0,1] as relevance, and the cosine of embeddings as
+// similarity. Ties go to the better score.
+func diverse(sources []Source, k int, diversity float64) []Source {
+	if len(sources) == 0 {
+		return sources
+	}
+	best, worst := sources[0].Score, sources[len(sources)-1].Score
+	left := make([]Source, len(sources))
+	copy(left, sources)
+	similar := make([]float64, len(sources)) // to the most similar chosen one
+	chosen := make([]Source, 0, min(k, len(sources)))
+	for len(chosen) < k && len(left) > 0 {
+		next, highest := 0, math.Inf(-1)
+		for n, s := range left {
+			relevance := 1.0
+			if best > worst {
+				relevance = (s.Score - worst) / (best - worst)
+			}
+			if value := (1-diversity)*relevance - diversity*similar[n]; value > highest {
+				next, highest = n, value
+			}
+		}
+		chosen = append(chosen, left[next])
+		vector := left[next].Vector
+		left = append(left[:next], left[next+1:]...)
+		similar = append(similar[:next], similar[next+1:]...)
+		for n, s := range left {
+			if c := cosine(s.Vector, vector); len(chosen) == 1 || c > similar[n] {
+				similar[n] = c
+			}
+		}
+	}
+	return chosen
+}
+
+// cosine is 0 where a vector has no direction.
+func cosine(a, b []float32) float64 {
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}

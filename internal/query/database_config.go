@@ -1,0 +1,175 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+)
+
+// DatabaseConfig are options in the words of other vector stores. Only the block
+// of the store that vectorStoreName names applies, pgvector's if it names none.
+type DatabaseConfig struct {
+	PGVector *PGVectorConfig `json:"pgvector"`
+	Pinecone *PineconeConfig `json:"pinecone"`
+	Chroma   *ChromaConfig   `json:"chroma"`
+}
+
+// PGVectorConfig tunes a search.
+type PGVectorConfig struct {
+	MinScore *float64 `json:"minScore"` // sources score more than this
+	Ef       *int     `json:"ef"`       // candidates of an HNSW scan, 1 to 1000
+	Probes   *int     `json:"probes"`   // lists that an IVFFlat scan reads
+}
+
+// PineconeConfig chooses a namespace, and a query vector for an index of sparse
+// vectors.
+type PineconeConfig struct {
+	Namespace    string        `json:"namespace"`
+	SparseVector *index.Sparse `json:"sparseVector"`
+}
+
+// ChromaConfig are conditions on the metadata and on the text of a chunk.
+type ChromaConfig struct {
+	Where         any `json:"where"`         // as a filter
+	WhereDocument any `json:"whereDocument"` // $contains, $not_contains, $regex, $not_regex, $and and $or
+}
+
+// parseDatabaseConfig reads the options of the request context.
+func parseDatabaseConfig(raw []byte) (DatabaseConfig, error) {
+	var c DatabaseConfig
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&c); err != nil {
+		return c, fault.Field("databaseConfig", "must be an object with some of pgvector{minScore, ef, probes}, pinecone{namespace, sparseVector{indices, values}} and chroma{where, whereDocument}")
+	}
+	return c, nil
+}
+
+// Names of stores whose block of a DatabaseConfig may be meant.
+const (
+	storeRagd     = "ragd"
+	storePGVector = "pgvector"
+	storePinecone = "pinecone"
+	storeChroma   = "chroma"
+)
+
+// configure applies the block of the store and warns of the others.
+func (p *plan) configure(store string, c DatabaseConfig) error {
+	if !slices.Contains([]string{"", storeRagd, storePGVector, storePinecone, storeChroma}, store) {
+		return fault.Field("vectorStoreName", "unknown store %q; leave it out, or say ragd, pgvector, pinecone or chroma", store)
+	}
+	if store == "" || store == storeRagd {
+		store = storePGVector
+	}
+	blocks := []struct {
+		store string
+		given bool
+		apply func() error
+	}{
+		{storePGVector, c.PGVector != nil, func() error { return p.configurePGVector(*c.PGVector) }},
+		{storePinecone, c.Pinecone != nil, func() error { return p.configurePinecone(*c.Pinecone) }},
+		{storeChroma, c.Chroma != nil, func() error { return p.configureChroma(*c.Chroma) }},
+	}
+	for _, block := range blocks {
+		if !block.given {
+			continue
+		}
+		if block.store != store {
+			p.warnings = append(p.warnings, "databaseConfig."+block.store+" was not used: the store is "+store)
+			continue
+		}
+		if err := block.apply(); err != nil {
+			return fault.Under("databaseConfig."+store, err)
+		}
+	}
+	return nil
+}
+
+func (p *plan) configurePGVector(c PGVectorConfig) error {
+	if c.MinScore != nil && !finite(*c.MinScore) {
+		return fault.Field("minScore", "must be a finite number")
+	}
+	p.minScore = firstOf(c.MinScore, p.minScore)
+	if c.Ef != nil {
+		if *c.Ef < 1 || *c.Ef > maxEf {
+			return fault.Field("ef", "must be between 1 and %d, got %d", maxEf, *c.Ef)
+		}
+		p.ef = *c.Ef
+	}
+	if c.Probes != nil {
+		if *c.Probes < 1 || *c.Probes > maxProbes {
+			return fault.Field("probes", "must be between 1 and %d, got %d", maxProbes, *c.Probes)
+		}
+		p.probes = *c.Probes
+	}
+	return nil
+}
+
+func (p *plan) configurePinecone(c PineconeConfig) error {
+	if c.Namespace != "" {
+		p.scope.namespace = c.Namespace
+	}
+	if c.SparseVector == nil {
+		return nil
+	}
+	p.sparse = c.SparseVector
+	return nil
+}
+
+func (p *plan) configureChroma(c ChromaConfig) error {
+	where, err := filter.Parse(c.Where)
+	if err != nil {
+		return err
+	}
+	p.scope.filter = filter.And(p.scope.filter, where)
+	if c.WhereDocument == nil {
+		return nil
+	}
+	condition, err := documentCondition(c.WhereDocument, maxDocumentDepth)
+	if err != nil {
+		return err
+	}
+	p.scope.document, err = filter.Parse(condition)
+	return err
+}
+
+const maxDocumentDepth = 16
+
+// documentCondition turns a condition on a text into a filter on a field text.
+func documentCondition(condition any, depth int) (map[string]any, error) {
+	object, ok := condition.(map[string]any)
+	if !ok || len(object) != 1 || depth == 0 {
+		return nil, fault.Field("whereDocument", "must be an object with one of $contains, $not_contains, $regex, $not_regex, $and and $or, nested at most %d deep", maxDocumentDepth)
+	}
+	for operator, argument := range object {
+		switch operator {
+		case "$contains", "$regex":
+			return map[string]any{"text": map[string]any{operator: argument}}, nil
+		case "$not_contains", "$not_regex":
+			positive := "$" + strings.TrimPrefix(operator, "$not_")
+			return map[string]any{"text": map[string]any{"$not": map[string]any{positive: argument}}}, nil
+		case "$and", "$or":
+			branches, ok := argument.([]any)
+			if !ok || len(branches) == 0 {
+				return nil, fault.Field("whereDocument", "%s must be a list of conditions", operator)
+			}
+			parts := make([]any, len(branches))
+			for n, branch := range branches {
+				part, err := documentCondition(branch, depth-1)
+				if err != nil {
+					return nil, err
+				}
+				parts[n] = part
+			}
+			return map[string]any{operator: parts}, nil
+		default:
+			return nil, fault.Field("whereDocument", "Unsupported operator: %s", operator)
+		}
+	}
+	return nil, nil
+}

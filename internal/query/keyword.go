@@ -1,0 +1,162 @@
+package query
+
+import (
+	"context"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	// keywordCandidates bounds the chunks that are scored: those with the rarest
+	// of the question's words. What only has its common words rarely scores high
+	// (measured over 100,000 passages: 4,000 candidates have 98.7 % of the best
+	// 10, in a quarter of the time of all).
+	keywordCandidates = 4000
+	// maxWords is how many words of a question are looked for, rarest first.
+	maxWords = 256
+	// wordSpace is the number of dimensions of a chunk's word_weights.
+	wordSpace = 1_000_000_000
+	// maxPhrases bounds quoted phrases and compound terms, each.
+	maxPhrases = 16
+)
+
+// word is one of the question's, stemmed.
+type word struct {
+	Quoted string // as a tsquery
+	Place  int32  // its dimension in word_weights
+	Chunks int64  // that have it
+	Total  int64  // chunks of the index
+}
+
+// weight is the word's inverse document frequency as BM25 has it.
+func (w word) weight() float64 {
+	n, total := float64(w.Chunks), float64(max(w.Total, w.Chunks))
+	return math.Log(1 + (total-n+0.5)/(n+0.5))
+}
+
+// keywords is what keyword search asks for. A chunk's score is the sum over the
+// question's words of
+//
+//	weight of the word * weight of the word in the chunk
+//
+// which is BM25 (Robertson and Zaragoza 2009) without its constant factor k1+1:
+// the first is word.weight, the second weigh_words makes for each chunk as it is
+// written. A chunk that has a compound term of the question, such as an
+// identifier or a part number, in one piece gets a bonus.
+type keywords struct {
+	match     string                // tsquery of the candidates
+	required  string                // tsquery of all that may be found; empty: anything may
+	weights   pgvector.SparseVector // weights of all words of the question
+	compounds []string              // tsqueries
+	bonus     float64
+	leftOut   float64 // the most that words outside match can add to a score
+	matching  int64   // about how many chunks match
+}
+
+// lookUp finds the question's words in the index and how common they are, in one
+// round trip. Common words have been counted in the background; rare ones, and all
+// those of an index that is small or has changed a lot, are counted here.
+func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (q question, err error) {
+	phrases, rest := quoted(text)
+	compounds := compoundTerm.FindAllString(rest, maxPhrases)
+	b := h.Batch()
+	b.Query(func(rows pgx.Rows) error {
+		q.words, err = pgx.CollectRows(rows, pgx.RowToStructByName[word])
+		return err
+	}, `
+		WITH held AS (
+			SELECT i.counted_chunks, (
+				SELECT coalesce(sum(c.chunks), 0)::bigint FROM tenant.index_counts AS c WHERE c.index_id = i.index_id
+			) AS chunks
+			FROM tenant.indexes AS i WHERE i.index_id = $1
+		), asked AS (
+			SELECT lexeme COLLATE "C" AS lexeme, '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' AS quoted
+			FROM unnest(to_tsvector($2::text::regconfig, $3))
+		)
+		SELECT asked.quoted, tenant.word_place(asked.lexeme)::int AS place, held.chunks AS total, coalesce(
+			(SELECT t.chunks * held.chunks / held.counted_chunks FROM tenant.term AS t
+				WHERE t.lexeme = asked.lexeme AND abs(held.chunks - held.counted_chunks) * 2 <= held.chunks),
+			(SELECT count(*) FROM tenant.chunk AS c WHERE c.words @@ asked.quoted::tsquery)
+		) AS chunks
+		FROM asked, held
+		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxWords)
+	for _, list := range []struct {
+		texts []string
+		into  *[]string
+	}{{phrases, &q.phrases}, {compounds, &q.compounds}} {
+		if len(list.texts) > 0 {
+			b.Query(func(rows pgx.Rows) error {
+				*list.into, err = pgx.CollectRows(rows, pgx.RowTo[string])
+				return err
+			}, `
+				SELECT phrase::text FROM unnest($2::text[]) AS p, phraseto_tsquery($1::text::regconfig, p) AS phrase
+				WHERE numnode(phrase) > 1`, i.TextLanguage, list.texts)
+		}
+	}
+	return q, b.Run(ctx)
+}
+
+// question is a question's words, rarest first, with its quoted phrases and
+// compound terms as tsqueries.
+type question struct {
+	words     []word
+	phrases   []string
+	compounds []string
+}
+
+// keywords chooses the candidates: chunks with all quoted phrases if there are
+// any, else those with the rarest words, of which there are at most limit.
+func (q question) keywords(limit int64) *keywords {
+	if len(q.words) == 0 {
+		return nil
+	}
+	k := &keywords{compounds: q.compounds}
+	weights := make(map[int32]float32, len(q.words))
+	var any []string
+	for n, w := range q.words {
+		weights[w.Place-1] = max(weights[w.Place-1], float32(w.weight()))
+		k.bonus = max(k.bonus, w.weight())
+		if n == 0 || k.matching+w.Chunks <= limit {
+			any = append(any, w.Quoted)
+			k.matching += w.Chunks
+		} else {
+			k.leftOut += w.weight()
+		}
+	}
+	k.weights = pgvector.NewSparseVectorFromMap(weights, wordSpace)
+	k.match = strings.Join(any, " | ")
+	if len(q.phrases) > 0 {
+		k.required = "(" + strings.Join(q.phrases, ") & (") + ")"
+		k.match, k.leftOut = k.required, 0
+	}
+	return k
+}
+
+// withoutPhrases returns the question as if nothing in it were quoted.
+func (q question) withoutPhrases() question {
+	q.phrases = nil
+	return q
+}
+
+var (
+	quotedPhrase = regexp.MustCompile(`"([^"]+)"|“([^”]+)”`)
+	// compoundTerm is a word with punctuation inside at which PostgreSQL's parser
+	// cuts it, such as ERR_1042. Words with hyphens, file names and addresses it
+	// keeps whole besides their parts.
+	compoundTerm = regexp.MustCompile(`[\pL\pN]+(?:[_:#+=$]+[\pL\pN]+)+`)
+)
+
+// quoted returns the quoted phrases of a question and the rest of it.
+func quoted(text string) (phrases []string, rest string) {
+	for _, m := range quotedPhrase.FindAllStringSubmatch(text, maxPhrases) {
+		phrases = append(phrases, m[1]+m[2])
+	}
+	return phrases, quotedPhrase.ReplaceAllString(text, " ")
+}

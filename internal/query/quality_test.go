@@ -1,0 +1,158 @@
+package query_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/eval"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// How well each mode retrieves, through the API, with the builtin model. Run it
+// with
+//
+//	RAGD_DATASETS=... go test ./internal/query -run Quality -v
+func TestQuality(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		set          string
+		recall, ndcg float64 // least recall@5 and nDCG@10 of keyword search
+	}{
+		{"squad-xquad-en", 0.955, 0.930},
+		{"2wikimultihopqa", 0.695, 0.738},
+	} {
+		t.Run(tc.set, func(t *testing.T) {
+			set := loadSet(t, tc.set)
+			c := servicetest.New(t, servicetest.Config{}).Tenant(t, "quality")
+			c.Index(t, "passages")
+			set.upload(t, c)
+			measured := map[string]eval.Cut{}
+			for _, mode := range []string{"vector", "keyword", "hybrid"} {
+				summary := set.ask(t, c, mode)
+				measured[mode] = eval.Cut{Recall: summary.Cuts[0].Recall, NDCG: summary.Cuts[1].NDCG}
+				t.Logf("%-8s recall@5 %.4f nDCG@10 %.4f p50 %v p99 %v", mode, measured[mode].Recall, measured[mode].NDCG, summary.P50, summary.P99)
+			}
+			if k := measured["keyword"]; k.Recall < tc.recall || k.NDCG < tc.ndcg {
+				t.Errorf("keyword search has recall@5 %.4f and nDCG@10 %.4f, want %.3f and %.3f", k.Recall, k.NDCG, tc.recall, tc.ndcg)
+			}
+			hybrid := measured["hybrid"]
+			for _, leg := range []string{"vector", "keyword"} {
+				if m := measured[leg]; hybrid.Recall < m.Recall || hybrid.NDCG < m.NDCG {
+					t.Errorf("hybrid search %v is worse than its leg %s %v", hybrid, leg, m)
+				}
+			}
+		})
+	}
+}
+
+// labelled is a corpus with questions whose answers are known.
+type labelled struct {
+	documents, questions []passage
+	judged               map[string]eval.Judgements
+}
+
+type passage struct{ ID, Title, Text string }
+
+func loadSet(t *testing.T, name string) labelled {
+	t.Helper()
+	root := os.Getenv("RAGD_DATASETS")
+	if root == "" {
+		t.Skip("RAGD_DATASETS does not name the folder of the labelled sets")
+	}
+	open := func(file string, read func(io.Reader)) {
+		f, err := os.Open(filepath.Join(root, name, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		unzipped, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(unzipped)
+	}
+	passages := func(into *[]passage) func(io.Reader) {
+		return func(r io.Reader) {
+			lines := bufio.NewScanner(r)
+			lines.Buffer(nil, 1<<24)
+			for lines.Scan() {
+				var p passage
+				if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+					t.Fatal(err)
+				}
+				*into = append(*into, p)
+			}
+		}
+	}
+	var set labelled
+	open("corpus.jsonl.gz", passages(&set.documents))
+	open("queries.jsonl.gz", passages(&set.questions))
+	open("qrels.tsv.gz", func(r io.Reader) {
+		var err error
+		if set.judged, err = eval.ReadQrels(name, r); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return set
+}
+
+// upload makes each passage a document of one chunk and waits until all are
+// ready.
+func (s labelled) upload(t *testing.T, c servicetest.Client) {
+	t.Helper()
+	size := int32(100_000)
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, p := range s.documents {
+		group.Go(func() error {
+			_, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{
+				IndexName: "passages", Uri: p.ID, Title: p.Title, ContentType: "text/plain", Chunking: &ragdv1.Chunking{MaxSize: &size},
+				Source: &ragdv1.UploadDocumentRequest_Text{Text: p.Text},
+			})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	const patience = 5 * time.Minute
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "passages"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int(d.DocumentCount) == len(s.documents) && d.Status == "ready" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v the index is %v", patience, d)
+		}
+	}
+}
+
+func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) eval.Summary {
+	t.Helper()
+	var answers []eval.Answer
+	for _, q := range s.questions {
+		start := time.Now()
+		res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: q.Text, SearchMode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := eval.Answer{Judged: s.judged[q.ID], Latency: time.Since(start)}
+		for _, source := range res.Sources {
+			a.Ranking = append(a.Ranking, source.Uri)
+		}
+		answers = append(answers, a)
+	}
+	return eval.Summarize(answers, []int{5, 10})
+}

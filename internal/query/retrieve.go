@@ -1,0 +1,182 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// answer is what a search found and how.
+type answer struct {
+	sources  []Source
+	warnings []string
+	explain  Explain
+}
+
+// retrieve searches the named index. If the index turns out to have been
+// replaced since it was last looked up, it looks again, once.
+func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, p plan, watch *stopwatch) (answer, error) {
+	found, err := s.indexes.Resolve(ctx, id, indexName)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := s.retrieveFrom(ctx, id, found, p, watch)
+	var gone *tenant.GoneError
+	if !errors.As(err, &gone) {
+		return a, err
+	}
+	s.indexes.Forget(id, found.Name)
+	if found, err = s.indexes.Resolve(ctx, id, indexName); err != nil {
+		return answer{}, err
+	}
+	return s.retrieveFrom(ctx, id, found, p, watch)
+}
+
+func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index, p plan, watch *stopwatch) (a answer, err error) {
+	if p.sparse != nil {
+		if p.vector, err = i.Dense("databaseConfig.pinecone.sparseVector", *p.sparse); err != nil {
+			return a, err
+		}
+	}
+	if err := p.settle(i); err != nil {
+		return a, err
+	}
+	h := s.db.Handle(id).OfIndex(i.ID)
+	if p.plain && len(p.vector) == 0 {
+		a, err = selected(ctx, h, i, p)
+		watch.lap("search", len(a.sources))
+		return a, err
+	}
+	if p.mode != Keyword && len(p.vector) == 0 {
+		if p.vector, err = s.embed(ctx, id, i, p.text); err != nil {
+			return a, err
+		}
+		watch.lap("embed", 0)
+	}
+	if a, err = s.searchFor(ctx, id, h, i, p, watch); err != nil {
+		return a, err
+	}
+	a.sources = above(p.minScore, a.sources)
+	a.sources = arrange(p, a.sources)
+	if p.neighbours > 0 {
+		a.sources, err = withNeighbours(ctx, h, i, p, a.sources)
+		watch.lap("neighbours", len(a.sources))
+	}
+	return a, err
+}
+
+func (s *Service) embed(ctx context.Context, id tenant.ID, i index.Index, text string) ([]float32, error) {
+	model, err := i.Model(s.models)
+	if err != nil {
+		return nil, err
+	}
+	return s.models.EmbedQuery(ctx, string(id), model, text)
+}
+
+// searchFor looks for the plan's sources by the question's words, its embedding
+// or both.
+func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p plan, watch *stopwatch) (a answer, err error) {
+	find := search{index: i, plan: p, approach: exact}
+	var asked question
+	if p.mode != Vector {
+		if asked, err = lookUp(ctx, h, i, p.text); err != nil {
+			return a, err
+		}
+		watch.lap("words", 0)
+	}
+	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 {
+		if find.approach, err = s.approach(ctx, id, h, i, p); err != nil {
+			return a, err
+		}
+		watch.lap("plan", 0)
+	}
+	if p.mode == Keyword && len(asked.words) == 0 {
+		a.warnings = append(a.warnings, "no chunk has a word of the question; words too common to be searched for are left out")
+		a.explain = Explain{Mode: p.mode, Complete: true, Exact: true}
+		return a, nil
+	}
+	if a, err = find.thorough(ctx, h, asked, watch); err != nil || len(a.sources) > 0 || len(asked.phrases) == 0 {
+		return a, err
+	}
+	a, err = find.thorough(ctx, h, asked.withoutPhrases(), watch)
+	a.warnings = append(a.warnings, "no chunk has all the quoted phrases: they were taken as words")
+	return a, err
+}
+
+// approach chooses how to find the nearest embeddings in a built index.
+func (s *Service) approach(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p plan) (approach, error) {
+	e, err := s.estimates.of(ctx, id, h, i, p.scope)
+	return e.choose(p.candidates(), p.width(i)), err
+}
+
+// thorough searches where the sources most likely are, and wherever they can be
+// if that brings too few.
+func (s search) thorough(ctx context.Context, h *tenant.Handle, asked question, watch *stopwatch) (a answer, err error) {
+	s.keywords = asked.keywords(keywordCandidates)
+	if a.sources, err = s.run(ctx, h); err != nil {
+		return a, err
+	}
+	watch.lap("search", len(a.sources))
+	if len(a.sources) < s.plan.fetch() && !s.sure() {
+		s.approach, s.keywords = exact, asked.keywords(math.MaxInt64)
+		if a.sources, err = s.run(ctx, h); err != nil {
+			return a, err
+		}
+		watch.lap("search all", len(a.sources))
+	}
+	a.explain = s.explain(a.sources)
+	return a, nil
+}
+
+// sure reports whether the search sees all chunks of the scope that it is for.
+func (s search) sure() bool {
+	return s.approach == exact && (s.keywords == nil || s.keywords.leftOut == 0)
+}
+
+// explain says how the sources were found. Words that were left out could not
+// have changed the answer if the last source scores more than they can add up to.
+func (s search) explain(sources []Source) Explain {
+	e := Explain{Mode: s.plan.mode, Complete: true, Exact: s.sure()}
+	if s.plan.mode != Keyword {
+		e.Plan = string(s.approach)
+	}
+	if s.keywords != nil {
+		e.Candidates = int(s.keywords.matching)
+	}
+	if n := len(sources); s.plan.mode == Keyword && n == s.plan.fetch() && n > 0 {
+		e.Exact = sources[n-1].Score >= s.keywords.leftOut
+	}
+	return e
+}
+
+// selected returns what the scope selects, in the order of ids.
+func selected(ctx context.Context, h *tenant.Handle, i index.Index, p plan) (a answer, err error) {
+	find := search{index: i, plan: p, approach: exact}
+	a.sources, err = find.runSQL(ctx, h, func(args *filter.Args) string {
+		return find.fromSQL(`found AS (
+				SELECT c.ctid AS place, 0::float8 AS rank_value FROM tenant.chunk AS c WHERE ` + p.scope.sql(i, args) + `
+				ORDER BY c.chunk_id LIMIT ` + strconv.Itoa(p.topK) + `
+			)`)
+	})
+	a.sources = above(p.minScore, a.sources)
+	a.explain = Explain{Mode: Vector, Plan: string(exact), Complete: true, Exact: true}
+	return a, err
+}
+
+// above leaves out what does not score more than least.
+func above(least *float64, sources []Source) []Source {
+	if least == nil {
+		return sources
+	}
+	for n, source := range sources {
+		if source.Score <= *least {
+			return sources[:n]
+		}
+	}
+	return sources
+}

@@ -1,0 +1,74 @@
+package tenant
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Session is one connection that runs statements as the tenant, each in a
+// transaction of its own: for what PostgreSQL refuses inside of one, such as
+// CREATE INDEX CONCURRENTLY, and for settings and locks that outlive a statement.
+// It is not counted in the tenant's share of connections: who holds one runs
+// statements of the share besides.
+type Session struct {
+	handle *Handle
+	conn   *pgxpool.Conn
+}
+
+// Session runs do with a session. Its settings and advisory locks end with it.
+func (h *Handle) Session(ctx context.Context, do func(s *Session) error) error {
+	conn, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return h.translate(err)
+	}
+	s := &Session{handle: h, conn: conn}
+	defer s.end(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "SET ROLE "+h.id.quoted()); err != nil {
+		return h.translate(err)
+	}
+	return h.translate(do(s))
+}
+
+// end gives the connection back as it came, or closes it.
+func (s *Session) end(ctx context.Context) {
+	const reset = "SELECT pg_advisory_unlock_all(); RESET ROLE; RESET ALL"
+	if _, err := s.conn.Exec(ctx, reset, pgx.QueryExecModeSimpleProtocol); err != nil {
+		_ = s.conn.Conn().Close(ctx) // its state ends with it
+	}
+	s.conn.Release()
+}
+
+func (s *Session) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	return queryRows(ctx, s.conn, s.handle.sql(sql), args, read)
+}
+
+// Exec runs one statement and returns the number of rows it changed.
+func (s *Session) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	tag, err := s.conn.Exec(ctx, s.handle.sql(sql), args...)
+	return tag.RowsAffected(), err
+}
+
+// Set changes a PostgreSQL setting until the session ends.
+func (s *Session) Set(ctx context.Context, name, value string) error {
+	_, err := s.conn.Exec(ctx, "SELECT set_config($1, $2, false)", name, value)
+	return err
+}
+
+// Lock takes an advisory lock of the tenant's until the session ends, or reports
+// false when another session has it.
+func (s *Session) Lock(ctx context.Context, name string) (bool, error) {
+	return Value[bool](ctx, s, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", s.handle.id.Schema()+"/"+name)
+}
+
+// BuildProgress returns how many rows the Postgres index that is being built on
+// the index's chunks has taken in; 0 when none is being built. It asks as the
+// service, as the tenant's role may not see what connections do.
+func (h *Handle) BuildProgress(ctx context.Context) (int64, error) {
+	var done int64
+	err := h.pool.QueryRow(ctx, `
+		SELECT coalesce(max(tuples_done), 0) FROM pg_catalog.pg_stat_progress_create_index
+		WHERE relid = to_regclass($1)`, h.ChunkTable().Sanitize()).Scan(&done)
+	return done, h.translate(err)
+}

@@ -1,0 +1,139 @@
+// Package vector writes ready-made vectors: ragd as a plain vector store. Reading
+// them is internal/query's.
+//
+// Vectors live in the chunk tables beside the chunks of documents, which are
+// internal/ingest's: no call of this package changes those.
+package vector
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/metadata"
+)
+
+// Limits of a call. Sizes are bytes.
+const (
+	MaxEntries        = 10_000
+	maxIDBytes        = 1024
+	maxNamespaceBytes = 255
+	maxDocumentBytes  = 256 << 10
+)
+
+// Entry is a vector as a caller sends it.
+type Entry struct {
+	ID       string // made if empty
+	Values   []float32
+	Sparse   *index.Sparse // instead of Values
+	Metadata map[string]any
+	Document string // the text, if there is one
+}
+
+// Selection is what a call is about.
+type Selection struct {
+	IDs         []string
+	Filter      filter.Filter
+	FilterGiven bool // also when it selects everything
+	Namespace   string
+}
+
+// row is an entry, checked, as it is stored.
+type row struct {
+	id       string
+	values   []float32
+	metadata string // JSON
+	document string
+}
+
+// rows checks entries and returns them in the order of their ids, as all writers
+// take them, with the ids in the order of the entries. Of entries with the same
+// id the last one wins.
+func rows(into index.Index, entries []Entry) ([]row, []string, error) {
+	if len(entries) == 0 || len(entries) > MaxEntries {
+		return nil, nil, fault.Field("entries", "must be 1 to %d, got %d", MaxEntries, len(entries))
+	}
+	ids := make([]string, len(entries))
+	byID := make(map[string]row, len(entries))
+	for n, e := range entries {
+		r, err := e.row(into)
+		if err != nil {
+			return nil, nil, fault.Under(entryField(n), err)
+		}
+		ids[n], byID[r.id] = r.id, r
+	}
+	out := make([]row, 0, len(byID))
+	for _, r := range byID {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b row) int { return strings.Compare(a.id, b.id) })
+	return out, ids, nil
+}
+
+func (e Entry) row(into index.Index) (row, error) {
+	r := row{id: e.ID, values: e.Values, document: e.Document}
+	if r.id == "" {
+		r.id = uuid.Must(uuid.NewV7()).String()
+	}
+	if err := checkText("id", r.id, maxIDBytes); err != nil {
+		return r, err
+	}
+	if err := checkText("document", r.document, maxDocumentBytes); err != nil {
+		return r, err
+	}
+	if e.Sparse != nil {
+		dense, err := into.Dense("sparseValues", *e.Sparse)
+		if err != nil {
+			return r, err
+		}
+		r.values = dense
+	}
+	if err := into.CheckVector("values", r.values); err != nil {
+		return r, err
+	}
+	raw, err := metadata.Marshal("metadata", e.Metadata)
+	r.metadata = string(raw)
+	return r, err
+}
+
+// check refuses a selection that selects nothing or everything by accident. verb
+// is what is to be done with it.
+func (s *Selection) check(verb string) error {
+	if s.FilterGiven && s.Filter.IsZero() {
+		return fault.Field("filter", "Cannot %s with empty filter", verb)
+	}
+	for n, id := range s.IDs {
+		if id == "" {
+			return fault.Field("ids", "id %d is empty", n)
+		}
+		if err := checkText("ids", id, maxIDBytes); err != nil {
+			return err
+		}
+	}
+	return checkNamespace(&s.Namespace)
+}
+
+func checkNamespace(namespace *string) error {
+	if *namespace == "" {
+		*namespace = index.DefaultNamespace
+	}
+	return checkText("namespace", *namespace, maxNamespaceBytes)
+}
+
+// checkText refuses what PostgreSQL cannot store in a text column.
+func checkText(field, s string, maxBytes int) error {
+	switch {
+	case len(s) > maxBytes:
+		return fault.Field(field, "is %d bytes, over the limit of %d", len(s), maxBytes)
+	case !utf8.ValidString(s):
+		return fault.Field(field, "is not valid UTF-8")
+	case strings.ContainsRune(s, 0):
+		return fault.Field(field, "contains a null character")
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package vector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/metadata"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Service writes vectors. What it has written, the next call reads. Safe for
+// concurrent use.
+type Service struct {
+	db      *tenant.DB
+	indexes *index.Service
+	queue   index.Inserter
+}
+
+// New returns a Service that gives the maintenance of indexes to the queue.
+func New(db *tenant.DB, indexes *index.Service, queue index.Inserter) *Service {
+	return &Service{db: db, indexes: indexes, queue: queue}
+}
+
+// writer is what a write needs to know of its request.
+type writer struct {
+	tenant  tenant.ID
+	handle  *tenant.Handle
+	index   index.Index
+	visible filter.Filter // what the credential may see, and so change
+}
+
+// write resolves the index and runs do. If the index turns out to have been
+// replaced since it was last looked up, it does both again, once.
+func (s *Service) write(ctx context.Context, indexName string, do func(w writer) error) error {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return err
+	}
+	if r.Overrides.IndexName != nil {
+		indexName = *r.Overrides.IndexName
+	}
+	for attempt := 0; ; attempt++ {
+		found, err := s.indexes.Resolve(ctx, r.Tenant, indexName)
+		if err != nil {
+			return err
+		}
+		err = do(writer{
+			tenant: r.Tenant, handle: s.db.Handle(r.Tenant).OfIndex(found.ID), index: found,
+			visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+		})
+		var gone *tenant.GoneError
+		if !errors.As(err, &gone) || attempt > 0 {
+			return err
+		}
+		s.indexes.Forget(r.Tenant, found.Name)
+	}
+}
+
+// Upsert writes entries, all or none, and returns their ids in order. An entry
+// replaces an earlier one with its id as a whole; of entries with the same id the
+// last wins. They go into the namespace of replaced; what its filter selects there is
+// deleted first, in the same transaction.
+// Errors: Invalid, NotFound for an unknown index, Denied for an id that belongs
+// to what the credential may not change.
+func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry, replaced Selection) (ids []string, err error) {
+	if err := replaced.check("delete"); err != nil {
+		return nil, fault.Under("deleteFilter", err)
+	}
+	err = s.write(ctx, indexName, func(w writer) error {
+		rows, inOrder, err := rows(w.index, entries)
+		if err != nil {
+			return err
+		}
+		ids = inOrder
+		return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
+			if replaced.FilterGiven {
+				if _, err := remove(ctx, tx, w, replaced); err != nil {
+					return err
+				}
+			}
+			if err := upsert(ctx, tx, w, replaced.Namespace, rows); err != nil {
+				return err
+			}
+			return index.MaintainIfDue(ctx, s.queue, tx, w.tenant, w.index.ID)
+		})
+	})
+	return ids, err
+}
+
+// Change is what an update changes; nil leaves it as it is.
+type Change struct {
+	Values   []float32
+	Metadata map[string]any // replaces as a whole
+}
+
+// Update changes the entry with the only id of a selection, or those that its
+// filter selects, and returns how many. Errors: Invalid, NotFound for an unknown
+// index.
+func (s *Service) Update(ctx context.Context, indexName string, which Selection, c Change) (n int64, err error) {
+	switch {
+	case len(which.IDs) > 0 && which.FilterGiven:
+		return 0, fault.Field("id", "and filter are mutually exclusive")
+	case len(which.IDs) == 0 && !which.FilterGiven:
+		return 0, fault.Field("id", "Either id or filter must be provided")
+	case len(c.Values) == 0 && c.Metadata == nil:
+		return 0, fault.Field("values", "No updates provided: give values, metadata or both")
+	}
+	if err := which.check("update"); err != nil {
+		return 0, err
+	}
+	raw, err := metadata.Marshal("metadata", c.Metadata)
+	if err != nil {
+		return 0, err
+	}
+	err = s.write(ctx, indexName, func(w writer) error {
+		changed := change{}
+		if len(c.Values) > 0 {
+			if err := w.index.CheckVector("values", c.Values); err != nil {
+				return err
+			}
+			changed.embedding = w.index.Column(c.Values)
+		}
+		if c.Metadata != nil {
+			changed.metadata = string(raw)
+		}
+		n, err = update(ctx, w, which, changed)
+		return err
+	})
+	return n, err
+}
+
+// Delete removes entries and returns how many: those with the ids, those that the
+// filter selects, or a whole namespace when nothing else is given. Errors:
+// Invalid, NotFound for an unknown index.
+func (s *Service) Delete(ctx context.Context, indexName string, which Selection) (n int64, err error) {
+	switch {
+	case len(which.IDs) > 0 && which.FilterGiven:
+		return 0, fault.Field("ids", "and filter are mutually exclusive")
+	case len(which.IDs) == 0 && !which.FilterGiven && which.Namespace == "":
+		return 0, fault.Field("ids", "Either filter or ids must be provided, and an empty ids array selects nothing; a namespace alone is deleted as a whole")
+	}
+	if err := which.check("delete"); err != nil {
+		return 0, err
+	}
+	err = s.write(ctx, indexName, func(w writer) error {
+		return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
+			n, err = remove(ctx, tx, w, which)
+			return err
+		})
+	})
+	return n, err
+}
+
+func entryField(n int) string { return fmt.Sprintf("entries[%d]", n) }
