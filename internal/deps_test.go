@@ -47,12 +47,12 @@ var mayImport = map[string][]string{
 	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
 	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
 	"internal/query":  {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
-	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata"},
-	"internal/graph":  {"internal/fault", "internal/lexical"},
+	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph"},
+	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/embed", "internal/lexical", "internal/lru"},
 
 	"internal/rpc": {
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/vector",
+		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/graph", "internal/rerank", "internal/vector",
 	},
 
 	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},
@@ -63,9 +63,10 @@ var mayImport = map[string][]string{
 	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},
 
 	// What the command line does with the API, from the outside.
-	"internal/corpus": {},
-	"internal/eval":   {},
-	"internal/upload": {"internal/corpus", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
+	"internal/corpus":  {},
+	"internal/eval":    {},
+	"internal/drawing": {},
+	"internal/upload":  {"internal/corpus", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.

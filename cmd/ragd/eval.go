@@ -37,7 +37,8 @@ and relevance above 0 is relevant. Both may be gzip. --corpus, JSON Lines as for
 The service keeps embeddings of questions, so a mode that runs second finds them
 made.`,
 		Example: `  ragd eval --index squad --corpus corpus.jsonl.gz --queries queries.jsonl.gz --qrels qrels.tsv.gz
-  ragd eval --index squad --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --k 1,5,20 --json`,
+  ragd eval --index squad --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --k 1,5,20 --json
+  ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode keyword --graph`,
 		Args: arguments(),
 	})
 	flags := cmd.Flags()
@@ -46,6 +47,7 @@ made.`,
 	queries := flags.String("queries", "", "the questions")
 	qrels := flags.String("qrels", "", "their relevant documents")
 	mode := flags.String("mode", "all", "vector, keyword, hybrid, several with commas, or all")
+	graph := flags.Bool("graph", false, "measure walks through the graph too, from what each mode finds")
 	ks := flags.IntSlice("k", []int{5, 10}, "how many documents are looked at")
 	concurrency := flags.Int("concurrency", 4, "queries, or uploads, at once")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -53,6 +55,11 @@ made.`,
 		var err error
 		if e.modes, err = searchModes(*mode); err != nil {
 			return err
+		}
+		if *graph {
+			for _, mode := range e.modes {
+				e.modes = append(e.modes, mode+graphSuffix)
+			}
 		}
 		switch {
 		case *queries == "" || *qrels == "":
@@ -75,6 +82,9 @@ made.`,
 	}
 	return cmd
 }
+
+// graphSuffix marks a mode that finds the seeds of walks.
+const graphSuffix = "+graph"
 
 func searchModes(mode string) ([]string, error) {
 	all := []string{"vector", "keyword", "hybrid"}

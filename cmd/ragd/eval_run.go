@@ -62,14 +62,12 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 	for i, q := range e.questions {
 		group.Go(func() error {
 			start := time.Now()
-			res, err := c.queries.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
-				QueryText: q.text, IndexName: e.index, SearchMode: mode, TopK: &topK,
-			})
+			sources, err := c.find(ctx, e.index, mode, q.text, topK)
 			if err != nil {
 				return fmt.Errorf("question %s: %w", q.id, err)
 			}
 			answers[i] = eval.Answer{Judged: q.judged, Latency: time.Since(start)}
-			for _, source := range res.GetSources() {
+			for _, source := range sources {
 				answers[i].Ranking = append(answers[i].Ranking, source.GetUri())
 			}
 			_ = bar.Add(1)
@@ -77,6 +75,16 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 		})
 	}
 	return answers, group.Wait()
+}
+
+// find answers one question in a mode, which may be marked by graphSuffix.
+func (c *client) find(ctx context.Context, index, mode, text string, topK int32) ([]*ragdv1.Source, error) {
+	if seeds, ok := strings.CutSuffix(mode, graphSuffix); ok {
+		res, err := c.queries.GraphRag(ctx, &ragdv1.GraphRagRequest{QueryText: text, IndexName: index, SearchMode: seeds, TopK: &topK})
+		return res.GetSources(), err
+	}
+	res, err := c.queries.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: text, IndexName: index, SearchMode: mode, TopK: &topK})
+	return res.GetSources(), err
 }
 
 func (p *program) printMeasures(measures []measure) error {

@@ -460,6 +460,22 @@ func (f *fake) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, stream
 	return errors.Join(stream.Send(&ragdv1.Job{Status: "running", Progress: &ragdv1.JobProgress{Total: 1, Unit: "chunks"}}), stream.Send(job))
 }
 
+func (f *fake) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
+	found, err := f.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
+		QueryText: req.QueryText, IndexName: req.IndexName, TopK: req.TopK, SearchMode: req.SearchMode, Filter: req.Filter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	explain := &ragdv1.GraphExplain{}
+	for i, source := range found.Sources {
+		source.Path = "found at rank 1: " + source.Uri
+		explain.Nodes = append(explain.Nodes, &ragdv1.GraphNode{Title: source.Uri, Score: source.Score, Seed: 1, Source: true})
+		explain.Edges = append(explain.Edges, &ragdv1.GraphEdge{From: 0, To: int32(i), Words: "next to"})
+	}
+	return &ragdv1.GraphRagResponse{Sources: found.Sources, Warnings: found.Warnings, Explain: explain}, nil
+}
+
 func (f *fake) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

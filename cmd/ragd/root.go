@@ -24,7 +24,7 @@ wrong, and with 130 if they were interrupted. With --json they print one JSON
 object, and lists print one object a line.`,
 		p.serveCommand(), p.migrateCommand(), p.mcpCommand(),
 		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(),
-		p.ingestCommand(), p.queryCommand(), p.chunkCommand(), p.evalCommand(),
+		p.ingestCommand(), p.queryCommand(), p.graphCommand(), p.chunkCommand(), p.evalCommand(),
 		p.doctorCommand(), p.versionCommand(),
 	)
 	root.SetIn(p.stdin)

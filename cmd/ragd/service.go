@@ -18,6 +18,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -146,11 +147,13 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		}
 	}
 	indexes := index.New(db, models, settings.EmbeddingModel, s.queue)
+	queries := query.New(db, indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, s.queue),
 		Vectors: vector.New(db, indexes, s.queue),
-		Queries: query.New(db, indexes, models, reranker, settings.EmbeddingModel),
+		Queries: queries,
+		Graphs:  graph.New(db, indexes, queries, models),
 	}
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{

@@ -2,6 +2,9 @@ package graph
 
 import (
 	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
 
 	"github.com/ragdhq/ragd/internal/lexical"
 )
@@ -57,6 +60,34 @@ func Named(question string, known func(Key) bool) []Key {
 		i += max(length, 1)
 	}
 	return found
+}
+
+// References returns the keys of what looks like a reference in a text whatever
+// it refers to, each once: words that are identifiers, such as LD-101, and
+// paths, whole and by their ends.
+func References(text string) []Key {
+	var names nameList
+	for _, word := range strings.FieldsFunc(text, endsReference) {
+		word = strings.Trim(word, ".,:;!?-/*_")
+		if identifier.MatchString(word) {
+			names.add(Identifier, word)
+		}
+		if strings.Contains(word, "/") || fileName.MatchString(word) {
+			names.addPath(word)
+		}
+	}
+	keys := make([]Key, len(names.names))
+	for i, name := range names.names {
+		keys[i] = name.Key
+	}
+	return keys
+}
+
+// fileName is a name with an extension.
+var fileName = regexp.MustCompile(`^[\p{L}\d_-]+(\.[\p{L}\d_-]+)*\.\p{L}[\p{L}\d]{0,4}$`)
+
+func endsReference(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("()[]{}<>\"'`|“”‘’«»#?=&,;", r)
 }
 
 // word is a word as names see it.

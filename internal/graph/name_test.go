@@ -97,6 +97,24 @@ func TestMentionsAreFoundAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
+func TestReferencesAreSeenBeforeWhatTheyReferTo(t *testing.T) {
+	t.Parallel()
+	text := "See LD-101, [the file](../files/drive.toml.md#top) and `berths.csv`; not well-known, 12 or etc."
+	got := References(text)
+	for _, c := range []struct {
+		name string
+		want bool
+	}{
+		{"LD-101", true}, {"files/drive.toml.md", true}, {"drive.toml", true}, {"berths.csv", true},
+		{"well-known", false}, {"12", false}, {"etc", false}, {"the file", false},
+	} {
+		key, _ := keyOf(c.name)
+		if slices.Contains(got, key) != c.want {
+			t.Errorf("%s: found %v", c.name, !c.want)
+		}
+	}
+}
+
 func TestAQuestionNamesTheLongest(t *testing.T) {
 	t.Parallel()
 	names := known("Dark River", "Dark River (2017 film)", "River", "Clio Barnard")

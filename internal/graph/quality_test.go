@@ -20,6 +20,7 @@ type design struct {
 	seeds     int
 	named     float64 // weight of named seeds
 	nested    bool    // names inside of names in the question count too
+	mentions  int     // most of a name that is followed
 	noCounts  bool    // mentions weigh 1
 	backwards float64 // edges from the named to the naming, by this much lighter
 	similar   float64 // threshold of similar edges
@@ -29,7 +30,7 @@ type design struct {
 
 // designs are the rows of the table in docs/graph.md.
 func designs() []design {
-	base := design{restart: DefaultRestart, seeds: seedCount, named: namedWeight}
+	base := design{restart: DefaultRestart, seeds: seedCount, named: namedWeight, mentions: mostMentions}
 	var all []design
 	with := func(name string, change func(*design)) {
 		d := base
@@ -41,6 +42,8 @@ func designs() []design {
 	with("as built, mentions alone", func(*design) {})
 	with("100 steps instead of endless", func(d *design) { d.steps = 100 })
 	with("mentions weigh 1, however common", func(d *design) { d.noCounts = true })
+	with("names followed however common", func(d *design) { d.mentions = math.MaxInt })
+	with("names followed up to 20 mentions", func(d *design) { d.mentions = 20 })
 	with("no seeds named by the question", func(d *design) { d.named = 0 })
 	with("names inside of names in the question too", func(d *design) { d.nested = true })
 	with("named seeds weigh 1", func(d *design) { d.named = 1 })
@@ -49,7 +52,7 @@ func designs() []design {
 	with("restart 0.3", func(d *design) { d.restart = 0.3 })
 	with("restart 0.7", func(d *design) { d.restart = 0.7 })
 	with("3 seeds found", func(d *design) { d.seeds = 3 })
-	with("10 seeds found", func(d *design) { d.seeds = 10 })
+	with("5 seeds found", func(d *design) { d.seeds = 5 })
 	with("edges backwards too, weight 0.3", func(d *design) { d.backwards = 0.3 })
 	with("walk and first stage fused by rank", func(d *design) { d.fused = true })
 	with("similar edges over 0.7", func(d *design) { d.similar = 0.7 })
@@ -118,6 +121,9 @@ func (g *corpusGraph) adjacency(t *testing.T, d design) *Adjacency {
 	for from, keys := range g.mentions {
 		for _, key := range keys {
 			definitions := g.definitions(key, d)
+			if g.counts[key] > d.mentions {
+				continue
+			}
 			weight := mentionWeight(len(definitions), g.counts[key])
 			if d.noCounts {
 				weight = 1 / float64(max(len(definitions), 1))

@@ -20,7 +20,7 @@ const (
 	DefaultRestart = 0.5
 	// seedCount is how many of the best chunks found are seeds; the one at rank r
 	// weighs 1/r.
-	seedCount = 5
+	seedCount = 10
 	// namedWeight is what a chunk weighs as a seed because the question names it.
 	namedWeight = 4
 	// nextWeight and similarWeight are for what is near in another sense than

@@ -118,14 +118,20 @@ func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 	return nil
 }
 
-// Describe returns an index and what it holds, in constant time. Errors:
-// NotFound.
-func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, error) {
+// Describe returns an index and what it and its graph hold, in constant time.
+// Errors: NotFound.
+func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, GraphCounts, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
-		return Index{}, Counts{}, err
+		return Index{}, Counts{}, GraphCounts{}, err
 	}
-	return counted(ctx, s.db.Handle(r.Tenant), name)
+	h := s.db.Handle(r.Tenant)
+	found, counts, err := counted(ctx, h, name)
+	if err != nil {
+		return Index{}, Counts{}, GraphCounts{}, err
+	}
+	graph, err := GraphCountsOf(ctx, h, found.ID)
+	return found, counts, graph, err
 }
 
 // Described is an index with what it holds.

@@ -142,7 +142,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		if n == 0 {
 			return notFound(i.Name)
 		}
-		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term`)
+		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term, tenant.edge`)
 		return err
 	})
 }
@@ -161,6 +161,8 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 				WHERE d.index_id = $1 AND j.document_id = d.document_id AND j.status IN ('queued', 'running')`,
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
 			`DELETE FROM tenant.index_counts WHERE index_id = $1`,
+			// The version goes on, so that no older graph is taken for a new one.
+			`UPDATE tenant.graph_counts SET version = version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
 			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0, updated_at = now()
 				WHERE index_id = $1`,
 		} {
@@ -169,7 +171,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			}
 		}
 		tables := tx.OfIndex(i.ID)
-		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk, tenant.term`); err != nil {
+		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk, tenant.term, tenant.edge`); err != nil {
 			return err
 		}
 		return dropBuilt(ctx, tables, i)

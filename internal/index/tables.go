@@ -60,7 +60,10 @@ func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 	for _, field := range i.MetadataIndexes {
 		statements = append(statements, i.makeMetadataIndexes(field)...)
 	}
-	return i.executeAll(ctx, tx, statements)
+	if err := i.executeAll(ctx, tx, statements); err != nil {
+		return err
+	}
+	return makeEdges(ctx, tx, i)
 }
 
 func (i Index) executeAll(ctx context.Context, on executor, statements []string) error {

@@ -22,15 +22,22 @@ type workDocument struct {
 	Chunking       map[string]any
 	Status         string
 	ChunkCount     int
+	IndexID        int64
 	EmbeddingModel string
 	Dimension      int
+	Metric         index.Metric
+	IndexConfig    index.Config
+	TextLanguage   string
 	VectorType     index.VectorType
 	Content        []byte
 }
 
 // index returns what is known of the document's index.
 func (d workDocument) index() index.Index {
-	return index.Index{EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, VectorType: d.VectorType}
+	return index.Index{
+		ID: d.IndexID, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
+		TextLanguage: d.TextLanguage, VectorType: d.VectorType,
+	}
 }
 
 // begin marks the job as running and reads the version of the document that it
@@ -51,7 +58,8 @@ func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) 
 		}
 		return err
 	}, `
-		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.embedding_model, i.dimension, i.vector_type, c.content
+		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.index_id, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language,
+			i.vector_type, c.content
 		FROM tenant.documents AS d
 		JOIN tenant.indexes AS i USING (index_id)
 		JOIN tenant.document_contents AS c USING (document_id)
@@ -64,8 +72,7 @@ func progress(ctx context.Context, h *tenant.Handle, jobID string, done, total i
 	return err
 }
 
-// swap replaces the document's chunks by those of the new version and ends the
-// job. Readers see the old ones or the new ones, never both and never neither.
+// swap replaces the document's chunks by those of the new version. Readers see the old ones or the new ones, never both and never neither.
 func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument, chunks []chunk.Chunk, embeddings [][]float32) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		// The document's row is locked first, as by all who change its chunks.
@@ -86,14 +93,16 @@ func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument
 		if _, err := tx.CopyFrom(ctx, chunkColumns, chunkRows(args.DocumentID, d, chunks, embeddings)); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
-			WHERE job_id = $1`, args.JobID, len(chunks))
-		if err != nil {
-			return err
-		}
 		return index.MaintainIfDue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, args.Tenant, args.IndexID)
 	})
+}
+
+// finish ends the job, unless someone else has.
+func finish(ctx context.Context, h *tenant.Handle, args ingestArgs, chunks int) error {
+	_, err := h.Exec(ctx, `
+		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
+		WHERE job_id = $1 AND status IN ('queued', 'running')`, args.JobID, chunks)
+	return err
 }
 
 var chunkColumns = []string{

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -65,8 +66,11 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 	if err != nil {
 		return 0, err
 	}
-	if d.Status == DocumentReady { // done before, by an instance that died before it could say so
-		return d.ChunkCount, nil
+	if d.Status == DocumentReady { // stored before, by an attempt that came no further
+		if err := graph.Reconnect(ctx, h, d.index(), job.Args.DocumentID); err != nil {
+			return 0, err
+		}
+		return d.ChunkCount, finish(ctx, h, job.Args, d.ChunkCount)
 	}
 	options, err := chunk.ParseRetrievalOptions(d.ContentType, d.URI, d.Chunking)
 	if err != nil {
@@ -82,7 +86,22 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 	if err != nil {
 		return 0, err
 	}
-	return len(chunks), swap(ctx, h, job.Args, d, chunks, embeddings)
+	if err := swap(ctx, h, job.Args, d, chunks, embeddings); err != nil {
+		return 0, err
+	}
+	if err := graph.Connect(ctx, h, d.index(), connected(job.Args.DocumentID, d, chunks)); err != nil {
+		return 0, err
+	}
+	return len(chunks), finish(ctx, h, job.Args, len(chunks))
+}
+
+// connected is the document as the graph sees it.
+func connected(documentID string, d workDocument, chunks []chunk.Chunk) graph.Document {
+	texts := make([]string, len(chunks))
+	for i, c := range chunks {
+		texts[i] = c.Text
+	}
+	return graph.Document{DocumentID: documentID, Title: d.Title, URI: d.URI, Texts: texts}
 }
 
 // embedBatch is how many chunks are embedded between two reports of progress.

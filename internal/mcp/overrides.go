@@ -53,6 +53,8 @@ func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Conte
 		Filter:          filter.And(header.Filter, o.Filter),
 		IncludeVectors:  firstOf(o.IncludeVectors, header.IncludeVectors),
 		IncludeSources:  firstOf(o.IncludeSources, header.IncludeSources),
+		RandomWalkSteps: firstOf(o.RandomWalkSteps, header.RandomWalkSteps),
+		RestartProb:     firstOf(o.RestartProb, header.RestartProb),
 		DatabaseConfig:  header.DatabaseConfig,
 	}
 	if o.DatabaseConfig != nil {

@@ -33,7 +33,7 @@ func New(db *tenant.DB, indexes *index.Service, models *embed.Registry, reranker
 // index, Unavailable when the embedding model does not answer.
 func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	response, err := s.answer(ctx, &req, false)
-	response.RelevantContext = relevantContext(response.Sources)
+	response.RelevantContext = RelevantContext(response.Sources)
 	if !valueOr(req.IncludeSources, true) {
 		response.Sources = nil
 	}
@@ -75,8 +75,8 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 	return response, nil
 }
 
-// relevantContext writes the sources as numbered passages for a prompt.
-func relevantContext(sources []Source) string {
+// RelevantContext writes the sources as numbered passages for a prompt.
+func RelevantContext(sources []Source) string {
 	var b strings.Builder
 	for i, source := range sources {
 		if i > 0 {

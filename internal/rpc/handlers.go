@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/query"
@@ -31,6 +32,7 @@ type Handlers struct {
 	Ingest  *ingest.Service
 	Vectors *vector.Service
 	Queries *query.Service
+	Graphs  *graph.Service
 }
 
 // ServiceNames are the services that Mount serves.

@@ -73,11 +73,18 @@ func (h *Handlers) TruncateIndex(ctx context.Context, req *ragdv1.TruncateIndexR
 
 // DescribeIndex implements IndexService.
 func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
-	i, counts, err := h.Indexes.Describe(ctx, req.GetIndexName())
+	i, counts, graph, err := h.Indexes.Describe(ctx, req.GetIndexName())
 	if err != nil {
 		return nil, err
 	}
-	return indexMessage(index.Described{Index: i, Counts: counts})
+	message, err := indexMessage(index.Described{Index: i, Counts: counts})
+	if err != nil {
+		return nil, err
+	}
+	message.Graph = &ragdv1.GraphStatistics{
+		Names: int32(graph.Names), Mentions: int32(graph.Mentions), Similarities: int32(graph.Similarities),
+	}
+	return message, nil
 }
 
 // ListIndexes implements IndexService.

@@ -17,6 +17,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -70,11 +71,13 @@ func New(t testing.TB, config Config) *Service {
 		run(t, queue)
 	}
 	indexes := index.New(db, models, model, queue)
+	queries := query.New(db, indexes, models, rerank.New(config.Rerank), model)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, queue),
 		Vectors: vector.New(db, indexes, queue),
-		Queries: query.New(db, indexes, models, rerank.New(config.Rerank), model),
+		Queries: queries,
+		Graphs:  graph.New(db, indexes, queries, models),
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))

@@ -31,6 +31,7 @@ func NewDB(pool *pgxpool.Pool) *DB {
 //
 //	tenant.documents   a table of the tenant's schema
 //	tenant.chunk       the chunk table of the index that OfIndex named
+//	tenant.edge        its table of edges between chunks
 //	tenant.term        its table of word statistics
 //
 // Handles are cheap to make and safe for concurrent use.
@@ -53,6 +54,7 @@ func (h *Handle) OfIndex(index int64) *Handle {
 	schema := h.id.quoted() + "."
 	return &Handle{pool: h.pool, shares: h.shares, id: h.id, index: index, standIn: strings.NewReplacer(
 		"tenant.chunk", schema+chunkTable(index),
+		"tenant.edge", schema+fmt.Sprintf("edge_%d", index),
 		"tenant.term", schema+fmt.Sprintf("term_%d", index),
 		"tenant.", schema,
 	)}

@@ -34,6 +34,8 @@ type Overrides struct {
 	Filter          filter.Filter // and-ed with the body's
 	IncludeVectors  *bool
 	IncludeSources  *bool
+	RandomWalkSteps *int
+	RestartProb     *float64
 	DatabaseConfig  json.RawMessage // as the body's
 }
 
@@ -52,7 +54,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 	into := map[string]any{
 		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
 		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
-		"databaseConfig": &o.DatabaseConfig,
+		"databaseConfig": &o.DatabaseConfig, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
 	}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		target, ok := into[key]

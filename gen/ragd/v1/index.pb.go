@@ -214,8 +214,10 @@ type Index struct {
 	VectorType string `protobuf:"bytes,15,opt,name=vector_type,json=vectorType,proto3" json:"vector_type,omitempty"`
 	// Fields of the metadata with Postgres indexes of their own.
 	MetadataIndexes []string `protobuf:"bytes,16,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What its graph holds; DescribeIndex alone says it.
+	Graph         *GraphStatistics `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -360,6 +362,78 @@ func (x *Index) GetMetadataIndexes() []string {
 	return nil
 }
 
+func (x *Index) GetGraph() *GraphStatistics {
+	if x != nil {
+		return x.Graph
+	}
+	return nil
+}
+
+// GraphStatistics are the sizes of an index's graph, whose nodes are its chunks.
+type GraphStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names that chunks have: titles, their parts, identifiers, paths, headings and
+	// terms.
+	Names int32 `protobuf:"varint,1,opt,name=names,proto3" json:"names,omitempty"`
+	// Names and references in the texts of chunks.
+	Mentions int32 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// Pairs of chunks that are near by embedding.
+	Similarities  int32 `protobuf:"varint,3,opt,name=similarities,proto3" json:"similarities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphStatistics) Reset() {
+	*x = GraphStatistics{}
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphStatistics) ProtoMessage() {}
+
+func (x *GraphStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphStatistics.ProtoReflect.Descriptor instead.
+func (*GraphStatistics) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GraphStatistics) GetNames() int32 {
+	if x != nil {
+		return x.Names
+	}
+	return 0
+}
+
+func (x *GraphStatistics) GetMentions() int32 {
+	if x != nil {
+		return x.Mentions
+	}
+	return 0
+}
+
+func (x *GraphStatistics) GetSimilarities() int32 {
+	if x != nil {
+		return x.Similarities
+	}
+	return 0
+}
+
 type CreateIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 63 characters of [A-Za-z0-9_-], the first a letter or underscore.
@@ -389,7 +463,7 @@ type CreateIndexRequest struct {
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +475,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +488,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -494,7 +568,7 @@ type UpdateIndexRequest struct {
 
 func (x *UpdateIndexRequest) Reset() {
 	*x = UpdateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +580,7 @@ func (x *UpdateIndexRequest) String() string {
 func (*UpdateIndexRequest) ProtoMessage() {}
 
 func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +593,7 @@ func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIndexRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UpdateIndexRequest) GetIndexName() string {
@@ -559,7 +633,7 @@ type MetadataIndexes struct {
 
 func (x *MetadataIndexes) Reset() {
 	*x = MetadataIndexes{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +645,7 @@ func (x *MetadataIndexes) String() string {
 func (*MetadataIndexes) ProtoMessage() {}
 
 func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +658,7 @@ func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataIndexes.ProtoReflect.Descriptor instead.
 func (*MetadataIndexes) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MetadataIndexes) GetFields() []string {
@@ -603,7 +677,7 @@ type BuildIndexRequest struct {
 
 func (x *BuildIndexRequest) Reset() {
 	*x = BuildIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +689,7 @@ func (x *BuildIndexRequest) String() string {
 func (*BuildIndexRequest) ProtoMessage() {}
 
 func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +702,7 @@ func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexRequest.ProtoReflect.Descriptor instead.
 func (*BuildIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BuildIndexRequest) GetIndexName() string {
@@ -648,7 +722,7 @@ type BuildIndexResponse struct {
 
 func (x *BuildIndexResponse) Reset() {
 	*x = BuildIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +734,7 @@ func (x *BuildIndexResponse) String() string {
 func (*BuildIndexResponse) ProtoMessage() {}
 
 func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +747,7 @@ func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexResponse.ProtoReflect.Descriptor instead.
 func (*BuildIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BuildIndexResponse) GetJobId() string {
@@ -692,7 +766,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +778,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +791,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -735,7 +809,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +821,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +834,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
 }
 
 type DescribeIndexRequest struct {
@@ -772,7 +846,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +858,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +871,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -818,7 +892,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +904,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +917,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -871,7 +945,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +957,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +970,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -929,7 +1003,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1015,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1028,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -972,7 +1046,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1058,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1071,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -1014,7 +1088,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x97\x05\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xc7\x05\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1036,7 +1110,12 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"updateTime\x12\x1f\n" +
 	"\vvector_type\x18\x0f \x01(\tR\n" +
 	"vectorType\x12)\n" +
-	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\"\xeb\x02\n" +
+	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12.\n" +
+	"\x05graph\x18\x11 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\"g\n" +
+	"\x0fGraphStatistics\x12\x14\n" +
+	"\x05names\x18\x01 \x01(\x05R\x05names\x12\x1a\n" +
+	"\bmentions\x18\x02 \x01(\x05R\bmentions\x12\"\n" +
+	"\fsimilarities\x18\x03 \x01(\x05R\fsimilarities\"\xeb\x02\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1104,59 +1183,61 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),           // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),             // 1: ragd.v1.IvfConfig
 	(*HnswConfig)(nil),            // 2: ragd.v1.HnswConfig
 	(*Index)(nil),                 // 3: ragd.v1.Index
-	(*CreateIndexRequest)(nil),    // 4: ragd.v1.CreateIndexRequest
-	(*UpdateIndexRequest)(nil),    // 5: ragd.v1.UpdateIndexRequest
-	(*MetadataIndexes)(nil),       // 6: ragd.v1.MetadataIndexes
-	(*BuildIndexRequest)(nil),     // 7: ragd.v1.BuildIndexRequest
-	(*BuildIndexResponse)(nil),    // 8: ragd.v1.BuildIndexResponse
-	(*TruncateIndexRequest)(nil),  // 9: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil), // 10: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),  // 11: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),    // 12: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),   // 13: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),    // 14: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),   // 15: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),              // 16: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*GraphStatistics)(nil),       // 4: ragd.v1.GraphStatistics
+	(*CreateIndexRequest)(nil),    // 5: ragd.v1.CreateIndexRequest
+	(*UpdateIndexRequest)(nil),    // 6: ragd.v1.UpdateIndexRequest
+	(*MetadataIndexes)(nil),       // 7: ragd.v1.MetadataIndexes
+	(*BuildIndexRequest)(nil),     // 8: ragd.v1.BuildIndexRequest
+	(*BuildIndexResponse)(nil),    // 9: ragd.v1.BuildIndexResponse
+	(*TruncateIndexRequest)(nil),  // 10: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil), // 11: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),  // 12: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),    // 13: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),   // 14: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),    // 15: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),   // 16: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),              // 17: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	16, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	17, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	17, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 6: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	16, // 7: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	0,  // 8: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	6,  // 9: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	16, // 10: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	3,  // 11: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	4,  // 12: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	11, // 13: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	12, // 14: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	5,  // 15: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	7,  // 16: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	9,  // 17: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	14, // 18: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 19: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 20: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	13, // 21: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 22: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	8,  // 23: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	10, // 24: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	15, // 25: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	19, // [19:26] is the sub-list for method output_type
-	12, // [12:19] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	17, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	18, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	18, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	4,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.GraphStatistics
+	0,  // 7: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	17, // 8: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	0,  // 9: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	7,  // 10: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	17, // 11: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	3,  // 12: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	5,  // 13: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	12, // 14: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	13, // 15: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	6,  // 16: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	8,  // 17: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	10, // 18: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	15, // 19: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 20: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 21: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	14, // 22: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 23: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	9,  // 24: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	11, // 25: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	16, // 26: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	20, // [20:27] is the sub-list for method output_type
+	13, // [13:20] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -1171,7 +1252,7 @@ func file_ragd_v1_index_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -628,6 +628,309 @@ func (x *VectorQueryResponse) GetExplain() *Explain {
 	return nil
 }
 
+type GraphRagRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The question. Either this or queryVector.
+	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
+	// A ready-made embedding of the index's dimension.
+	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
+	// May be left out when the tenant has one index.
+	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Accepted for clients of other stores; only "ragd", "pgvector" or empty.
+	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
+	// Sources wanted, 1 to 1000; default 10.
+	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	// A predicate over the chunks' metadata. It holds for every chunk on the way: a
+	// walk never passes through one that it hides.
+	Filter *structpb.Value `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
+	// How the seeds are searched for, as in VectorQuery.
+	SearchMode string `protobuf:"bytes,7,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
+	// Default false.
+	IncludeVectors *bool `protobuf:"varint,8,opt,name=include_vectors,json=includeVectors,proto3,oneof" json:"include_vectors,omitempty"`
+	// Default true.
+	IncludeSources *bool `protobuf:"varint,9,opt,name=include_sources,json=includeSources,proto3,oneof" json:"include_sources,omitempty"`
+	// Adds timings, the path to each source, and what the walk saw.
+	Explain       bool          `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
+	GraphOptions  *GraphOptions `protobuf:"bytes,11,opt,name=graph_options,json=graphOptions,proto3" json:"graph_options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphRagRequest) Reset() {
+	*x = GraphRagRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphRagRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphRagRequest) ProtoMessage() {}
+
+func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
+func (*GraphRagRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GraphRagRequest) GetQueryText() string {
+	if x != nil {
+		return x.QueryText
+	}
+	return ""
+}
+
+func (x *GraphRagRequest) GetQueryVector() []float32 {
+	if x != nil {
+		return x.QueryVector
+	}
+	return nil
+}
+
+func (x *GraphRagRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *GraphRagRequest) GetVectorStoreName() string {
+	if x != nil {
+		return x.VectorStoreName
+	}
+	return ""
+}
+
+func (x *GraphRagRequest) GetTopK() int32 {
+	if x != nil && x.TopK != nil {
+		return *x.TopK
+	}
+	return 0
+}
+
+func (x *GraphRagRequest) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *GraphRagRequest) GetSearchMode() string {
+	if x != nil {
+		return x.SearchMode
+	}
+	return ""
+}
+
+func (x *GraphRagRequest) GetIncludeVectors() bool {
+	if x != nil && x.IncludeVectors != nil {
+		return *x.IncludeVectors
+	}
+	return false
+}
+
+func (x *GraphRagRequest) GetIncludeSources() bool {
+	if x != nil && x.IncludeSources != nil {
+		return *x.IncludeSources
+	}
+	return false
+}
+
+func (x *GraphRagRequest) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
+func (x *GraphRagRequest) GetGraphOptions() *GraphOptions {
+	if x != nil {
+		return x.GraphOptions
+	}
+	return nil
+}
+
+// GraphOptions say how a graph is walked.
+type GraphOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// If given, must be the index's.
+	Dimension int32 `protobuf:"varint,1,opt,name=dimension,proto3" json:"dimension,omitempty"`
+	// The cosine from which two chunks are similar, -1 to 1; default 0.7. The
+	// stored graph has no pairs below 0.5.
+	Threshold *float64 `protobuf:"fixed64,2,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	// How many chunks a walk visits, 1 to 10000; default: endless, or 100 over
+	// candidates.
+	RandomWalkSteps *int32 `protobuf:"varint,3,opt,name=random_walk_steps,json=randomWalkSteps,proto3,oneof" json:"random_walk_steps,omitempty"`
+	// The probability of going back to the seeds, above 0 and below 1; default 0.5,
+	// or 0.15 over candidates.
+	RestartProb *float64 `protobuf:"fixed64,4,opt,name=restart_prob,json=restartProb,proto3,oneof" json:"restart_prob,omitempty"`
+	// 0: walk the stored graph. n: walk a graph of the n chunks nearest to the
+	// question, at most 1000, whose edges join those more similar than threshold;
+	// the topK nearest are the seeds.
+	Candidates int32 `protobuf:"varint,5,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	// mention, next, similar; default all. Of no meaning over candidates.
+	EdgeTypes     []string `protobuf:"bytes,6,rep,name=edge_types,json=edgeTypes,proto3" json:"edge_types,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphOptions) Reset() {
+	*x = GraphOptions{}
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphOptions) ProtoMessage() {}
+
+func (x *GraphOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
+func (*GraphOptions) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GraphOptions) GetDimension() int32 {
+	if x != nil {
+		return x.Dimension
+	}
+	return 0
+}
+
+func (x *GraphOptions) GetThreshold() float64 {
+	if x != nil && x.Threshold != nil {
+		return *x.Threshold
+	}
+	return 0
+}
+
+func (x *GraphOptions) GetRandomWalkSteps() int32 {
+	if x != nil && x.RandomWalkSteps != nil {
+		return *x.RandomWalkSteps
+	}
+	return 0
+}
+
+func (x *GraphOptions) GetRestartProb() float64 {
+	if x != nil && x.RestartProb != nil {
+		return *x.RestartProb
+	}
+	return 0
+}
+
+func (x *GraphOptions) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+func (x *GraphOptions) GetEdgeTypes() []string {
+	if x != nil {
+		return x.EdgeTypes
+	}
+	return nil
+}
+
+type GraphRagResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The texts of the sources, numbered, ready for a prompt.
+	RelevantContext string `protobuf:"bytes,1,opt,name=relevant_context,json=relevantContext,proto3" json:"relevant_context,omitempty"`
+	// Best first. The score is the share of time that walks spend on a chunk, 0 for
+	// one that only the search found; over candidates, the sum over the seeds of
+	// their similarity times that share.
+	Sources       []*Source     `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
+	Warnings      []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Explain       *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphRagResponse) Reset() {
+	*x = GraphRagResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphRagResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphRagResponse) ProtoMessage() {}
+
+func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
+func (*GraphRagResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GraphRagResponse) GetRelevantContext() string {
+	if x != nil {
+		return x.RelevantContext
+	}
+	return ""
+}
+
+func (x *GraphRagResponse) GetSources() []*Source {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+func (x *GraphRagResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+func (x *GraphRagResponse) GetExplain() *GraphExplain {
+	if x != nil {
+		return x.Explain
+	}
+	return nil
+}
+
 // Source is one retrieved chunk.
 type Source struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -647,15 +950,17 @@ type Source struct {
 	// Position in the document, from 0.
 	Ordinal int32 `protobuf:"varint,9,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	// The part of the document this chunk was made from, in bytes.
-	StartByte     uint32 `protobuf:"varint,10,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
-	EndByte       uint32 `protobuf:"varint,11,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	StartByte uint32 `protobuf:"varint,10,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte   uint32 `protobuf:"varint,11,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	// GraphRag with explain: how the walk came here, in words.
+	Path          string `protobuf:"bytes,12,opt,name=path,proto3" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -667,7 +972,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -680,7 +985,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Source) GetId() string {
@@ -760,6 +1065,13 @@ func (x *Source) GetEndByte() uint32 {
 	return 0
 }
 
+func (x *Source) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
 // Explain says how an answer was found.
 type Explain struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -782,7 +1094,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +1106,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +1119,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -852,11 +1164,254 @@ func (x *Explain) GetExact() bool {
 	return false
 }
 
+// GraphExplain says how an answer was found, and what the walk saw.
+type GraphExplain struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the seeds were searched for.
+	SearchMode string `protobuf:"bytes,1,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
+	// In the order in which they ran.
+	Stages []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
+	// The chunks that the walk reached, best first, at most 100.
+	Nodes []*GraphNode `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The edges between them.
+	Edges         []*GraphEdge `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphExplain) Reset() {
+	*x = GraphExplain{}
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphExplain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphExplain) ProtoMessage() {}
+
+func (x *GraphExplain) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
+func (*GraphExplain) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GraphExplain) GetSearchMode() string {
+	if x != nil {
+		return x.SearchMode
+	}
+	return ""
+}
+
+func (x *GraphExplain) GetStages() []*Stage {
+	if x != nil {
+		return x.Stages
+	}
+	return nil
+}
+
+func (x *GraphExplain) GetNodes() []*GraphNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *GraphExplain) GetEdges() []*GraphEdge {
+	if x != nil {
+		return x.Edges
+	}
+	return nil
+}
+
+// GraphNode is a chunk that a walk saw.
+type GraphNode struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Ordinal    int32                  `protobuf:"varint,2,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	Title      string                 `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
+	// The share of time that walks spend here.
+	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
+	// Its weight as a seed; 0 if it is none.
+	Seed float64 `protobuf:"fixed64,5,opt,name=seed,proto3" json:"seed,omitempty"`
+	// Whether it is among the sources.
+	Source        bool `protobuf:"varint,6,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphNode) Reset() {
+	*x = GraphNode{}
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphNode) ProtoMessage() {}
+
+func (x *GraphNode) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
+func (*GraphNode) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GraphNode) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *GraphNode) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *GraphNode) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *GraphNode) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *GraphNode) GetSeed() float64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *GraphNode) GetSource() bool {
+	if x != nil {
+		return x.Source
+	}
+	return false
+}
+
+// GraphEdge is an edge that a walk saw.
+type GraphEdge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Positions in nodes.
+	From int32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	To   int32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	// mention, next or similar.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// The probability that a step from one end takes this edge.
+	Share float64 `protobuf:"fixed64,4,opt,name=share,proto3" json:"share,omitempty"`
+	// What it says, such as: names "LD-101".
+	Words         string `protobuf:"bytes,5,opt,name=words,proto3" json:"words,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphEdge) Reset() {
+	*x = GraphEdge{}
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphEdge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphEdge) ProtoMessage() {}
+
+func (x *GraphEdge) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
+func (*GraphEdge) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GraphEdge) GetFrom() int32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *GraphEdge) GetTo() int32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *GraphEdge) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *GraphEdge) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *GraphEdge) GetWords() string {
+	if x != nil {
+		return x.Words
+	}
+	return ""
+}
+
 // Stage is one step of a query.
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// embed, words (how common the question's are), plan, search, search all (a
-	// first search found too few), neighbours, assemble.
+	// first search found too few), neighbours, assemble; of a graph query seeds,
+	// load, walk, assemble.
 	Name       string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	DurationMs float64 `protobuf:"fixed64,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
 	// Chunks that came out of it.
@@ -867,7 +1422,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +1434,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +1447,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Stage) GetName() string {
@@ -941,7 +1496,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -953,7 +1508,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -966,7 +1521,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Reranker) GetModel() string {
@@ -1033,7 +1588,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1600,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1613,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -1094,7 +1649,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1661,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1674,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -1154,7 +1709,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1721,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1734,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -1208,7 +1763,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1775,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1788,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -1271,7 +1826,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1838,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1851,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -1339,7 +1894,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1906,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1919,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -1392,7 +1947,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1959,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1972,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -1450,7 +2005,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +2017,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +2030,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -1547,7 +2102,45 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xb4\x02\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xed\x03\n" +
+	"\x0fGraphRagRequest\x12\x1d\n" +
+	"\n" +
+	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
+	"\fquery_vector\x18\x02 \x03(\x02R\vqueryVector\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x03 \x01(\tR\tindexName\x12*\n" +
+	"\x11vector_store_name\x18\x04 \x01(\tR\x0fvectorStoreName\x12\x18\n" +
+	"\x05top_k\x18\x05 \x01(\x05H\x00R\x04topK\x88\x01\x01\x12.\n" +
+	"\x06filter\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1f\n" +
+	"\vsearch_mode\x18\a \x01(\tR\n" +
+	"searchMode\x12,\n" +
+	"\x0finclude_vectors\x18\b \x01(\bH\x01R\x0eincludeVectors\x88\x01\x01\x12,\n" +
+	"\x0finclude_sources\x18\t \x01(\bH\x02R\x0eincludeSources\x88\x01\x01\x12\x18\n" +
+	"\aexplain\x18\n" +
+	" \x01(\bR\aexplain\x12:\n" +
+	"\rgraph_options\x18\v \x01(\v2\x15.ragd.v1.GraphOptionsR\fgraphOptionsB\b\n" +
+	"\x06_top_kB\x12\n" +
+	"\x10_include_vectorsB\x12\n" +
+	"\x10_include_sources\"\x9c\x02\n" +
+	"\fGraphOptions\x12\x1c\n" +
+	"\tdimension\x18\x01 \x01(\x05R\tdimension\x12!\n" +
+	"\tthreshold\x18\x02 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12/\n" +
+	"\x11random_walk_steps\x18\x03 \x01(\x05H\x01R\x0frandomWalkSteps\x88\x01\x01\x12&\n" +
+	"\frestart_prob\x18\x04 \x01(\x01H\x02R\vrestartProb\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x05 \x01(\x05R\n" +
+	"candidates\x12\x1d\n" +
+	"\n" +
+	"edge_types\x18\x06 \x03(\tR\tedgeTypesB\f\n" +
+	"\n" +
+	"_thresholdB\x14\n" +
+	"\x12_random_walk_stepsB\x0f\n" +
+	"\r_restart_prob\"\xb5\x01\n" +
+	"\x10GraphRagResponse\x12)\n" +
+	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
+	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
+	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
+	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xc8\x02\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -1562,7 +2155,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"start_byte\x18\n" +
 	" \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\v \x01(\rR\aendByte\"\xb8\x01\n" +
+	"\bend_byte\x18\v \x01(\rR\aendByte\x12\x12\n" +
+	"\x04path\x18\f \x01(\tR\x04path\"\xb8\x01\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -1572,7 +2166,27 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"candidates\x18\x04 \x01(\x05R\n" +
 	"candidates\x12\x1a\n" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05exact\x18\x06 \x01(\bR\x05exact\"\\\n" +
+	"\x05exact\x18\x06 \x01(\bR\x05exact\"\xab\x01\n" +
+	"\fGraphExplain\x12\x1f\n" +
+	"\vsearch_mode\x18\x01 \x01(\tR\n" +
+	"searchMode\x12&\n" +
+	"\x06stages\x18\x02 \x03(\v2\x0e.ragd.v1.StageR\x06stages\x12(\n" +
+	"\x05nodes\x18\x03 \x03(\v2\x12.ragd.v1.GraphNodeR\x05nodes\x12(\n" +
+	"\x05edges\x18\x04 \x03(\v2\x12.ragd.v1.GraphEdgeR\x05edges\"\x9e\x01\n" +
+	"\tGraphNode\x12\x1f\n" +
+	"\vdocument_id\x18\x01 \x01(\tR\n" +
+	"documentId\x12\x18\n" +
+	"\aordinal\x18\x02 \x01(\x05R\aordinal\x12\x14\n" +
+	"\x05title\x18\x03 \x01(\tR\x05title\x12\x14\n" +
+	"\x05score\x18\x04 \x01(\x01R\x05score\x12\x12\n" +
+	"\x04seed\x18\x05 \x01(\x01R\x04seed\x12\x16\n" +
+	"\x06source\x18\x06 \x01(\bR\x06source\"o\n" +
+	"\tGraphEdge\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x05R\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x05R\x02to\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x14\n" +
+	"\x05share\x18\x04 \x01(\x01R\x05share\x12\x14\n" +
+	"\x05words\x18\x05 \x01(\tR\x05words\"\\\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vduration_ms\x18\x02 \x01(\x01R\n" +
@@ -1625,10 +2239,11 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\xda\x01\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\xa0\x02\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12>\n" +
-	"\x06Rerank\x12\x16.ragd.v1.RerankRequest\x1a\x17.ragd.v1.RerankResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\x06Rerank\x12\x16.ragd.v1.RerankRequest\x1a\x17.ragd.v1.RerankResponse\"\x03\x90\x02\x01\x12D\n" +
+	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -1643,7 +2258,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),  // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),              // 1: ragd.v1.Hybrid
@@ -1653,53 +2268,68 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*SparseVector)(nil),        // 5: ragd.v1.SparseVector
 	(*ChromaConfig)(nil),        // 6: ragd.v1.ChromaConfig
 	(*VectorQueryResponse)(nil), // 7: ragd.v1.VectorQueryResponse
-	(*Source)(nil),              // 8: ragd.v1.Source
-	(*Explain)(nil),             // 9: ragd.v1.Explain
-	(*Stage)(nil),               // 10: ragd.v1.Stage
-	(*Reranker)(nil),            // 11: ragd.v1.Reranker
-	(*RerankerWeights)(nil),     // 12: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),       // 13: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),      // 14: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),      // 15: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),       // 16: ragd.v1.RerankDetails
-	(*EmbedRequest)(nil),        // 17: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),       // 18: ragd.v1.EmbedResponse
-	(*Embedding)(nil),           // 19: ragd.v1.Embedding
-	(*structpb.Value)(nil),      // 20: google.protobuf.Value
-	(*structpb.Struct)(nil),     // 21: google.protobuf.Struct
+	(*GraphRagRequest)(nil),     // 8: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),        // 9: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),    // 10: ragd.v1.GraphRagResponse
+	(*Source)(nil),              // 11: ragd.v1.Source
+	(*Explain)(nil),             // 12: ragd.v1.Explain
+	(*GraphExplain)(nil),        // 13: ragd.v1.GraphExplain
+	(*GraphNode)(nil),           // 14: ragd.v1.GraphNode
+	(*GraphEdge)(nil),           // 15: ragd.v1.GraphEdge
+	(*Stage)(nil),               // 16: ragd.v1.Stage
+	(*Reranker)(nil),            // 17: ragd.v1.Reranker
+	(*RerankerWeights)(nil),     // 18: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),       // 19: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),      // 20: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),      // 21: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),       // 22: ragd.v1.RerankDetails
+	(*EmbedRequest)(nil),        // 23: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),       // 24: ragd.v1.EmbedResponse
+	(*Embedding)(nil),           // 25: ragd.v1.Embedding
+	(*structpb.Value)(nil),      // 26: google.protobuf.Value
+	(*structpb.Struct)(nil),     // 27: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	20, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	26, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
 	3,  // 3: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 4: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 5: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 6: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	20, // 7: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	20, // 8: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	8,  // 9: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	9,  // 10: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	21, // 11: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	10, // 12: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	12, // 13: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	8,  // 14: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	11, // 15: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	15, // 16: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	8,  // 17: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	16, // 18: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	19, // 19: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 20: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	13, // 21: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	17, // 22: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 23: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	14, // 24: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	18, // 25: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	23, // [23:26] is the sub-list for method output_type
-	20, // [20:23] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	26, // 7: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	26, // 8: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	11, // 9: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	12, // 10: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	26, // 11: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	9,  // 12: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	11, // 13: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	13, // 14: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	27, // 15: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	16, // 16: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	16, // 17: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	14, // 18: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	15, // 19: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	18, // 20: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 21: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	17, // 22: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	21, // 23: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	11, // 24: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	22, // 25: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	25, // 26: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 27: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	19, // 28: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 29: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	23, // 30: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 31: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	20, // 32: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 33: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	24, // 34: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	31, // [31:35] is the sub-list for method output_type
+	27, // [27:31] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -1710,15 +2340,17 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[1].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[12].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

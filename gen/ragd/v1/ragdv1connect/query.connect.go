@@ -38,6 +38,8 @@ const (
 	QueryServiceVectorQueryProcedure = "/ragd.v1.QueryService/VectorQuery"
 	// QueryServiceRerankProcedure is the fully-qualified name of the QueryService's Rerank RPC.
 	QueryServiceRerankProcedure = "/ragd.v1.QueryService/Rerank"
+	// QueryServiceGraphRagProcedure is the fully-qualified name of the QueryService's GraphRag RPC.
+	QueryServiceGraphRagProcedure = "/ragd.v1.QueryService/GraphRag"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -54,6 +56,10 @@ type QueryServiceClient interface {
 	// weights or a model that cannot be; FAILED_PRECONDITION for a provider that is
 	// not configured.
 	Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error)
+	// GraphRag answers a question from the graph of an index: it walks from what a
+	// search finds and from what the question names along mentions, reading order
+	// and similarity. Errors: as VectorQuery.
+	GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error)
 	// Embed returns the embeddings of texts, in their order.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -83,6 +89,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		graphRag: connect.NewClient[v1.GraphRagRequest, v1.GraphRagResponse](
+			httpClient,
+			baseURL+QueryServiceGraphRagProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("GraphRag")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -97,6 +110,7 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 type queryServiceClient struct {
 	vectorQuery *connect.Client[v1.VectorQueryRequest, v1.VectorQueryResponse]
 	rerank      *connect.Client[v1.RerankRequest, v1.RerankResponse]
+	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
@@ -112,6 +126,15 @@ func (c *queryServiceClient) VectorQuery(ctx context.Context, req *v1.VectorQuer
 // Rerank calls ragd.v1.QueryService.Rerank.
 func (c *queryServiceClient) Rerank(ctx context.Context, req *v1.RerankRequest) (*v1.RerankResponse, error) {
 	response, err := c.rerank.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GraphRag calls ragd.v1.QueryService.GraphRag.
+func (c *queryServiceClient) GraphRag(ctx context.Context, req *v1.GraphRagRequest) (*v1.GraphRagResponse, error) {
+	response, err := c.graphRag.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -139,6 +162,10 @@ type QueryServiceHandler interface {
 	// weights or a model that cannot be; FAILED_PRECONDITION for a provider that is
 	// not configured.
 	Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error)
+	// GraphRag answers a question from the graph of an index: it walks from what a
+	// search finds and from what the question names along mentions, reading order
+	// and similarity. Errors: as VectorQuery.
+	GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error)
 	// Embed returns the embeddings of texts, in their order.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -164,6 +191,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceGraphRagHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceGraphRagProcedure,
+		svc.GraphRag,
+		connect.WithSchema(queryServiceMethods.ByName("GraphRag")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -177,6 +211,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceVectorQueryHandler.ServeHTTP(w, r)
 		case QueryServiceRerankProcedure:
 			queryServiceRerankHandler.ServeHTTP(w, r)
+		case QueryServiceGraphRagProcedure:
+			queryServiceGraphRagHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -194,6 +230,10 @@ func (UnimplementedQueryServiceHandler) VectorQuery(context.Context, *v1.VectorQ
 
 func (UnimplementedQueryServiceHandler) Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.Rerank is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.GraphRag is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {

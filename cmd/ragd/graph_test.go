@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGraph(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	lines := file(t, "c.jsonl", `{"id":"a","title":"Fox","text":"a fox"}`+"\n"+`{"id":"b","text":"a fox too"}`)
+	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), lines), stdout: anything, stderr: anything})
+	picture := filepath.Join(t.TempDir(), "walk.svg")
+	const warning = "warning: reranking was skipped\n"
+	for _, want := range []step{
+		{args: append(args("graph fox -k 1 --svg"), picture), stderr: warning, stdout: `
+1. 0.5000  Fox, a  (bytes 0-5)
+   a fox
+
+   found at rank 1: a
+`},
+		{args: args("graph fox --json"), stdout: `..."path": "found at rank 1: a"`},
+		{args: args("graph fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
+		{args: args("graph"), code: 2, stderr: "ragd graph: QUESTION is missing (see `ragd graph --help`)\n"},
+		{args: args("graph fox --svg /absent/walk.svg"), code: 1, stderr: "...no such file or directory\n"},
+	} {
+		s.want(t, want)
+	}
+	drawn, err := os.ReadFile(picture)
+	if err != nil || !strings.HasPrefix(string(drawn), "<svg") {
+		t.Errorf("the picture is %.40q, error %v", drawn, err)
+	}
+}

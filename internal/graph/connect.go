@@ -1,0 +1,199 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Document is a document as connecting sees it.
+type Document struct {
+	DocumentID string
+	Title      string
+	URI        string
+	Texts      []string // of the chunks, in their order
+}
+
+const (
+	// similarCount is how many near chunks a chunk is linked to, and
+	// similarFloor the cosine from which they are; a query may ask for more.
+	similarCount = 8
+	similarFloor = 0.5
+	// mostDefinitions is how many chunks may have a name before it says too
+	// little to follow.
+	mostDefinitions = 50
+	// mostMentions is how many chunks may mention a name for it to be followed.
+	// One more is stored, to know that there are too many.
+	mostMentions = 200
+)
+
+// Types of rows in an edge table; 1 is a name.
+const (
+	mentionRow = 2
+	similarRow = 3
+)
+
+// Connect brings a document into the graph of its index: the names of its chunks,
+// what they mention, who mentions them, and the chunks near them. The chunks must
+// be committed, and edges of an earlier version gone with its chunks; to connect
+// again is harmless.
+//
+// Documents may be connected at the same time. Names are committed before texts
+// are searched, so that of two documents at least the later one sees the other.
+func Connect(ctx context.Context, h *tenant.Handle, i index.Index, d Document) error {
+	names, texts := documentNames(d), d.texts()
+	if err := insertNames(ctx, h, texts, names); err != nil {
+		return fmt.Errorf("store the names of a document: %w", err)
+	}
+	mentions, err := d.mentions(ctx, h)
+	if err != nil {
+		return fmt.Errorf("find what a document mentions: %w", err)
+	}
+	others, err := textsWith(ctx, h, i.TextLanguage, names)
+	if err != nil {
+		return fmt.Errorf("find what mentions a document: %w", err)
+	}
+	mentions = append(mentions, mentionsOf(names, others)...)
+	if err := insertMentions(ctx, h, append(texts, others...), mentions); err != nil {
+		return fmt.Errorf("store mentions of and by a document: %w", err)
+	}
+	if !hasSimilar(i) {
+		return nil
+	}
+	if err := insertSimilar(ctx, h, i.ID, d.DocumentID); err != nil {
+		return fmt.Errorf("link a document to what is near: %w", err)
+	}
+	return nil
+}
+
+// texts are the document's chunks as statements tell them.
+func (d Document) texts() []placedText {
+	texts := make([]placedText, len(d.Texts))
+	for ordinal, text := range d.Texts {
+		texts[ordinal] = placedText{d.DocumentID, ordinal, text}
+	}
+	return texts
+}
+
+// Reconnect does the same for a document whose texts are not at hand.
+func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentID string) error {
+	d, err := documentByID(ctx, h, documentID)
+	if err != nil {
+		return fmt.Errorf("read a document to connect it: %w", err)
+	}
+	return Connect(ctx, h, i, d)
+}
+
+// Rebuild connects every document of an index anew, in the order of their ids,
+// and calls report after each. Queries go on meanwhile and see each document's
+// edges come and go. It mends what an interrupted connection left behind and
+// takes up how names are found now.
+func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int)) error {
+	after, done := "00000000-0000-0000-0000-000000000000", 0
+	for {
+		ids, err := documentIDs(ctx, h, i.ID, after)
+		if err != nil {
+			return fmt.Errorf("list the documents to connect: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		for _, id := range ids {
+			if err := disconnect(ctx, h, id); err != nil {
+				return fmt.Errorf("drop the edges of a document: %w", err)
+			}
+			if err := Reconnect(ctx, h, i, id); err != nil && fault.KindOf(err) != fault.NotFound {
+				return err
+			}
+			done++
+			report(done)
+			after = id
+		}
+	}
+}
+
+// hasSimilar reports whether an index can find the chunks near to another: it
+// takes a Postgres index that compares by cosine, without which every new chunk
+// would be compared with all.
+func hasSimilar(i index.Index) bool {
+	return i.Metric == index.Cosine && i.Config.Type == index.HNSW && (i.VectorType == index.Vector || i.VectorType == index.HalfVec)
+}
+
+// Place tells a chunk: its document and its position there.
+type Place struct {
+	DocumentID string
+	Ordinal    int
+}
+
+// placedName is a name of the chunk at a position.
+type placedName struct {
+	Name
+	ordinal int
+}
+
+// mention is a name that a chunk mentions.
+type mention struct {
+	Place
+	key Key
+}
+
+func documentNames(d Document) []placedName {
+	var all []placedName
+	for ordinal, text := range d.Texts {
+		names := NamesInText(text)
+		if ordinal == 0 {
+			names = slices.Concat(NamesOfDocument(d.Title, d.URI), names)
+		}
+		for _, name := range names {
+			all = append(all, placedName{name, ordinal})
+		}
+	}
+	return all
+}
+
+// mentions returns what the document's texts mention: names that are known, and
+// whatever looks like an identifier or a path, should it become a name.
+func (d Document) mentions(ctx context.Context, h *tenant.Handle) ([]mention, error) {
+	phrases := make([][]Key, len(d.Texts))
+	for ordinal, text := range d.Texts {
+		phrases[ordinal] = Phrases(text)
+	}
+	known, err := knownKeys(ctx, h, distinct(slices.Concat(phrases...)))
+	if err != nil {
+		return nil, err
+	}
+	var found []mention
+	for ordinal, text := range d.Texts {
+		keys := append(Mentions(phrases[ordinal], func(key Key) bool { return known[key] }), References(text)...)
+		for _, key := range distinct(keys) {
+			found = append(found, mention{Place{d.DocumentID, ordinal}, key})
+		}
+	}
+	return found, nil
+}
+
+// mentionsOf returns which of the texts mention which of the names. That a text
+// search proposed them is not enough: the words decide.
+func mentionsOf(names []placedName, texts []placedText) []mention {
+	wanted := map[Key]bool{}
+	for _, name := range names {
+		wanted[name.Key] = true
+	}
+	var found []mention
+	for _, text := range texts {
+		for _, key := range Mentions(Phrases(text.Text), func(key Key) bool { return wanted[key] }) {
+			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
+		}
+	}
+	return found
+}
+
+func distinct(keys []Key) []Key {
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,143 @@
+package graph_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// testGraph is an index of one tenant and the handle on its tables.
+type testGraph struct {
+	client servicetest.Client
+	index  index.Index
+	handle *tenant.Handle
+}
+
+func newTestGraph(t *testing.T) *testGraph {
+	t.Helper()
+	s := servicetest.New(t, servicetest.Config{})
+	g := &testGraph{client: s.Tenant(t, "acme")}
+	g.client.Index(t, "main")
+	found, err := s.Handlers.Indexes.Resolve(t.Context(), "acme", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.index, g.handle = found, s.DB.Handle("acme").OfIndex(found.ID)
+	return g
+}
+
+// edges returns the rows of the edge table in words, but for what leads nowhere:
+// mentions of names that no chunk has.
+func (g *testGraph) edges(t *testing.T) []string {
+	t.Helper()
+	rows, err := tenant.Select[struct{ Edge string }](t.Context(), g.handle, `
+		SELECT concat_ws(' ', d.uri, e.ordinal, e.type, e.key, e.kind, e.name, o.uri, e.to_ordinal, round(e.cosine::numeric, 4)) AS edge
+		FROM tenant.edge AS e
+		JOIN tenant.documents AS d USING (document_id)
+		LEFT JOIN tenant.documents AS o ON o.document_id = e.to_document_id
+		WHERE e.type = 1 OR e.type = 2 AND EXISTS (SELECT FROM tenant.edge AS n WHERE n.key = e.key AND n.type = 1)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = row.Edge
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (g *testGraph) upload(t *testing.T, uri, title, body string) {
+	t.Helper()
+	d := g.client.Upload(t, &ragdv1.UploadDocumentRequest{Uri: uri, Title: title, Source: &ragdv1.UploadDocumentRequest_Text{Text: body}})
+	if d.Status != "ready" {
+		t.Fatalf("%s is %s: %s", uri, d.Status, d.Error)
+	}
+}
+
+// randomText names some of the titles in ways that people do.
+func randomText(random *rand.Rand, titles []string) string {
+	var b strings.Builder
+	for range 1 + random.IntN(5) {
+		title := titles[random.IntN(len(titles))]
+		switch random.IntN(4) {
+		case 0:
+			title = strings.ToUpper(title)
+		case 1:
+			title = "(" + title + ")"
+		case 2:
+			title += "'s"
+		}
+		fmt.Fprintf(&b, "It is said that %s matters. ", title)
+	}
+	return b.String()
+}
+
+func TestWhatIngestMaintainsIsWhatARebuildMakes(t *testing.T) {
+	t.Parallel()
+	g := newTestGraph(t)
+	random := rand.New(rand.NewPCG(8, 8))
+	titles := []string{"Watch bell", "LD-101", "drive.toml", "Clio Barnard", "Zürich See", "Form R-7: Change of limits", "Otley", "Rope memory"}
+	uris := []string{"terms/bell.md", "faults/ld-101.md", "files/drive.toml.md", "people/clio", "places/see.txt", "forms/r-7.md", "otley", "terms/memory.md"}
+	for range 3 {
+		var wg sync.WaitGroup
+		for i := range titles {
+			switch body := randomText(random, append(slices.Clone(titles), "faults/ld-101.md", "forms/r-7.md")); random.IntN(5) {
+			case 0:
+				_, _ = g.client.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "main", Uri: uris[i]})
+			default:
+				wg.Go(func() { g.upload(t, uris[i], titles[i], body) })
+			}
+		}
+		wg.Wait()
+	}
+	maintained := g.edges(t)
+	if len(maintained) < 20 {
+		t.Fatalf("only %d edges", len(maintained))
+	}
+	if err := graph.Rebuild(t.Context(), g.handle, g.index, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(g.edges(t), maintained); diff != "" {
+		t.Errorf("maintained edges differ from rebuilt ones (-rebuilt +maintained):\n%s", diff)
+	}
+	counts, err := index.GraphCountsOf(t.Context(), g.handle, g.index.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := tenant.Get[struct{ Names, Mentions, Similarities int64 }](t.Context(), g.handle, `
+		SELECT count(*) FILTER (WHERE type = 1) AS names, count(*) FILTER (WHERE type = 2) AS mentions,
+			count(*) FILTER (WHERE type = 3) AS similarities FROM tenant.edge`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counts.Names != real.Names || counts.Mentions != real.Mentions || counts.Similarities != real.Similarities {
+		t.Errorf("counted %+v, there are %+v", counts, real)
+	}
+}
+
+func TestADeletedIndexTakesItsEdgesAlong(t *testing.T) {
+	t.Parallel()
+	g := newTestGraph(t)
+	g.upload(t, "a", "Watch bell", "Rings. See watch bell.")
+	if _, err := g.client.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := tenant.Value[int64](t.Context(), g.handle, `
+		SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = 'tenant_acme' AND c.relname LIKE 'edge\_%'`)
+	if err != nil || left != 0 {
+		t.Errorf("%d relations are left, error %v", left, err)
+	}
+}

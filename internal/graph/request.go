@@ -1,0 +1,175 @@
+package graph
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Limits and defaults of a graph query.
+const (
+	MaxSteps      = 10_000
+	MaxCandidates = 1000
+	// What comparable libraries walk with, for a graph over candidates.
+	candidateRestart = 0.15
+	candidateSteps   = 100
+
+	defaultThreshold = 0.7
+)
+
+// Options say how a graph is walked. Zero values mean the defaults.
+type Options struct {
+	Dimension  int      // if given, must be the index's
+	Threshold  *float64 // cosine over which chunks are similar; 0.7
+	Steps      *int     // of a walk; endless, or 100 over candidates
+	Restart    *float64 // probability in (0,1); 0.5, or 0.15 over candidates
+	Candidates int      // 0: walk the stored graph; else one over so many chunks found
+	EdgeTypes  []EdgeType
+}
+
+// Request is a graph query as a caller sends it.
+type Request struct {
+	QueryText       string
+	QueryVector     []float32 // instead of an embedding of QueryText
+	IndexName       string    // the tenant's only index if empty
+	VectorStoreName string
+	TopK            *int // query.DefaultTopK if nil
+	Filter          filter.Filter
+	Mode            query.Mode // how seeds are found; Hybrid if empty and possible
+	IncludeVectors  *bool
+	IncludeSources  *bool
+	Options         Options
+	Explain         bool
+}
+
+// Source is one retrieved chunk.
+type Source struct {
+	query.Source
+	// Path says how the walk came to the chunk; empty unless asked for.
+	Path string
+}
+
+// Response is an answer: sources best first, ties in the order of documents.
+type Response struct {
+	RelevantContext string
+	Sources         []Source
+	Warnings        []string
+	Explain         *Explain
+}
+
+// Explain says how an answer was found.
+type Explain struct {
+	Mode   query.Mode
+	Stages []query.Stage
+	Nodes  []Node // those that the walk reached, best first
+	Edges  []Edge // between them
+}
+
+// Node is a chunk that the walk saw.
+type Node struct {
+	Place
+	Title  string
+	Score  float64
+	Seed   float64 // weight as a seed, 0 if it is none
+	Source bool    // whether it is among the sources
+}
+
+// Edge is an edge that the walk saw, between places in Explain.Nodes.
+type Edge struct {
+	From, To int
+	Type     EdgeType
+	Share    float64 // probability that a step from From takes it
+	Words    string  // what the edge says: names "X", next to, similar 0.83
+}
+
+// walkPlan is a request with everything decided.
+type walkPlan struct {
+	request   Request
+	tenant    tenant.ID
+	index     index.Index
+	topK      int
+	threshold float64
+	walk      Walk
+	types     []EdgeType
+}
+
+// override applies the request context, which goes before the body.
+func (r *Request) override(c *tenant.Request) {
+	o := c.Overrides
+	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
+	r.IndexName = valueOr(o.IndexName, r.IndexName)
+	r.VectorStoreName = valueOr(o.VectorStoreName, r.VectorStoreName)
+	r.TopK = firstOf(o.TopK, r.TopK)
+	r.IncludeVectors = firstOf(o.IncludeVectors, r.IncludeVectors)
+	r.IncludeSources = firstOf(o.IncludeSources, r.IncludeSources)
+	r.Options.Steps = firstOf(o.RandomWalkSteps, r.Options.Steps)
+	r.Options.Restart = firstOf(o.RestartProb, r.Options.Restart)
+}
+
+func firstOf[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func valueOr[T any](v *T, otherwise T) T {
+	if v == nil {
+		return otherwise
+	}
+	return *v
+}
+
+// plan validates a request that override has seen.
+func (r Request) plan(i index.Index) (walkPlan, error) {
+	o := r.Options
+	restart, steps := DefaultRestart, 0
+	if o.Candidates > 0 {
+		restart, steps = candidateRestart, candidateSteps
+	}
+	p := walkPlan{
+		request: r, index: i, topK: valueOr(r.TopK, query.DefaultTopK), threshold: valueOr(o.Threshold, defaultThreshold),
+		walk: Walk{Restart: valueOr(o.Restart, restart), Steps: valueOr(o.Steps, steps)}, types: o.EdgeTypes,
+	}
+	if len(p.types) == 0 {
+		p.types = []EdgeType{Mention, Next, Similar}
+	}
+	switch {
+	case p.topK < 1 || p.topK > query.MaxTopK:
+		return p, fault.Field("topK", "must be between 1 and %d, got %d", query.MaxTopK, p.topK)
+	case o.Dimension != 0 && o.Dimension != i.Dimension:
+		return p, fault.Field("graphOptions.dimension", "is %d, but index %q has %d; leave it out", o.Dimension, i.Name, i.Dimension)
+	case !(p.threshold >= -1 && p.threshold <= 1):
+		return p, fault.Field("graphOptions.threshold", "must be between -1 and 1, got %v", p.threshold)
+	case o.Steps != nil && (*o.Steps < 1 || *o.Steps > MaxSteps):
+		return p, fault.Field("graphOptions.randomWalkSteps", "must be between 1 and %d, got %d", MaxSteps, *o.Steps)
+	case !(p.walk.Restart > 0 && p.walk.Restart < 1) || math.IsNaN(p.walk.Restart):
+		return p, fault.Field("graphOptions.restartProb", "must be above 0 and below 1, got %v", p.walk.Restart)
+	case o.Candidates < 0 || o.Candidates > MaxCandidates:
+		return p, fault.Field("graphOptions.candidates", "must be between 0 and %d, got %d", MaxCandidates, o.Candidates)
+	}
+	for _, t := range p.types {
+		if !slices.Contains([]EdgeType{Mention, Next, Similar}, t) {
+			return p, fault.Field("graphOptions.edgeTypes", "unknown type %q; known are mention, next and similar", t)
+		}
+	}
+	return p, nil
+}
+
+// stopwatch times the stages of one query.
+type stopwatch struct {
+	last   time.Time
+	stages []query.Stage
+}
+
+func (w *stopwatch) lap(name string, candidates int) {
+	now := time.Now()
+	w.stages = append(w.stages, query.Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
+	w.last = now
+}

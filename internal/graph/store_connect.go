@@ -1,0 +1,196 @@
+package graph
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// documentByID reads a document with the texts of its chunks. Errors: NotFound.
+func documentByID(ctx context.Context, h *tenant.Handle, documentID string) (Document, error) {
+	d, err := tenant.Get[Document](ctx, h, `
+		SELECT d.document_id::text, d.title, d.uri,
+			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts
+		FROM tenant.documents AS d WHERE d.document_id = $1`, documentID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, fault.New(fault.NotFound, "the document was deleted")
+	}
+	return d, err
+}
+
+// idBatch is how many documents are listed at once.
+const idBatch = 500
+
+// documentIDs returns up to idBatch of an index's ready documents after the
+// given one.
+func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after string) ([]string, error) {
+	rows, err := tenant.Select[struct{ DocumentID string }](ctx, h, `
+		SELECT d.document_id::text FROM tenant.documents AS d
+		WHERE d.index_id = $1 AND d.document_id > $2::uuid AND d.chunk_count > 0
+		ORDER BY d.document_id LIMIT $3`, indexID, after, idBatch)
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.DocumentID
+	}
+	return ids, err
+}
+
+// disconnect drops the edges of a document.
+func disconnect(ctx context.Context, h *tenant.Handle, documentID string) error {
+	b := h.Batch()
+	b.Exec(`DELETE FROM tenant.edge WHERE document_id = $1`, documentID)
+	b.Exec(`DELETE FROM tenant.edge WHERE to_document_id = $1`, documentID)
+	return b.Run(ctx)
+}
+
+// held tells chunks by place and the hash of their text, and keeps them from
+// being deleted until the end of the transaction: what was found in a text must
+// not be stored for the next version's, nor outlive it.
+const held = `
+		WITH held AS MATERIALIZED (
+			SELECT c.document_id, c.ordinal
+			FROM unnest($1::uuid[], $2::int[], $3::bytea[]) AS h (document_id, ordinal, hash)
+			JOIN tenant.chunk AS c USING (document_id, ordinal)
+			WHERE sha256(convert_to(c.text, 'UTF8')) = h.hash
+			ORDER BY c.document_id, c.ordinal
+			FOR KEY SHARE OF c
+		)`
+
+// heldColumns are the parameters of held.
+func heldColumns(texts []placedText) []any {
+	documents, ordinals, hashes := make([]string, len(texts)), make([]int, len(texts)), make([][]byte, len(texts))
+	for i, text := range texts {
+		hash := sha256.Sum256([]byte(text.Text))
+		documents[i], ordinals[i], hashes[i] = text.DocumentID, text.Ordinal, hash[:]
+	}
+	return []any{documents, ordinals, hashes}
+}
+
+func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, names []placedName) error {
+	if len(names) == 0 {
+		return nil
+	}
+	ordinals, keys := make([]int, len(names)), make([]Key, len(names))
+	kinds, written := make([]string, len(names)), make([]string, len(names))
+	for i, name := range names {
+		ordinals[i], keys[i], kinds[i], written[i] = name.ordinal, name.Key, string(name.Kind), name.Text
+	}
+	_, err := h.Exec(ctx, held+`
+		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
+		SELECT held.document_id, n.ordinal, 1, n.key, n.kind, n.name
+		FROM unnest($4::int[], $5::bigint[], $6::text[], $7::text[]) AS n (ordinal, key, kind, name)
+		JOIN held USING (ordinal)
+		ORDER BY n.key, n.ordinal
+		ON CONFLICT DO NOTHING`, append(heldColumns(texts), ordinals, keys, kinds, written)...)
+	return err
+}
+
+// knownKeys returns which of the keys are names of chunks, and not mentioned by
+// too many to be followed.
+func knownKeys(ctx context.Context, h *tenant.Handle, keys []Key) (map[Key]bool, error) {
+	known := map[Key]bool{}
+	if len(keys) == 0 {
+		return known, nil
+	}
+	rows, err := tenant.Select[struct{ Key Key }](ctx, h, `
+		SELECT k.key
+		FROM (SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.key = ANY($1::bigint[]) AND e.type = 1) AS k
+		WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS m WHERE m.key = k.key AND m.type = 2 LIMIT $2 + 1) AS m) <= $2`, keys, mostMentions)
+	for _, row := range rows {
+		known[row.Key] = true
+	}
+	return known, err
+}
+
+// placedText is the text of a chunk.
+type placedText struct {
+	DocumentID string
+	Ordinal    int
+	Text       string
+}
+
+// textsWith returns the texts that may have one of the names, as far as
+// PostgreSQL's idea of words goes: it is asked for the words in their order. A
+// name that too many chunks have is not worth looking for.
+func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName) ([]placedText, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var keys []Key
+	var texts []string
+	for _, name := range names {
+		keys = append(keys, name.Key)
+		texts = append(texts, name.Text)
+	}
+	return tenant.Select[placedText](ctx, h, `
+		WITH sought AS (
+			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS words
+			FROM unnest($2::bigint[], $3::text[]) AS n (key, name)
+			WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS e WHERE e.key = n.key AND e.type = 1 LIMIT $4 + 1) AS defined) <= $4
+		), found AS (
+			SELECT DISTINCT c.document_id, c.ordinal
+			FROM sought CROSS JOIN LATERAL (
+				SELECT c.document_id, c.ordinal FROM tenant.chunk AS c
+				WHERE c.words @@ sought.words AND c.document_id IS NOT NULL LIMIT $5 + 1
+			) AS c
+		)
+		SELECT c.document_id::text, c.ordinal, c.text
+		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)`, language, keys, texts, mostDefinitions, mostMentions)
+}
+
+// insertMentions stores what was found in texts. Here and below rows go in one
+// order, so that those who store the same rows at once wait for each other and
+// never in a circle.
+func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, mentions []mention) error {
+	if len(mentions) == 0 {
+		return nil
+	}
+	documents, ordinals, keys := make([]string, len(mentions)), make([]int, len(mentions)), make([]Key, len(mentions))
+	for i, m := range mentions {
+		documents[i], ordinals[i], keys[i] = m.DocumentID, m.Ordinal, m.key
+	}
+	_, err := h.Exec(ctx, held+`
+		INSERT INTO tenant.edge (document_id, ordinal, type, key)
+		SELECT m.document_id, m.ordinal, 2, m.key
+		FROM unnest($4::uuid[], $5::int[], $6::bigint[]) AS m (document_id, ordinal, key)
+		JOIN held USING (document_id, ordinal)
+		ORDER BY m.key, m.document_id, m.ordinal
+		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys)...)
+	return err
+}
+
+// insertSimilar links each chunk of the document to those nearest to it, which
+// the Postgres index over the embeddings finds. Each pair has one row. A zero
+// vector has no cosine: NaN, which is more than any number. While a large index
+// is loaded and its Postgres index not yet built, nothing is done.
+func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documentID string) error {
+	_, err := h.Exec(ctx, `
+		WITH fast AS MATERIALIZED (
+			SELECT i.built OR coalesce((SELECT sum(n.chunks) FROM tenant.index_counts AS n WHERE n.index_id = $4), 0) < $5 AS yes
+			FROM tenant.indexes AS i WHERE i.index_id = $4
+		), own AS MATERIALIZED (
+			SELECT c.document_id, c.ordinal, c.embedding FROM tenant.chunk AS c
+			WHERE c.document_id = $1 AND (SELECT fast.yes FROM fast) ORDER BY c.ordinal FOR KEY SHARE
+		), pair AS (
+			SELECT own.document_id, own.ordinal, near.document_id AS near_document, near.ordinal AS near_ordinal, near.cosine,
+				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
+			FROM own CROSS JOIN LATERAL (
+				SELECT o.document_id, o.ordinal, 1 - (o.embedding <=> own.embedding) AS cosine
+				FROM tenant.chunk AS o WHERE o.document_id IS NOT NULL ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
+			) AS near
+			WHERE near.cosine BETWEEN $3 AND 1.01 AND (near.document_id, near.ordinal) <> (own.document_id, own.ordinal)
+		)
+		INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal, cosine)
+		SELECT
+			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
+			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
+		FROM pair ORDER BY 4, 5, 1, 2
+		ON CONFLICT DO NOTHING`, documentID, similarCount, similarFloor, indexID, index.BuildThreshold)
+	return err
+}

@@ -1,0 +1,161 @@
+package graph
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// loadTimeout ends a statement that runs away, such as one with a filter that
+// backtracks without end.
+const loadTimeout = "10s"
+
+// bounded runs one query under loadTimeout.
+func bounded[T any](ctx context.Context, h *tenant.Handle, sql string, args []any) (out []T, err error) {
+	b := h.Batch()
+	b.Set("statement_timeout", loadTimeout)
+	b.Query(func(rows pgx.Rows) error {
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	}, sql, args...)
+	return out, b.Run(ctx)
+}
+
+// split returns the columns of places.
+func split(places []Place) (documents []string, ordinals []int) {
+	documents, ordinals = make([]string, len(places)), make([]int, len(places))
+	for i, place := range places {
+		documents[i], ordinals[i] = place.DocumentID, place.Ordinal
+	}
+	return documents, ordinals
+}
+
+// edgesFrom returns up to maxEdges edges that leave the places and lead to chunks
+// that the filter lets be seen, those of the rarest names first.
+func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible filter.Filter) ([]edgeRow, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	documents, ordinals := split(places)
+	args := filter.NewArgs(documents, ordinals)
+	most, mostMentions := strconv.Itoa(mostDefinitions), strconv.Itoa(mostMentions)
+	return bounded[edgeRow](ctx, h, `
+		WITH place AS MATERIALIZED (
+			SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
+		), said AS MATERIALIZED (
+			SELECT p.document_id, p.ordinal, m.key
+			FROM place AS p JOIN tenant.edge AS m USING (document_id, ordinal)
+			WHERE m.type = 2
+		), named AS MATERIALIZED (
+			SELECT k.key, d.definitions, m.mentions
+			FROM (SELECT DISTINCT key FROM said) AS k
+			CROSS JOIN LATERAL (
+				SELECT count(*) AS definitions
+				FROM (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 1 LIMIT `+most+` + 1) AS e
+			) AS d
+			CROSS JOIN LATERAL (
+				SELECT count(*) AS mentions
+				FROM (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mostMentions+` + 1) AS e
+			) AS m
+			WHERE d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
+		), found AS (
+			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
+				2 AS type, n.name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
+			FROM said AS s JOIN named USING (key) JOIN tenant.edge AS n ON n.key = s.key AND n.type = 1
+			WHERE (n.document_id, n.ordinal) <> (s.document_id, s.ordinal)
+			UNION ALL
+			SELECT p.document_id, p.ordinal, p.document_id, p.ordinal + step, 0, '', 0, 0, 0
+			FROM place AS p CROSS JOIN (VALUES (-1), (1)) AS s (step)
+			UNION ALL
+			SELECT p.document_id, p.ordinal, e.to_document_id, e.to_ordinal, 3, '', 0, 0, e.cosine
+			FROM place AS p JOIN tenant.edge AS e USING (document_id, ordinal) WHERE e.type = 3
+			UNION ALL
+			SELECT p.document_id, p.ordinal, e.document_id, e.ordinal, 3, '', 0, 0, e.cosine
+			FROM place AS p JOIN tenant.edge AS e ON e.to_document_id = p.document_id AND e.to_ordinal = p.ordinal
+		)
+		SELECT found.from_document::text, found.from_ordinal, found.to_document::text, found.to_ordinal, found.type, found.name,
+			found.definitions, found.mentions, found.cosine
+		FROM found JOIN tenant.chunk AS c ON c.document_id = found.to_document AND c.ordinal = found.to_ordinal
+		WHERE `+visible.SQL("c.metadata", args)+`
+		ORDER BY found.mentions, found.definitions, found.from_document, found.from_ordinal, found.to_document, found.to_ordinal, found.name
+		LIMIT `+strconv.Itoa(maxEdges), args.Values())
+}
+
+// namedRow is a chunk that has a name.
+type namedRow struct {
+	Key        Key
+	DocumentID string
+	Ordinal    int
+	Name       string
+}
+
+// maxNamed bounds the chunks that the names in a question lead to.
+const maxNamed = 1000
+
+// namedBy returns the chunks that have one of the names and that the filter lets
+// be seen.
+func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.Filter) ([]namedRow, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	args := filter.NewArgs(keys)
+	return bounded[namedRow](ctx, h, `
+		SELECT n.key, n.document_id::text, n.ordinal, n.name
+		FROM tenant.edge AS n JOIN tenant.chunk AS c USING (document_id, ordinal)
+		WHERE n.key = ANY($1::bigint[]) AND n.type = 1 AND `+visible.SQL("c.metadata", args)+`
+		ORDER BY n.key, n.document_id, n.ordinal LIMIT `+strconv.Itoa(maxNamed), args.Values())
+}
+
+// sourceRow is a chunk to be returned.
+type sourceRow struct {
+	ChunkID    string
+	DocumentID string
+	URI        string
+	Title      string
+	Ordinal    int
+	Text       string
+	Metadata   map[string]any
+	StartByte  int
+	EndByte    int
+	Embedding  *pgvector.Vector
+}
+
+// sourcesAt returns the chunks at the places as sources without a score, as far
+// as the filter lets them be seen.
+func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Place, visible filter.Filter, withVectors bool) (map[Place]query.Source, error) {
+	found := map[Place]query.Source{}
+	if len(places) == 0 {
+		return found, nil
+	}
+	documents, ordinals := split(places)
+	args := filter.NewArgs(documents, ordinals)
+	embedding := "NULL::vector"
+	if withVectors {
+		embedding = i.EmbeddingSQL("c.embedding")
+	}
+	rows, err := bounded[sourceRow](ctx, h, `
+		SELECT c.chunk_id, c.document_id::text, d.uri, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,
+			`+embedding+` AS embedding
+		FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
+		JOIN tenant.chunk AS c USING (document_id, ordinal)
+		JOIN tenant.documents AS d ON d.document_id = c.document_id
+		WHERE `+visible.SQL("c.metadata", args), args.Values())
+	for _, r := range rows {
+		source := query.Source{
+			ID: r.ChunkID, DocumentID: r.DocumentID, URI: r.URI, Title: r.Title, Ordinal: r.Ordinal, Text: r.Text,
+			Metadata: r.Metadata, StartByte: r.StartByte, EndByte: r.EndByte,
+		}
+		if r.Embedding != nil {
+			source.Vector = r.Embedding.Slice()
+		}
+		found[Place{r.DocumentID, r.Ordinal}] = source
+	}
+	return found, err
+}

@@ -1,0 +1,70 @@
+package rpc
+
+import (
+	"context"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/query"
+)
+
+// GraphRag implements QueryService.
+func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
+	f, err := filter.Parse(req.GetFilter().AsInterface())
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.Graphs.Query(ctx, graph.Request{
+		QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
+		VectorStoreName: req.GetVectorStoreName(), TopK: intOf(req.TopK), Filter: f, Mode: query.Mode(req.GetSearchMode()),
+		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
+		Options: graphOptions(req.GetGraphOptions()), Explain: req.GetExplain(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	sources, err := convertAll(found.Sources, graphSourceMessage)
+	return &ragdv1.GraphRagResponse{
+		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain),
+	}, err
+}
+
+func graphOptions(o *ragdv1.GraphOptions) graph.Options {
+	if o == nil {
+		return graph.Options{}
+	}
+	options := graph.Options{
+		Dimension: int(o.GetDimension()), Threshold: o.Threshold, Steps: intOf(o.RandomWalkSteps), Restart: o.RestartProb,
+		Candidates: int(o.GetCandidates()),
+	}
+	for _, t := range o.GetEdgeTypes() {
+		options.EdgeTypes = append(options.EdgeTypes, graph.EdgeType(t))
+	}
+	return options
+}
+
+func graphSourceMessage(s graph.Source) (*ragdv1.Source, error) {
+	message, err := sourceMessage(s.Source)
+	message.Path = s.Path
+	return message, err
+}
+
+func graphExplainMessage(e *graph.Explain) *ragdv1.GraphExplain {
+	if e == nil {
+		return nil
+	}
+	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages})
+	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages()}
+	for _, n := range e.Nodes {
+		message.Nodes = append(message.Nodes, &ragdv1.GraphNode{
+			DocumentId: n.DocumentID, Ordinal: int32(n.Ordinal), Title: n.Title, Score: n.Score, Seed: n.Seed, Source: n.Source,
+		})
+	}
+	for _, edge := range e.Edges {
+		message.Edges = append(message.Edges, &ragdv1.GraphEdge{
+			From: int32(edge.From), To: int32(edge.To), Type: string(edge.Type), Share: edge.Share, Words: edge.Words,
+		})
+	}
+	return message
+}
