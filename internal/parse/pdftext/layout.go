@@ -1,0 +1,209 @@
+package pdftext
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// line is what stands on one baseline.
+type line struct {
+	text   string
+	size   float64 // of the largest font, in points
+	across float64 // position of the baseline, growing upwards
+	along  float64 // where it begins
+	turned float64 // direction of writing, in radians
+}
+
+// lineBuilder puts what a page writes together to lines, in the order in which it
+// is written: that keeps columns apart, and is the order of reading in all files
+// but those made to confuse.
+type lineBuilder struct {
+	lines []line
+	text  strings.Builder
+	now   line
+	end   float64 // where the last piece of text ends
+}
+
+// Distances within a line, in parts of the font's size.
+const (
+	spaceGap = 0.16 // from here on two pieces are two words
+	sameLine = 0.45 // up to here a shifted baseline is an index, not a new line
+	backward = 0.7  // from here on a step back is a new line
+)
+
+// add takes a piece of text and the text matrix, scaled to the font's size, before
+// and after it.
+func (b *lineBuilder) add(text string, before, after matrix) {
+	size := math.Hypot(before[2], before[3])
+	if math.IsNaN(size) || math.IsInf(size, 0) || size == 0 || text == "" {
+		return
+	}
+	turned := math.Atan2(before[1], before[0])
+	sin, cos := math.Sincos(turned)
+	place := func(m matrix) (along, across float64) { return m[4]*cos + m[5]*sin, m[5]*cos - m[4]*sin }
+	start, across := place(before)
+	end, _ := place(after)
+	scale := max(size, b.now.size)
+	sameBaseline := math.Abs(turned-b.now.turned) < 0.01 && math.Abs(across-b.now.across) < sameLine*scale
+	switch {
+	case b.text.Len() == 0 || !sameBaseline || start < b.end-backward*scale:
+		b.flush()
+		b.now = line{size: size, across: across, along: start, turned: turned}
+	case start > b.end+spaceGap*scale:
+		b.space()
+	}
+	if size > b.now.size { // an initial or an index was first
+		b.now.size, b.now.across = size, across
+	}
+	b.text.WriteString(text)
+	b.end = end
+}
+
+func (b *lineBuilder) space() {
+	if s := b.text.String(); s != "" && !strings.HasSuffix(s, " ") {
+		b.text.WriteByte(' ')
+	}
+}
+
+func (b *lineBuilder) flush() {
+	if text := clean(b.text.String()); text != "" {
+		b.now.text = text
+		b.lines = append(b.lines, b.now)
+	}
+	b.text.Reset()
+}
+
+func (b *lineBuilder) finish() []line {
+	b.flush()
+	return b.lines
+}
+
+// clean returns text with ligatures taken apart, invisible characters left out and
+// single spaces.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError, r == 0xad, r == 0x200b, r == 0x200c, r == 0xfeff:
+			return -1
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, text)
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= 0xfb00 && r <= 0xfb06 }) {
+		text = norm.NFKC.String(text)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// A line is a heading from this ratio of its size to that of the body on; the
+// levels are told apart by the others.
+const (
+	headingRatio = 1.15
+	level2Ratio  = 1.35
+	level1Ratio  = 1.65
+	maxHeading   = 160 // bytes; longer text in a large font is just large
+)
+
+// layout returns the pages as Markdown.
+func (r *reader) layout(pages [][]line) []string {
+	body := bodySize(pages)
+	out := make([]string, len(pages))
+	for i, lines := range pages {
+		out[i] = markdown(lines, body)
+	}
+	return out
+}
+
+// bodySize is the size in which most of the text is written, to half a point.
+func bodySize(pages [][]line) float64 {
+	bySize := map[float64]int{}
+	for _, lines := range pages {
+		for _, l := range lines {
+			bySize[math.Round(l.size*2)/2] += len(l.text)
+		}
+	}
+	best, most := 0.0, 0
+	for size, n := range bySize {
+		if n > most || n == most && size < best {
+			best, most = size, n
+		}
+	}
+	return best
+}
+
+func headingLevel(l line, body float64) int {
+	ratio := l.size / body
+	hasLetter := strings.ContainsFunc(l.text, unicode.IsLetter)
+	switch {
+	case body == 0 || ratio < headingRatio || len(l.text) > maxHeading || !hasLetter:
+		return 0
+	case ratio >= level1Ratio:
+		return 1
+	case ratio >= level2Ratio:
+		return 2
+	}
+	return 3
+}
+
+func markdown(lines []line, body float64) string {
+	var out []byte
+	leading := usualLeading(lines)
+	inHeading := 0
+	for i, l := range lines {
+		level := headingLevel(l, body)
+		if i > 0 {
+			previous := lines[i-1]
+			gap := previous.across - l.across
+			switch {
+			case level > 0 && level == inHeading && sameSize(l, previous) && gap > 0 && gap < 1.5*l.size: // a heading of two lines
+				out = append(append(out, ' '), l.text...)
+				continue
+			case level > 0 || inHeading > 0 || gap > 1.4*leading || math.Abs(l.size-previous.size) > 0.2*body:
+				out = append(out, "\n\n"...)
+			case hyphenated(previous.text, l.text):
+				out = out[:len(out)-len("-")]
+			default:
+				out = append(out, '\n')
+			}
+		}
+		if level > 0 {
+			out = append(out, strings.Repeat("#", level)+" "...)
+		}
+		out = append(out, l.text...)
+		inHeading = level
+	}
+	return string(out)
+}
+
+func sameSize(a, b line) bool { return math.Abs(a.size-b.size) < 0.05*a.size }
+
+// usualLeading is the median distance from a line to the next one below it.
+func usualLeading(lines []line) float64 {
+	var gaps []float64
+	for i := 1; i < len(lines); i++ {
+		if gap := lines[i-1].across - lines[i].across; gap > 0 {
+			gaps = append(gaps, gap)
+		}
+	}
+	if len(gaps) == 0 {
+		return math.Inf(1)
+	}
+	slices.Sort(gaps)
+	return gaps[(len(gaps)-1)/2]
+}
+
+// hyphenated reports whether a word goes on in the next line.
+func hyphenated(before, next string) bool {
+	stem, ok := strings.CutSuffix(before, "-")
+	last, _ := utf8.DecodeLastRuneInString(stem)
+	first, _ := utf8.DecodeRuneInString(next)
+	return ok && unicode.IsLetter(last) && unicode.IsLower(first)
+}

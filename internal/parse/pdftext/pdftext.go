@@ -1,0 +1,238 @@
+// Package pdftext reads the text layer of PDF files: the pages' content streams
+// are interpreted for what they write and where, and the lines that come of it
+// are put together to paragraphs and headings. What is a picture stays one: there
+// is no character recognition here.
+//
+// The file itself (cross references and their repair, object streams, filters,
+// decryption) is pdfcpu's work; what it bounds is set here.
+package pdftext
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/filter"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+)
+
+// Errors that a caller tells apart. Any other error says that the file is broken.
+var (
+	ErrEncrypted = errors.New("the file needs a password")
+	ErrTooLarge  = errors.New("the file is larger inside than it may be")
+)
+
+// Limits of one file.
+const (
+	MaxPages        = 20_000
+	maxStreamBytes  = 64 << 20  // of one stream, decoded
+	maxContentBytes = 128 << 20 // of page contents interpreted, forms counted each time they are drawn
+	maxTextBytes    = 64 << 20
+)
+
+// File is what a PDF file says.
+type File struct {
+	Title, Author, Subject, Keywords, Created string // as the file says, "" if it does not
+	// Pages are the texts of the pages in order, in Markdown's form: paragraphs
+	// apart by blank lines, headings marked by #. A page without text is "".
+	Pages []string
+	// Unreadable are the characters that no font of the file gives a meaning.
+	Unreadable int
+}
+
+// withoutFolder keeps pdfcpu from looking for a folder of settings of its own.
+var withoutFolder = sync.OnceFunc(api.DisableConfigDir)
+
+// Read reads a PDF file. A page that is broken is left out; only a file of which
+// no page can be read is an error.
+func Read(ctx context.Context, content []byte) (File, error) {
+	withoutFolder()
+	conf := model.NewDefaultConfiguration()
+	conf.ValidationMode = model.ValidationRelaxed
+	conf.Offline = true
+	conf.Limits.MaxStreamBytes = int64(len(content))
+	conf.Limits.MaxDecodeBytes = maxStreamBytes
+	conf.Limits.MaxObjectCount = 2_000_000
+	conf.Limits.MaxXRefEntries = 2_000_000
+	pdf, err := pdfcpu.ReadWithContext(ctx, bytes.NewReader(content), conf)
+	if err == nil {
+		err = pdf.EnsurePageCount()
+	}
+	switch {
+	case errors.Is(err, pdfcpu.ErrWrongPassword):
+		return File{}, ErrEncrypted
+	case errors.Is(err, filter.ErrDecodeLimitExceeded):
+		return File{}, ErrTooLarge
+	case err != nil:
+		return File{}, err
+	case pdf.PageCount > MaxPages:
+		return File{}, ErrTooLarge
+	}
+	r := &reader{pdf: pdf, fonts: map[string]*font{}}
+	pages, err := r.pages(ctx)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Pages: r.layout(pages), Unreadable: r.unreadable}
+	f.describe(pdf)
+	return f, nil
+}
+
+// reader holds what the pages of a file share.
+type reader struct {
+	pdf         *model.Context
+	fonts       map[string]*font // by object number, or by address where it has none
+	interpreted int              // bytes of content
+	textBytes   int
+	unreadable  int
+}
+
+func (r *reader) pages(ctx context.Context) ([][]line, error) {
+	var pages [][]line
+	var broken error
+	readable := 0
+	for number := 1; number <= r.pdf.PageCount; number++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		lines, err := r.page(number)
+		switch {
+		case errors.Is(err, ErrTooLarge) || errors.Is(err, filter.ErrDecodeLimitExceeded):
+			return nil, ErrTooLarge
+		case err != nil:
+			broken = fmt.Errorf("page %d: %w", number, err)
+		default:
+			readable++
+		}
+		pages = append(pages, lines)
+	}
+	if readable == 0 && broken != nil {
+		return nil, broken
+	}
+	return pages, nil
+}
+
+func (r *reader) page(number int) ([]line, error) {
+	dict, _, inherited, err := r.pdf.PageDict(number, false)
+	if err != nil {
+		return nil, err
+	}
+	if dict == nil {
+		return nil, errors.New("is not there")
+	}
+	content, err := r.content(dict["Contents"])
+	if err != nil {
+		return nil, err
+	}
+	resources := r.dict(dict["Resources"])
+	if resources == nil && inherited != nil {
+		resources = inherited.Resources
+	}
+	in := &interpreter{reader: r}
+	err = in.run(content, resources, identity, 0)
+	return in.lines.finish(), err
+}
+
+// content returns a page's content stream, whose parts may be several streams. A
+// part that is corrupt is left out.
+func (r *reader) content(o types.Object) ([]byte, error) {
+	parts, several := r.object(o).(types.Array)
+	if !several {
+		return r.stream(o)
+	}
+	var all []byte
+	for _, part := range parts {
+		data, err := r.stream(part)
+		if errors.Is(err, filter.ErrDecodeLimitExceeded) || len(all)+len(data) > maxStreamBytes {
+			return nil, ErrTooLarge
+		}
+		all = append(append(all, data...), '\n')
+	}
+	return all, nil
+}
+
+// describe fills in what the file says about itself.
+func (f *File) describe(pdf *model.Context) {
+	if pdf.Info == nil {
+		return
+	}
+	info, err := pdf.DereferenceDict(*pdf.Info)
+	if err != nil || info == nil {
+		return
+	}
+	text := func(key string) string {
+		s, err := pdf.DereferenceText(info[key])
+		if err != nil {
+			return ""
+		}
+		return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	}
+	f.Title, f.Author, f.Subject, f.Keywords = text("Title"), text("Author"), text("Subject"), text("Keywords")
+	if created, ok := types.DateTime(text("CreationDate"), true); ok {
+		f.Created = created.Format("2006-01-02T15:04:05Z07:00")
+	}
+}
+
+// Values of the file by what they should be; nil, "" or 0 if they are not.
+
+func (r *reader) object(o types.Object) types.Object {
+	if o == nil {
+		return nil
+	}
+	found, err := r.pdf.Dereference(o)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+func (r *reader) dict(o types.Object) types.Dict {
+	switch o := r.object(o).(type) {
+	case types.Dict:
+		return o
+	case types.StreamDict:
+		return o.Dict
+	}
+	return nil
+}
+
+func (r *reader) array(o types.Object) types.Array {
+	a, _ := r.object(o).(types.Array)
+	return a
+}
+
+func (r *reader) name(o types.Object) string {
+	n, _ := r.object(o).(types.Name)
+	return string(n)
+}
+
+func (r *reader) number(o types.Object) float64 {
+	switch o := r.object(o).(type) {
+	case types.Integer:
+		return float64(o)
+	case types.Float:
+		return float64(o)
+	}
+	return 0
+}
+
+// stream returns the decoded bytes of a stream, nil if there are none.
+func (r *reader) stream(o types.Object) ([]byte, error) {
+	if o == nil {
+		return nil, nil
+	}
+	found, _, err := r.pdf.DereferenceStreamDict(o)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	if err := found.DecodeWithLimit(maxStreamBytes); err != nil {
+		return nil, err
+	}
+	return found.Content, nil
+}
