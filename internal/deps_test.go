@@ -22,7 +22,10 @@ var mayImport = map[string][]string{
 	"internal/lexical": {},
 	"internal/chunk":   {"internal/fault"},
 	"internal/filter":  {"internal/fault"},
+	"internal/parse":   {"internal/fault", "internal/parse/pdftext"},
 	"migrations":       {},
+
+	"internal/parse/pdftext": {},
 
 	"internal/postgres":          {"internal/fault"},
 	"internal/postgres/embedded": {"internal/fault", "internal/postgres"},

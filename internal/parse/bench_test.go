@@ -1,0 +1,38 @@
+package parse
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// BenchmarkParse reads the test files; those of text are repeated to about a
+// megabyte, so that the rate is that of the reading and not of the beginning.
+func BenchmarkParse(b *testing.B) {
+	for _, path := range files(b, "files") {
+		name := filepath.Base(path)
+		content := read(b, path)
+		format, err := Detect(Source{Content: content, FileName: name})
+		if err != nil {
+			b.Fatal(err)
+		}
+		switch {
+		case format == HTML:
+			page, end, _ := strings.Cut(string(content), "<h2>")
+			content = []byte(page + strings.Repeat("<h2>"+end[:strings.Index(end, "<aside>")], 1<<20/len(end)))
+		case format == JSON:
+		case format.IsText() && !isUTF16(content):
+			content = bytes.Repeat(content, 1<<20/len(content))
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(content)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(b.Context(), Source{Content: content, FileName: name}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package parse
+
+import "strings"
+
+// textBuilder collects the text of a document and the spans in it. It makes the
+// text fit to be stored: valid UTF-8 without null characters. Over MaxText it
+// keeps nothing and is full.
+type textBuilder struct {
+	strings.Builder
+	spans []Span
+	full  bool
+}
+
+// write appends text.
+func (b *textBuilder) write(text string) {
+	if b.Len()+len(text) > MaxText {
+		b.full = true
+	}
+	if !b.full {
+		b.WriteString(storable(text))
+	}
+}
+
+// block appends a paragraph, heading or table, apart from what is before it.
+func (b *textBuilder) block(text string) {
+	text = strings.Trim(text, "\n")
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if b.Len() > 0 {
+		b.write("\n\n")
+	}
+	b.write(text)
+}
+
+// span says that what fill appends stood in one place. Nothing appended, no span.
+func (b *textBuilder) span(s Span, fill func() error) error {
+	start := b.Len()
+	if err := fill(); err != nil {
+		return err
+	}
+	// The gap before the first paragraph belongs to nobody.
+	for start < b.Len() && b.String()[start] == '\n' {
+		start++
+	}
+	if start < b.Len() {
+		s.Start, s.End = start, b.Len()
+		b.spans = append(b.spans, s)
+	}
+	return nil
+}
+
+// storable returns text as PostgreSQL and JSON take it.
+func storable(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "")
+	}
+	return text
+}

@@ -1,0 +1,210 @@
+package parse
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// Detect says what a file is. What its bytes show beats what it is called and
+// declared to be; among the formats that are text the declared type decides, then
+// the name, then the look of the text. Errors: Invalid for what cannot be read,
+// such as a picture, an encrypted or an old Office file, and for a file that was
+// declared to be something that it is not.
+func Detect(src Source) (Format, error) {
+	format, err := bySignature(src)
+	if format != "" || err != nil {
+		return format, err
+	}
+	declared, known := formatOfMediaType(src.ContentType)
+	if !known {
+		declared, known = formatOfName(src.FileName)
+	}
+	if bytes.IndexByte(src.Content[:min(len(src.Content), 8<<10)], 0) >= 0 && !isUTF16(src.Content) {
+		if known && !declared.IsText() {
+			return "", broken(declared, nil)
+		}
+		return "", unsupported("binary data of no known format", "send text, Markdown, HTML, PDF, an Office document, an email or an archive of these")
+	}
+	switch {
+	case known && declared == Email:
+		return Email, nil
+	case known && !declared.IsText() && len(bytes.TrimSpace(src.Content)) == 0:
+		return "", noText(declared, nil)
+	case known && !declared.IsText():
+		return "", broken(declared, nil)
+	case known:
+		return declared, nil
+	}
+	return byLook(src.Content), nil
+}
+
+// bySignature recognises what begins with bytes of its own; "" if nothing does.
+func bySignature(src Source) (Format, error) {
+	content := src.Content
+	switch {
+	case isPDF(content):
+		return PDF, nil
+	case bytes.HasPrefix(content, []byte("PK\x03\x04")), bytes.HasPrefix(content, []byte("PK\x05\x06")):
+		return zipFormat(src)
+	case bytes.HasPrefix(content, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		return "", oldOffice(src)
+	case isTar(content):
+		return Tar, nil
+	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
+		return gzipFormat(content)
+	case bytes.HasPrefix(content, []byte(`{\rtf`)):
+		return "", unsupported("an RTF file", "save it as DOCX")
+	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")),
+		bytes.HasPrefix(content, []byte("\xfd7zXZ\x00")), bytes.HasPrefix(content, []byte("BZh9")), bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")):
+		return "", unsupported("an archive of another kind than zip and tar", "pack it as zip or tar.gz")
+	case hasBinary(content):
+		kind, _, _ := strings.Cut(http.DetectContentType(content), "/")
+		if kind == "image" || kind == "audio" || kind == "video" || kind == "font" {
+			return "", unsupported("of the kind "+kind, "only what has text can be searched")
+		}
+	}
+	return "", nil
+}
+
+// isPDF wants more than the first bytes, with which a text about PDF may begin.
+func isPDF(content []byte) bool {
+	head := content[:min(len(content), 1024)]
+	at := bytes.Index(head, []byte("%PDF-"))
+	if at < 0 || len(bytes.TrimSpace(head[:at])) > 0 && !hasBinary(content) {
+		return false
+	}
+	return hasBinary(content[:min(len(content), 4096)]) || bytes.Contains(content, []byte(" obj")) || bytes.Contains(content, []byte("startxref"))
+}
+
+// hasBinary reports whether content is not plain UTF-8 text.
+func hasBinary(content []byte) bool {
+	head := content[:min(len(content), 4096)]
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		if r == utf8.RuneError && n == 1 {
+			return utf8.FullRune(head) // else the head was cut inside a character
+		}
+		head = head[n:]
+	}
+	return false
+}
+
+func isUTF16(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff"))
+}
+
+func isTar(content []byte) bool {
+	return len(content) >= 512 && bytes.Equal(content[257:262], []byte("ustar"))
+}
+
+// zipFormat tells by its members what a zip file is a package of.
+func zipFormat(src Source) (Format, error) {
+	archive, err := zip.NewReader(bytes.NewReader(src.Content), int64(len(src.Content)))
+	if err != nil {
+		format, known := formatOfName(src.FileName)
+		if !known || format.IsText() {
+			format, known = formatOfMediaType(src.ContentType)
+		}
+		if !known || format.IsText() {
+			format = Zip
+		}
+		return "", broken(format, err)
+	}
+	for _, member := range archive.File {
+		switch {
+		case strings.HasPrefix(member.Name, "word/document"):
+			return DOCX, nil
+		case strings.HasPrefix(member.Name, "ppt/presentation"):
+			return PPTX, nil
+		case strings.HasPrefix(member.Name, "xl/workbook"):
+			return XLSX, nil
+		case member.Name == "META-INF/container.xml":
+			return EPUB, nil
+		}
+	}
+	return Zip, nil
+}
+
+func gzipFormat(content []byte) (Format, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return "", broken(Tar, err)
+	}
+	head := make([]byte, 512)
+	n, err := io.ReadFull(unpacked, head)
+	if isTar(head[:n]) {
+		return Tar, nil
+	}
+	if n == 0 && err != nil && err != io.EOF {
+		return "", broken(Tar, err)
+	}
+	return "", unsupported("a single file packed with gzip", "unpack it, or pack its folder as tar.gz")
+}
+
+// oldOffice is what begins like an Office file of before 2007: it may also be a
+// newer one inside an encrypted wrapping.
+func oldOffice(src Source) error {
+	if bytes.Contains(src.Content, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e")) {
+		if format, known := formatOfName(src.FileName); known && !format.IsText() {
+			return encrypted(format)
+		}
+		return encrypted("Office")
+	}
+	return unsupported("an Office file of the format used before 2007", "save it as DOCX, XLSX or PPTX")
+}
+
+// maxJSONLook bounds the text that is checked for being JSON without being called
+// so.
+const maxJSONLook = 1 << 20
+
+// byLook tells what a text is of which nothing else is known.
+func byLook(content []byte) Format {
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\xef\xbb\xbf")))
+	switch {
+	case strings.HasPrefix(http.DetectContentType(trimmed), "text/html"):
+		return HTML
+	case looksLikeEmail(trimmed):
+		return Email
+	case bytes.Contains(trimmed[:min(len(trimmed), 8<<10)], []byte(`\documentclass`)):
+		return LaTeX
+	case len(trimmed) > 1 && len(trimmed) <= maxJSONLook && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed):
+		return JSON
+	}
+	return Text
+}
+
+// looksLikeEmail wants a header that only a delivered or sent message has.
+func looksLikeEmail(content []byte) bool {
+	var from, date, technical bool
+	for line := range bytes.Lines(content[:min(len(content), 32<<10)]) {
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			continue
+		}
+		field, _, ok := bytes.Cut(line, []byte(":"))
+		if !ok || len(field) == 0 || bytes.ContainsAny(field, " \t") {
+			return false
+		}
+		switch strings.ToLower(string(field)) {
+		case "from":
+			from = true
+		case "date":
+			date = true
+		case "message-id", "mime-version", "received", "return-path":
+			technical = true
+		}
+	}
+	return from && date && technical
+}

@@ -1,0 +1,174 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-message"
+	_ "github.com/emersion/go-message/charset" // messages in other encodings than UTF-8
+	"github.com/emersion/go-message/mail"
+	"golang.org/x/net/html"
+)
+
+// maxParts bounds the parts of a message.
+const maxParts = 500
+
+// email reads a message: subject, sender and recipients, the body and, as members,
+// the attachments that are documents themselves.
+func (p *parser) email(ctx context.Context) error {
+	entity, err := message.ReadWithOptions(bytes.NewReader(p.src.Content), &message.ReadOptions{MaxHeaderBytes: 1 << 20})
+	if err != nil && !message.IsUnknownCharset(err) {
+		return broken(p.format, err)
+	}
+	p.describeMessage(mail.Header{Header: entity.Header})
+	m := &messageReader{}
+	if err := entity.Walk(func(_ []int, part *message.Entity, err error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.part(part, err, p.budget)
+	}); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errBudget):
+			return unpacksTooFar(p.format)
+		case errors.Is(err, errParts):
+			return tooLarge(p.format, "it has more than %d parts", maxParts)
+		}
+		return broken(p.format, err)
+	}
+	if m.isEncrypted {
+		return encrypted(p.format)
+	}
+	body, err := m.body()
+	if err != nil {
+		return broken(p.format, err)
+	}
+	p.text.block(body)
+	return p.attachments(ctx, m.attached)
+}
+
+func (p *parser) describeMessage(h mail.Header) {
+	subject, _ := h.Subject()
+	p.doc.Title = subject
+	if subject = oneLine(subject, maxTitle); subject != "" {
+		p.text.block("# " + subject)
+	}
+	var about []string
+	for _, field := range []string{"From", "To", "Cc"} {
+		list, err := h.AddressList(field)
+		text := h.Get(field)
+		if err == nil {
+			var people []string
+			for _, a := range list {
+				people = append(people, strings.TrimSpace(a.Name+" <"+a.Address+">"))
+			}
+			text = strings.Join(people, ", ")
+		}
+		if text = oneLine(text, maxProperty); text != "" {
+			p.property(strings.ToLower(field), text)
+			about = append(about, field+": "+text)
+		}
+	}
+	if date, err := h.Date(); err == nil && !date.IsZero() {
+		p.property("date", date.Format(time.RFC3339))
+		about = append(about, "Date: "+date.Format("2 January 2006 15:04"))
+	}
+	p.text.block(strings.Join(about, "\n"))
+}
+
+func (p *parser) attachments(ctx context.Context, attached []Source) error {
+	for _, a := range attached {
+		var err error
+		if p.nesting == 0 {
+			err = tooLarge(Email, "messages and archives stand in each other more than %d deep", maxNesting)
+		} else {
+			err = p.member(ctx, a)
+		}
+		if err := p.skip(a.FileName, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messageReader collects the parts of a message.
+type messageReader struct {
+	parts       int
+	plain, rich []string
+	attached    []Source
+	isEncrypted bool
+}
+
+var errParts = errors.New("too many parts")
+
+func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
+	if m.parts++; m.parts > maxParts {
+		return errParts
+	}
+	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		return err
+	}
+	mediaType, params, _ := part.Header.ContentType()
+	if mediaType == "" {
+		mediaType = "text/plain"
+	}
+	if strings.HasPrefix(mediaType, "multipart/") {
+		m.isEncrypted = m.isEncrypted || mediaType == "multipart/encrypted"
+		return nil
+	}
+	if strings.HasSuffix(mediaType, "pkcs7-mime") && params["smime-type"] != "signed-data" {
+		m.isEncrypted = true
+		return nil
+	}
+	disposition, _, _ := part.Header.ContentDisposition()
+	fileName, _ := (&mail.AttachmentHeader{Header: part.Header}).Filename()
+	if !strings.HasPrefix(mediaType, "text/") && disposition == "inline" && fileName == "" || strings.HasPrefix(mediaType, "image/") {
+		return nil // pictures in the text
+	}
+	content, err := b.read(part.Body)
+	if errors.Is(err, errBudget) {
+		return err
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && len(content) == 0 {
+		return err
+	}
+	switch {
+	case disposition == "attachment" || fileName != "" || !strings.HasPrefix(mediaType, "text/"):
+		if fileName == "" {
+			fileName = fmt.Sprintf("attachment %d", len(m.attached)+1)
+		}
+		m.attached = append(m.attached, Source{Content: content, ContentType: mediaType, FileName: fileName})
+	case mediaType == "text/html":
+		m.rich = append(m.rich, string(content))
+	default:
+		m.plain = append(m.plain, strings.ReplaceAll(string(content), "\r\n", "\n"))
+	}
+	return nil
+}
+
+// body is the text of the message: the plain form if there is one.
+func (m *messageReader) body() (string, error) {
+	if text := strings.TrimSpace(strings.Join(m.plain, "\n\n")); text != "" {
+		return text, nil
+	}
+	var all []string
+	for _, rich := range m.rich {
+		page, err := html.Parse(strings.NewReader(rich))
+		if err != nil {
+			return "", err
+		}
+		text, err := pageText(page)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n\n"), nil
+}

@@ -1,0 +1,133 @@
+package parse
+
+import "strings"
+
+// Format is what a file is.
+type Format string
+
+// The formats. Text is also what every text is of which nothing more is known;
+// Code is source code in any language.
+const (
+	Text      Format = "text"
+	Code      Format = "code"
+	Markdown  Format = "markdown"
+	HTML      Format = "html"
+	JSON      Format = "json"
+	JSONLines Format = "jsonl"
+	CSV       Format = "csv"
+	LaTeX     Format = "latex"
+	PDF       Format = "pdf"
+	DOCX      Format = "docx"
+	PPTX      Format = "pptx"
+	XLSX      Format = "xlsx"
+	EPUB      Format = "epub"
+	Email     Format = "email"
+	Zip       Format = "zip"
+	Tar       Format = "tar"
+)
+
+// formats describes each of them: its name in messages, its media type and the
+// other media types and the endings of names that mean it.
+var formats = []struct {
+	format     Format
+	name       string
+	mediaTypes string // the first is the one we give
+	endings    string
+}{
+	{Text, "text", "text/plain application/octet-stream", ".txt .text .log"},
+	{Markdown, "Markdown", "text/markdown text/x-markdown", ".md .markdown .mdown .mkd .mdx"},
+	{HTML, "HTML", "text/html application/xhtml+xml", ".html .htm .xhtml"},
+	{JSON, "JSON", "application/json text/json", ".json .geojson .jsonld .webmanifest .ipynb"},
+	{JSONLines, "JSON Lines", "application/jsonl application/x-ndjson application/ndjson application/x-jsonlines", ".jsonl .ndjson"},
+	{CSV, "CSV", "text/csv text/tab-separated-values application/csv", ".csv .tsv"},
+	{LaTeX, "LaTeX", "application/x-latex application/x-tex text/x-tex text/x-latex", ".tex .latex .ltx"},
+	{Code, "source code", "text/plain text/javascript application/javascript application/x-sh application/typescript application/xml text/xml application/yaml application/toml",
+		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .xml .yaml .yml .toml .ini .rst"},
+	{PDF, "PDF", "application/pdf application/x-pdf", ".pdf"},
+	{DOCX, "DOCX", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx .docm .dotx"},
+	{PPTX, "PPTX", "application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx .pptm .ppsx"},
+	{XLSX, "XLSX", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx .xlsm .xltx"},
+	{EPUB, "EPUB", "application/epub+zip", ".epub"},
+	{Email, "email", "message/rfc822", ".eml"},
+	{Zip, "zip", "application/zip application/x-zip-compressed", ".zip"},
+	{Tar, "tar", "application/x-tar application/gzip application/x-gzip application/x-gtar", ".tar .tgz .tar.gz"},
+}
+
+// Name is the format's name in messages.
+func (f Format) Name() string {
+	for _, known := range formats {
+		if known.format == f {
+			return known.name
+		}
+	}
+	return string(f)
+}
+
+// aName is Name with its article.
+func (f Format) aName() string {
+	switch f {
+	case HTML, XLSX, EPUB, Email:
+		return "an " + f.Name()
+	}
+	return "a " + f.Name()
+}
+
+// MediaType is the content type of files of the format.
+func (f Format) MediaType() string {
+	for _, known := range formats {
+		if known.format == f {
+			first, _, _ := strings.Cut(known.mediaTypes, " ")
+			return first
+		}
+	}
+	return "text/plain"
+}
+
+// IsText reports whether files of the format are text that a person can read as it
+// is. Everything else is Parse's business alone.
+func (f Format) IsText() bool {
+	switch f {
+	case PDF, DOCX, PPTX, XLSX, EPUB, Email, Zip, Tar:
+		return false
+	}
+	return true
+}
+
+// IsContainer reports whether a file of the format holds files, see Members.
+func (f Format) IsContainer() bool { return f == Zip || f == Tar }
+
+func formatOfMediaType(mediaType string) (Format, bool) {
+	mediaType, _, _ = strings.Cut(mediaType, ";")
+	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	for _, known := range formats {
+		for t := range strings.FieldsSeq(known.mediaTypes) {
+			if t == mediaType && t != "text/plain" && t != "application/octet-stream" {
+				return known.format, true
+			}
+		}
+	}
+	if strings.HasSuffix(mediaType, "+json") {
+		return JSON, true
+	}
+	return "", false
+}
+
+func formatOfName(name string) (Format, bool) {
+	if strings.Contains(name, "://") {
+		name, _, _ = strings.Cut(name, "#")
+		name, _, _ = strings.Cut(name, "?")
+	}
+	name = strings.ToLower(baseName(name))
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return "", false
+	}
+	for _, known := range formats {
+		for ending := range strings.FieldsSeq(known.endings) {
+			if name[dot:] == ending || strings.HasSuffix(name, ending) && strings.Count(ending, ".") > 1 {
+				return known.format, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,43 @@
+package parse
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whatever the bytes are called, reading them ends with a document that keeps its
+// promises or with an error that blames the file.
+func FuzzParse(f *testing.F) {
+	for _, folder := range []string{"files", "hostile"} {
+		for _, path := range files(f, folder) {
+			// A bomb takes its time, which is for other tests to bound.
+			if content := read(f, path); len(content) < 40<<10 && !strings.Contains(path, "bomb") {
+				f.Add(content, path)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte, name string) {
+		d, err := Parse(t.Context(), Source{Content: content, FileName: name})
+		if err == nil {
+			check(t, d)
+			return
+		}
+		if !isInvalid(err) || !strings.HasPrefix(err.Error(), "content: ") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// The readers of XML parts that are ours take any XML.
+func FuzzDocumentXML(f *testing.F) {
+	f.Add([]byte(`<w:p xmlns:w="w"><w:pPr><w:pStyle w:val="H1"/></w:pPr><w:r><w:t>Text</w:t></w:r></w:p>`))
+	f.Add([]byte(`<w:tbl xmlns:w="w"><w:tr><w:tc><w:tbl><w:tr><w:tc><w:p><w:t>in</w:t></w:p></w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>`))
+	f.Add([]byte(`<p:sp xmlns:p="p"><p:ph type="title"/><a:p><a:t>Title</a:t></a:p></p:sp>`))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		var word, slide textBuilder
+		w := &wordReader{out: &word, styles: map[string]wordStyle{"H1": {level: 1}}}
+		_ = walkXML(data, w.visit)
+		s := &slideReader{out: &slide}
+		_ = walkXML(data, s.visit)
+	})
+}

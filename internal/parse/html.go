@@ -1,0 +1,258 @@
+package parse
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	tables "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// html reads a page without what surrounds its content.
+func (p *parser) html() error {
+	content := p.src.Content
+	if !utf8.Valid(content) {
+		encoding, _, _ := charset.DetermineEncoding(content, p.src.ContentType)
+		decoded, err := encoding.NewDecoder().Bytes(content)
+		if err != nil {
+			return broken(p.format, err)
+		}
+		content = decoded
+	}
+	page, err := html.Parse(bytes.NewReader(content))
+	if err != nil {
+		return broken(p.format, err)
+	}
+	p.describePage(page)
+	text, err := pageText(page)
+	if err != nil {
+		return broken(p.format, err)
+	}
+	p.text.write(text)
+	return nil
+}
+
+// describePage keeps the title and what the head says about the page.
+func (p *parser) describePage(page *html.Node) {
+	for n := range page.Descendants() {
+		switch n.DataAtom {
+		case atom.Html:
+			p.property("language", attribute(n, "lang"))
+		case atom.Title:
+			if p.doc.Title == "" && n.FirstChild != nil && n.Parent.DataAtom == atom.Head {
+				p.doc.Title = n.FirstChild.Data
+			}
+		case atom.Meta:
+			switch name := strings.ToLower(attribute(n, "name")); name {
+			case "author", "description", "keywords":
+				p.property(name, attribute(n, "content"))
+			}
+		}
+	}
+}
+
+// pageText returns the content of a page as Markdown. It changes the page.
+func pageText(page *html.Node) (string, error) {
+	prune(page, isNoise)
+	whole := textLength(page)
+	root := mainContent(page, whole)
+	if root == page {
+		prune(page, isSurrounding)
+		if textLength(page) == 0 && whole > 0 {
+			// A page of links alone, or one that calls everything a menu.
+			return "", nil
+		}
+	}
+	flatten(root)
+	out, err := newConverter().ConvertNode(root)
+	return string(bytes.TrimSpace(out)), err
+}
+
+func newConverter() *converter.Converter {
+	return converter.NewConverter(
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle("atx")), tables.NewTablePlugin()),
+		// The text is searched and read, not rendered: \_ would hide the word.
+		converter.WithEscapeMode(converter.EscapeModeDisabled),
+	)
+}
+
+// prune removes the nodes for which drop says so.
+func prune(root *html.Node, drop func(*html.Node) bool) {
+	for n := root.FirstChild; n != nil; {
+		next := n.NextSibling
+		if drop(n) {
+			root.RemoveChild(n)
+		} else {
+			prune(n, drop)
+		}
+		n = next
+	}
+}
+
+// isNoise reports what nobody reads on any page.
+func isNoise(n *html.Node) bool {
+	if n.Type == html.CommentNode {
+		return true
+	}
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Embed, atom.Canvas,
+		atom.Button, atom.Select, atom.Input, atom.Textarea, atom.Head, atom.Dialog, atom.Audio, atom.Video:
+		return true
+	}
+	if n.Type != html.ElementNode {
+		return false
+	}
+	style := strings.ReplaceAll(attribute(n, "style"), " ", "")
+	return hasAttribute(n, "hidden") || attribute(n, "aria-hidden") == "true" || strings.Contains(style, "display:none")
+}
+
+// surroundings are the words in a class, id or role by which pages call what is
+// not their content.
+var surroundings = []string{
+	"navigation", "banner", "contentinfo", "complementary", "search", "nav", "navbar", "menu", "sidebar", "footer",
+	"breadcrumb", "breadcrumbs", "cookie", "cookies", "cookie-banner", "cookie-consent", "advert", "advertisement", "ads", "social", "share", "toc-sidebar",
+	"site-header", "site-footer", "page-header", "page-footer", "skip-link", "related", "newsletter", "popup", "modal",
+}
+
+// isSurrounding reports what stands around a page's content.
+func isSurrounding(n *html.Node) bool {
+	if n.Type != html.ElementNode {
+		return false
+	}
+	switch n.DataAtom {
+	case atom.Nav, atom.Footer, atom.Aside, atom.Form:
+		return true
+	case atom.Header:
+		return !within(n, atom.Article, atom.Main, atom.Section)
+	case atom.Body, atom.Html, atom.Main, atom.Article:
+		return false
+	}
+	for _, key := range []string{"role", "id", "class"} {
+		for word := range strings.FieldsSeq(strings.ToLower(attribute(n, key))) {
+			if slices.Contains(surroundings, word) {
+				return true
+			}
+		}
+	}
+	return isLinkList(n)
+}
+
+// maxLinkSample bounds the nodes that are looked at to know a list of links: such
+// lists stand in others, and each is looked at.
+const maxLinkSample = 300
+
+// isLinkList reports whether n is a list of little but links.
+func isLinkList(n *html.Node) bool {
+	if n.DataAtom != atom.Ul && n.DataAtom != atom.Ol && n.DataAtom != atom.Div {
+		return false
+	}
+	c := linkCount{left: maxLinkSample}
+	c.add(n, false)
+	return c.links >= 5 && c.linked*10 >= c.text*9 && c.text/c.links < 40
+}
+
+// linkCount says how much of a part of a page is links.
+type linkCount struct {
+	links        int
+	linked, text int // bytes
+	left         int // nodes to look at
+}
+
+func (c *linkCount) add(n *html.Node, inLink bool) {
+	for child := n.FirstChild; child != nil && c.left > 0; child = child.NextSibling {
+		c.left--
+		if child.Type == html.TextNode {
+			length := len(strings.TrimSpace(child.Data))
+			c.text += length
+			if inLink {
+				c.linked += length
+			}
+			continue
+		}
+		if child.DataAtom == atom.A {
+			c.links++
+		}
+		c.add(child, inLink || child.DataAtom == atom.A)
+	}
+}
+
+// mainContent returns the element that the page says is its content, else the page.
+func mainContent(page *html.Node, whole int) *html.Node {
+	var articles []*html.Node
+	for n := range page.Descendants() {
+		if n.DataAtom == atom.Main || attribute(n, "role") == "main" {
+			if textLength(n)*4 >= whole {
+				prune(n, func(n *html.Node) bool { return n.DataAtom == atom.Nav || n.DataAtom == atom.Aside })
+				return n
+			}
+		}
+		if n.DataAtom == atom.Article && !within(n, atom.Article) {
+			articles = append(articles, n)
+		}
+	}
+	if len(articles) == 1 && textLength(articles[0])*2 >= whole {
+		return articles[0]
+	}
+	return page
+}
+
+// flatten leaves of links, emphasis and images only their text: an address or a
+// star between words is in the way of whoever looks for the words.
+func flatten(root *html.Node) {
+	var nodes []*html.Node
+	for n := range root.Descendants() {
+		switch n.DataAtom {
+		case atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.Img:
+			nodes = append(nodes, n)
+		}
+	}
+	for _, n := range nodes {
+		if n.DataAtom == atom.Img {
+			*n = html.Node{
+				Type: html.TextNode, Data: attribute(n, "alt"),
+				Parent: n.Parent, PrevSibling: n.PrevSibling, NextSibling: n.NextSibling,
+			}
+			continue
+		}
+		n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
+	}
+}
+
+func textLength(root *html.Node) int {
+	length := 0
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode {
+			length += len(strings.TrimSpace(n.Data))
+		}
+	}
+	return length
+}
+
+func within(n *html.Node, tags ...atom.Atom) bool {
+	for a := n.Parent; a != nil; a = a.Parent {
+		if slices.Contains(tags, a.DataAtom) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAttribute(n *html.Node, key string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package parse
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// maxTitleSearch bounds how far into a text its title is looked for, in bytes.
+const maxTitleSearch = 16 << 10
+
+// TitleOf finds the title in a text: the first heading of the first level of
+// Markdown, the title element of an HTML page, \title of LaTeX, else none.
+func TitleOf(contentType, text string) string {
+	head := text[:min(len(text), maxTitleSearch)]
+	title := ""
+	switch f, _ := formatOfMediaType(contentType); f {
+	case Markdown:
+		for h := range headings(head) {
+			if h.level == 1 {
+				title = h.text
+				break
+			}
+		}
+	case HTML:
+		title = htmlTitle(head)
+	case LaTeX:
+		title = latexArgument(head, `\title`)
+	}
+	return oneLine(title, maxTitle)
+}
+
+func htmlTitle(page string) string {
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return ""
+		case html.StartTagToken:
+			if name, _ := z.TagName(); string(name) == "title" && z.Next() == html.TextToken {
+				return string(z.Text())
+			}
+		}
+	}
+}
+
+// heading is a section's beginning.
+type heading struct {
+	start, level int
+	text         string
+}
+
+// headings yields the headings of a Markdown text that are marked by #, outside of
+// fenced code.
+func headings(text string) func(yield func(heading) bool) {
+	return func(yield func(heading) bool) {
+		fence := ""
+		for at := 0; at < len(text); {
+			line := text[at:]
+			next := len(text)
+			if end := strings.IndexByte(line, '\n'); end >= 0 {
+				line, next = line[:end], at+end+1
+			}
+			switch {
+			case fence != "":
+				if strings.HasPrefix(strings.TrimLeft(line, " "), fence) {
+					fence = ""
+				}
+			case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
+				fence = line[:3]
+			case strings.HasPrefix(line, "#"):
+				level := len(line) - len(strings.TrimLeft(line, "#"))
+				rest := line[level:]
+				if level > 6 || rest == "" || rest[0] != ' ' && rest[0] != '\t' {
+					break
+				}
+				if title := strings.Trim(rest, " \t#\r"); title != "" && !yield(heading{at, level, title}) {
+					return
+				}
+			}
+			at = next
+		}
+	}
+}
+
+// Limits of the sections that are kept.
+const (
+	maxSections    = 50_000
+	maxSectionPath = 512 // bytes
+)
+
+// sections returns the parts of a Markdown text by their headings.
+func sections(text string) []Span { return nest(headings(text), len(text)) }
+
+// nest makes spans of headings: each reaches to the next heading and is named by
+// the headings above it and itself.
+func nest(all func(yield func(heading) bool), end int) []Span {
+	var spans []Span
+	var above []heading
+	for h := range all {
+		if n := len(spans); n > 0 {
+			spans[n-1].End = h.start
+		}
+		if len(spans) == maxSections {
+			return spans
+		}
+		for len(above) > 0 && above[len(above)-1].level >= h.level {
+			above = above[:len(above)-1]
+		}
+		above = append(above, h)
+		names := make([]string, len(above))
+		for i, a := range above {
+			names[i] = a.text
+		}
+		spans = append(spans, Span{Kind: Section, Start: h.start, Name: oneLine(strings.Join(names, " > "), maxSectionPath)})
+	}
+	if n := len(spans); n > 0 {
+		spans[n-1].End = end
+	}
+	return spans
+}

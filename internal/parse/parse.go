@@ -1,0 +1,206 @@
+// Package parse turns files into text: Markdown where the format has structure,
+// the source itself where it is text already. It keeps what is known about places
+// (pages, slides, sheets, sections, members of archives) as spans of that text, so
+// that whatever is cut out of it can say where it stood.
+//
+//	doc, err := parse.Parse(ctx, parse.Source{Content: content, FileName: "plan.docx"})
+//
+// Detect decides by the content what a file is; its name and the content type that
+// somebody declared only decide among the formats that are all text.
+//
+// Parse does no I/O, keeps no state and is safe for concurrent use. Its memory and
+// time are bounded by the limits here, but it runs other people's parsers: what
+// comes from outside belongs into a process of its own, see package sandbox.
+//
+// Every error that the file is to blame for is a fault of the kind Invalid on the
+// field content, and says what to do.
+package parse
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of one file. Sizes are bytes.
+const (
+	MaxText     = 64 << 20  // of the text that is made of a file
+	maxUnpacked = 256 << 20 // of all that is unpacked from a file
+	maxMember   = 64 << 20  // of one member of an archive or a package
+	maxMembers  = 10_000    // of an archive
+	maxNesting  = 2         // archives in archives, attachments in attachments
+)
+
+// Source is a file.
+type Source struct {
+	Content []byte
+	// ContentType is the media type that somebody declared, "" if nobody did.
+	ContentType string
+	// FileName is a name, path or URL, "" if there is none.
+	FileName string
+}
+
+// Document is what a file says.
+type Document struct {
+	// Format is what the file is.
+	Format Format
+	// ContentType is that of Text: text/markdown, or the source's own if the text is
+	// the source.
+	ContentType string
+	// Title is the document's own, else its first heading; "" if it has neither.
+	Title string
+	// Text is valid UTF-8 without null characters and never blank.
+	Text string
+	// Spans say where parts of the text stood, in order of Start. Those of one kind
+	// do not overlap.
+	Spans []Span
+	// Properties are what the file says about itself: author, subject, keywords,
+	// created (RFC 3339), language; from, to and date of a message. Nil if nothing.
+	Properties map[string]string
+	// Skipped are the members of an archive and the attachments of a message that
+	// could not be read, with the reason. Nil if there are none.
+	Skipped []string
+}
+
+// Kind says what a span is.
+type Kind string
+
+// The kinds of spans. Pages and slides have numbers, the others names.
+const (
+	Page    Kind = "page"
+	Slide   Kind = "slide"
+	Sheet   Kind = "sheet"
+	Section Kind = "section" // the headings above, joined by " > "
+	Member  Kind = "file"    // of an archive, or an attachment
+)
+
+// Span is a part of a document's text that stood in one place:
+// Text[Start:End], in bytes on code point borders.
+type Span struct {
+	Kind       Kind
+	Start, End int
+	Number     int    // of a page or slide, from 1
+	Name       string // of a sheet, section or member
+}
+
+// Parse reads a file. Errors: Invalid for a file that is encrypted, broken, empty,
+// too large inside or of an unknown format; the context's.
+func Parse(ctx context.Context, src Source) (Document, error) {
+	return parseWithin(ctx, src, newBudget(), maxNesting)
+}
+
+// parseWithin is Parse for a part of a file whose parts share a budget.
+func parseWithin(ctx context.Context, src Source, b *budget, nesting int) (Document, error) {
+	if err := ctx.Err(); err != nil {
+		return Document{}, err
+	}
+	format, err := Detect(src)
+	if err != nil {
+		return Document{}, err
+	}
+	p := &parser{src: src, format: format, budget: b, nesting: nesting}
+	p.doc.Format = format
+	p.doc.ContentType = markdownType
+	if err := p.parse(ctx); err != nil {
+		return Document{}, err
+	}
+	return p.finish()
+}
+
+const markdownType = "text/markdown"
+
+// parser reads one file.
+type parser struct {
+	src     Source
+	format  Format
+	budget  *budget
+	nesting int // how deep members may still be
+
+	doc  Document
+	text textBuilder
+}
+
+func (p *parser) parse(ctx context.Context) error {
+	switch p.format {
+	case HTML:
+		return p.html()
+	case JSONLines:
+		return p.jsonLines()
+	case CSV:
+		return p.csv(ctx)
+	case PDF:
+		return p.pdf(ctx)
+	case DOCX:
+		return p.docx(ctx)
+	case PPTX:
+		return p.pptx(ctx)
+	case XLSX:
+		return p.xlsx(ctx)
+	case EPUB:
+		return p.epub(ctx)
+	case Email:
+		return p.email(ctx)
+	case Zip, Tar:
+		return p.archive(ctx)
+	}
+	return p.plain()
+}
+
+// finish completes and checks what a parser made.
+func (p *parser) finish() (Document, error) {
+	d := &p.doc
+	if p.text.full {
+		return Document{}, tooLarge(p.format, "its text is over the limit of %d bytes", MaxText)
+	}
+	d.Text = p.text.String()
+	d.Spans = append(d.Spans, p.text.spans...)
+	if strings.TrimSpace(d.Text) == "" {
+		return Document{}, noText(p.format, d.Skipped)
+	}
+	if d.ContentType == markdownType {
+		d.Spans = append(d.Spans, sections(d.Text)...)
+	}
+	if p.format == LaTeX {
+		d.Spans = append(d.Spans, latexSections(d.Text)...)
+	}
+	slices.SortStableFunc(d.Spans, func(a, b Span) int { return a.Start - b.Start })
+	if d.Title == "" && d.ContentType != joinedType {
+		d.Title = TitleOf(d.ContentType, d.Text)
+	}
+	d.Title = oneLine(d.Title, maxTitle)
+	return *d, nil
+}
+
+// property keeps what the file says about itself, if it says something.
+func (p *parser) property(key, value string) {
+	value = oneLine(value, maxProperty)
+	if value == "" {
+		return
+	}
+	if p.doc.Properties == nil {
+		p.doc.Properties = map[string]string{}
+	}
+	p.doc.Properties[key] = value
+}
+
+const (
+	maxTitle    = 1024
+	maxProperty = 512
+)
+
+// oneLine returns s as valid UTF-8 with single spaces, cut to at most bytes.
+func oneLine(s string, most int) string {
+	s = strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")), " ")
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// baseName is the last part of a path.
+func baseName(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }

@@ -1,0 +1,234 @@
+package parse
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func files(t testing.TB, folder string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no files in %s: %v", folder, err)
+	}
+	return found
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// check fails unless a document keeps the promises that all of them make.
+func check(t testing.TB, d Document) {
+	t.Helper()
+	if !utf8.ValidString(d.Text) || strings.ContainsRune(d.Text, 0) || strings.TrimSpace(d.Text) == "" {
+		t.Error("the text is not fit to be stored")
+	}
+	ends := map[Kind]int{}
+	start := 0
+	for _, s := range d.Spans {
+		if s.Start < start || s.Start < ends[s.Kind] || s.Start >= s.End || s.End > len(d.Text) {
+			t.Fatalf("span %+v is out of order, empty or outside", s)
+		}
+		if !utf8.ValidString(d.Text[s.Start:s.End]) || !utf8.ValidString(s.Name) || (s.Number > 0) == (s.Kind != Page && s.Kind != Slide) {
+			t.Fatalf("span %+v is not well-formed", s)
+		}
+		start, ends[s.Kind] = s.Start, s.End
+	}
+}
+
+// describe writes all of a document for a golden file.
+func describe(d Document) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "format: %s\ncontentType: %s\ntitle: %s\n", d.Format, d.ContentType, d.Title)
+	for _, key := range slices.Sorted(maps.Keys(d.Properties)) {
+		fmt.Fprintf(&out, "%s: %s\n", key, d.Properties[key])
+	}
+	for _, s := range d.Skipped {
+		fmt.Fprintf(&out, "skipped: %s\n", s)
+	}
+	for _, s := range d.Spans {
+		first, _, _ := strings.Cut(d.Text[s.Start:s.End], "\n")
+		fmt.Fprintf(&out, "%s %d %q [%d:%d] %q...\n", s.Kind, s.Number, s.Name, s.Start, s.End, first)
+	}
+	return out.String() + "---\n" + d.Text
+}
+
+func TestEveryFormat(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, "files") {
+		name := filepath.Base(path)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			content := read(t, path)
+			d, err := Parse(t.Context(), Source{Content: content, FileName: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, d)
+			golden := filepath.Join("testdata", "golden", name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(describe(d)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(read(t, golden)), describe(d)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a file is does not depend on what it is called, where its bytes show it.
+func TestNamesDoNotMatterWhereBytesShow(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, "files") {
+		want, err := Detect(Source{Content: read(t, path), FileName: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch want {
+		case Code, Markdown, CSV, JSONLines: // these look like any text
+			continue
+		}
+		for _, src := range []Source{{}, {FileName: "notes.txt"}, {FileName: "a.docx"}, {ContentType: "application/octet-stream"}} {
+			src.Content = read(t, path)
+			if src.FileName != "" && (want.IsText() || want == Email) {
+				continue
+			}
+			if got, err := Detect(src); got != want || err != nil {
+				t.Errorf("Detect(%s as %q %q) = %s, %v; want %s", path, src.FileName, src.ContentType, got, err, want)
+			}
+		}
+	}
+}
+
+func TestDetectText(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		src  Source
+		want Format
+	}{
+		{"the declared type beats the name", Source{ContentType: "text/markdown; charset=utf-8", FileName: "a.html"}, Markdown},
+		{"a type that says nothing does not", Source{ContentType: "text/plain", FileName: "a.md"}, Markdown},
+		{"a URL's name", Source{FileName: "https://example.org/a.md?x=1#top"}, Markdown},
+		{"a name within an archive", Source{FileName: `docs\guide.HTML`}, HTML},
+		{"a page by its look", Source{Content: []byte("\n<!DOCTYPE html><p>x")}, HTML},
+		{"JSON by its look", Source{Content: []byte(` {"a": [1]} `)}, JSON},
+		{"what only begins like JSON", Source{Content: []byte("{a} is a set")}, Text},
+		{"LaTeX by its look", Source{Content: []byte("% x\n\\documentclass{book}\n")}, LaTeX},
+		{"a delivered message", Source{Content: []byte("Received: x\nFrom: a\nDate: b\n\nhello")}, Email},
+		{"a note that names its author", Source{Content: []byte("From: me\nTo: you\n\nhello")}, Text},
+		{"a text about PDF", Source{Content: []byte("%PDF-1.4 is what such files begin with.")}, Text},
+		{"a text that begins like a bitmap", Source{Content: []byte("BMW is a maker of cars.")}, Text},
+		{"a structured suffix", Source{ContentType: "application/ld+json"}, JSON},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if len(tc.src.Content) == 0 {
+				tc.src.Content = []byte("x")
+			}
+			if got, err := Detect(tc.src); got != tc.want || err != nil {
+				t.Errorf("Detect = %s, %v; want %s", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	d := Document{Spans: []Span{
+		{Kind: Page, Start: 0, End: 10, Number: 1}, {Kind: Section, Start: 2, End: 30, Name: "A"},
+		{Kind: Page, Start: 12, End: 20, Number: 2}, {Kind: Page, Start: 20, End: 30, Number: 3},
+		{Kind: Section, Start: 30, End: 40, Name: "A > B"},
+	}}
+	places := d.Places()
+	for _, tc := range []struct {
+		start, end int
+		want       map[string]any
+	}{
+		{0, 2, map[string]any{"page": 1}},
+		{3, 9, map[string]any{"page": 1, "section": "A"}},
+		{5, 25, map[string]any{"page": 1, "pageEnd": 3, "section": "A"}},
+		{10, 12, map[string]any{"section": "A"}},
+		{25, 35, map[string]any{"page": 3, "section": "A"}},
+		{40, 50, nil},
+	} {
+		if diff := cmp.Diff(tc.want, places.Of(tc.start, tc.end)); diff != "" {
+			t.Errorf("Of(%d, %d) (-want +got)\n%s", tc.start, tc.end, diff)
+		}
+	}
+}
+
+func TestTitleOf(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, contentType, text, want string }{
+		{"the first heading", "text/markdown", "intro\n\n# The  Plan #\r\n\n# Other", "The Plan"},
+		{"no heading", "text/markdown", "just text\n## deeper", ""},
+		{"a page's title", "text/html", "<html><head><title>\n A &amp; B </title>", "A & B"},
+		{"a page without one", "text/html", "<p>text", ""},
+		{"a LaTeX title", "application/x-latex", `\title{On {Tides}} x`, "On {Tides}"},
+		{"plain text has none", "text/plain", "# not a heading", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := TitleOf(tc.contentType, tc.text); got != tc.want {
+				t.Errorf("TitleOf = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"archive.zip", "archive.tar", "archive.tar.gz"} {
+		var got []string
+		for member, err := range Members(Source{Content: read(t, filepath.Join("testdata/files", name))}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(member.FileName, " ", len(member.Content) > 0))
+		}
+		want := []string{"docs/tides.md true", "docs/handbook.pdf true", "logo.png true"}
+		if name != "archive.zip" {
+			want = []string{"docs/tides.md true", "docs/notes.txt true"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+	for _, err := range Members(Source{Content: []byte("text")}) {
+		if !isInvalid(err) {
+			t.Errorf("members of a text: %v", err)
+		}
+	}
+}
+
+func TestParseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, path := range files(t, "files") {
+		if _, err := Parse(ctx, Source{Content: read(t, path), FileName: path}); err != context.Canceled {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

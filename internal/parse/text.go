@@ -1,0 +1,68 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"mime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// plain keeps a text as it is.
+func (p *parser) plain() error {
+	text, err := p.utf8()
+	if err != nil {
+		return err
+	}
+	p.doc.ContentType = p.format.MediaType()
+	if declared, _, err := mime.ParseMediaType(p.src.ContentType); err == nil && strings.HasPrefix(declared, "text/") {
+		p.doc.ContentType = declared // text/x-go says more than text/plain
+	}
+	p.text.write(text)
+	return nil
+}
+
+// utf8 returns the source as text: UTF-8, or UTF-16 that begins with its mark.
+func (p *parser) utf8() (string, error) {
+	content := bytes.TrimPrefix(p.src.Content, []byte("\xef\xbb\xbf"))
+	if isUTF16(content) {
+		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(content)
+		if err != nil {
+			return "", broken(p.format, err)
+		}
+		content = decoded
+	}
+	if !utf8.Valid(content) {
+		return "", fault.Field("content", "is not valid UTF-8: convert it to UTF-8 text")
+	}
+	return string(content), nil
+}
+
+// jsonLines writes a paragraph for each record, so that no record is cut where
+// two fit. A record is what its line says.
+func (p *parser) jsonLines() error {
+	text, err := p.utf8()
+	if err != nil {
+		return err
+	}
+	p.doc.ContentType = "text/plain"
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if !json.Valid([]byte(line)) {
+			return broken(p.format, errors.New("line "+strconv.Itoa(number)+" is not valid JSON"))
+		}
+		p.text.block(line)
+	}
+	return nil
+}

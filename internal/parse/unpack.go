@@ -1,0 +1,127 @@
+package parse
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// budget is what a file may still unpack to, shared by all that is in it.
+type budget struct {
+	left int64 // bytes
+}
+
+func newBudget() *budget { return &budget{left: maxUnpacked} }
+
+// errBudget says that a file unpacks to more than it may.
+var errBudget = errors.New("unpacks to more than the limit")
+
+// read reads all of r, at most one member's limit and what is left of the budget.
+func (b *budget) read(r io.Reader) ([]byte, error) {
+	most := min(b.left, maxMember)
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if int64(len(data)) > most {
+		return nil, errBudget
+	}
+	b.left -= int64(len(data))
+	return data, err
+}
+
+// pack is an opened zip file that is a document's package.
+type pack struct {
+	format Format
+	files  map[string]*zip.File
+	budget *budget
+}
+
+// flagEncrypted is the bit of a zip member's flags that says it is encrypted.
+const flagEncrypted = 1
+
+func (p *parser) openPack() (*pack, error) {
+	archive, err := zip.NewReader(bytes.NewReader(p.src.Content), int64(len(p.src.Content)))
+	if err != nil {
+		return nil, broken(p.format, err)
+	}
+	if len(archive.File) > maxMembers {
+		return nil, tooLarge(p.format, "it has %d parts, over the limit of %d", len(archive.File), maxMembers)
+	}
+	opened := &pack{format: p.format, files: map[string]*zip.File{}, budget: p.budget}
+	for _, f := range archive.File {
+		if f.Flags&flagEncrypted != 0 {
+			return nil, encrypted(p.format)
+		}
+		opened.files[strings.TrimPrefix(f.Name, "/")] = f
+	}
+	return opened, nil
+}
+
+// part returns the content of a part. Errors: broken if it is not there.
+func (p *pack) part(name string) ([]byte, error) {
+	f, ok := p.files[strings.TrimPrefix(name, "/")]
+	if !ok {
+		return nil, broken(p.format, errors.New("part "+name+" is missing"))
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, broken(p.format, err)
+	}
+	defer r.Close()
+	data, err := p.budget.read(r)
+	return data, p.failure(err)
+}
+
+// failure says what an error of reading a part means.
+func (p *pack) failure(err error) error {
+	switch {
+	case errors.Is(err, errBudget):
+		return unpacksTooFar(p.format)
+	case err != nil:
+		return broken(p.format, err)
+	}
+	return nil
+}
+
+// spend takes all parts off the budget and keeps none, for a reader that unpacks
+// them itself.
+func (p *pack) spend() error {
+	for _, f := range p.files {
+		if err := p.failure(p.budget.skim(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skim unpacks a member and keeps nothing of it.
+func (b *budget) skim(f *zip.File) error {
+	r, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	n, err := io.Copy(io.Discard, io.LimitReader(r, b.left+1))
+	if b.left -= n; b.left < 0 {
+		return errBudget
+	}
+	return err
+}
+
+// optional is part for one that need not be there; nil if it is not.
+func (p *pack) optional(name string) ([]byte, error) {
+	if _, ok := p.files[strings.TrimPrefix(name, "/")]; !ok {
+		return nil, nil
+	}
+	return p.part(name)
+}
+
+// unpacksTooFar is a file that uses up its budget.
+func unpacksTooFar(f Format) error {
+	return tooLarge(f, "it unpacks to more than %d bytes, or a part of it to more than %d", maxUnpacked, maxMember)
+}
+
+// isInvalid reports whether a file is to blame for an error.
+func isInvalid(err error) bool { return fault.KindOf(err) == fault.Invalid }
