@@ -18,7 +18,6 @@ func (p *parser) csv(ctx context.Context) error {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = delimiter(text)
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true, true
-	p.doc.ContentType = "text/plain"
 	var t table
 	for number := 0; ; number++ {
 		row, err := r.Read()

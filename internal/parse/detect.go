@@ -21,7 +21,7 @@ func Detect(src Source) (Format, error) {
 	if format != "" || err != nil {
 		return format, err
 	}
-	declared, known := formatOfMediaType(src.ContentType)
+	declared, known := FormatOf(src.ContentType)
 	if !known {
 		declared, known = formatOfName(src.FileName)
 	}
@@ -112,7 +112,7 @@ func zipFormat(src Source) (Format, error) {
 	if err != nil {
 		format, known := formatOfName(src.FileName)
 		if !known || format.IsText() {
-			format, known = formatOfMediaType(src.ContentType)
+			format, known = FormatOf(src.ContentType)
 		}
 		if !known || format.IsText() {
 			format = Zip

@@ -83,6 +83,18 @@ func (f Format) MediaType() string {
 	return "text/plain"
 }
 
+// TextType is the content type of what Parse makes of files of the format, "" where
+// that is the source and keeps its own.
+func (f Format) TextType() string {
+	switch {
+	case f == CSV || f == JSONLines:
+		return "text/plain"
+	case f == HTML || !f.IsText():
+		return markdownType
+	}
+	return ""
+}
+
 // IsText reports whether files of the format are text that a person can read as it
 // is. Everything else is Parse's business alone.
 func (f Format) IsText() bool {
@@ -96,7 +108,9 @@ func (f Format) IsText() bool {
 // IsContainer reports whether a file of the format holds files, see Members.
 func (f Format) IsContainer() bool { return f == Zip || f == Tar }
 
-func formatOfMediaType(mediaType string) (Format, bool) {
+// FormatOf returns the format that a media type means, if it means one: text/plain
+// and application/octet-stream are said of anything.
+func FormatOf(mediaType string) (Format, bool) {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	for _, known := range formats {

@@ -14,7 +14,7 @@ const maxTitleSearch = 16 << 10
 func TitleOf(contentType, text string) string {
 	head := text[:min(len(text), maxTitleSearch)]
 	title := ""
-	switch f, _ := formatOfMediaType(contentType); f {
+	switch f, _ := FormatOf(contentType); f {
 	case Markdown:
 		for h := range headings(head) {
 			if h.level == 1 {

@@ -102,7 +102,7 @@ func parseWithin(ctx context.Context, src Source, b *budget, nesting int) (Docum
 	}
 	p := &parser{src: src, format: format, budget: b, nesting: nesting}
 	p.doc.Format = format
-	p.doc.ContentType = markdownType
+	p.doc.ContentType = format.TextType()
 	if err := p.parse(ctx); err != nil {
 		return Document{}, err
 	}

@@ -21,12 +21,17 @@ func (p *parser) plain() error {
 		return err
 	}
 	p.doc.ContentType = p.format.MediaType()
-	if declared, _, err := mime.ParseMediaType(p.src.ContentType); err == nil && strings.HasPrefix(declared, "text/") {
+	declared, _, err := mime.ParseMediaType(p.src.ContentType)
+	if err == nil && p.format.MediaType() == "text/plain" && strings.HasPrefix(declared, "text/") {
 		p.doc.ContentType = declared // text/x-go says more than text/plain
 	}
 	p.text.write(text)
 	return nil
 }
+
+// IsEncoded reports whether Parse decodes a text that is not UTF-8: UTF-16 with its
+// mark, and a page in whatever encoding it says.
+func IsEncoded(f Format, content []byte) bool { return f == HTML || isUTF16(content) }
 
 // utf8 returns the source as text: UTF-8, or UTF-16 that begins with its mark.
 func (p *parser) utf8() (string, error) {
@@ -51,7 +56,6 @@ func (p *parser) jsonLines() error {
 	if err != nil {
 		return err
 	}
-	p.doc.ContentType = "text/plain"
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
