@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"migrations":       {},
 
 	"internal/parse/pdftext": {},
+	"internal/sandbox":       {"internal/fault", "internal/parse"},
 
 	"internal/postgres":          {"internal/fault"},
 	"internal/postgres/embedded": {"internal/fault", "internal/postgres"},
