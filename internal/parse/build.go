@@ -17,7 +17,7 @@ func (b *textBuilder) write(text string) {
 		b.full = true
 	}
 	if !b.full {
-		b.WriteString(storable(text))
+		_, _ = b.WriteString(storable(text)) // it never fails
 	}
 }
 

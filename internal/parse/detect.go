@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -40,6 +41,8 @@ func Detect(src Source) (Format, error) {
 		return "", broken(declared, nil)
 	case known:
 		return declared, nil
+	case strings.HasPrefix(src.ContentType, "text/plain"):
+		return Text, nil
 	}
 	return byLook(src.Content), nil
 }
@@ -144,7 +147,7 @@ func gzipFormat(content []byte) (Format, error) {
 	if isTar(head[:n]) {
 		return Tar, nil
 	}
-	if n == 0 && err != nil && err != io.EOF {
+	if n == 0 && err != nil && !errors.Is(err, io.EOF) {
 		return "", broken(Tar, err)
 	}
 	return "", unsupported("a single file packed with gzip", "unpack it, or pack its folder as tar.gz")

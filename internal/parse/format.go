@@ -120,8 +120,11 @@ func FormatOf(mediaType string) (Format, bool) {
 			}
 		}
 	}
-	if strings.HasSuffix(mediaType, "+json") {
+	switch {
+	case strings.HasSuffix(mediaType, "+json"):
 		return JSON, true
+	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/plain":
+		return Text, true // of a kind that has no reader of its own, such as text/x-go
 	}
 	return "", false
 }

@@ -28,7 +28,7 @@ import (
 const (
 	MaxText     = 64 << 20  // of the text that is made of a file
 	maxUnpacked = 256 << 20 // of all that is unpacked from a file
-	maxMember   = 64 << 20  // of one member of an archive or a package
+	maxMember   = 32 << 20  // of one member of an archive or a package
 	maxMembers  = 10_000    // of an archive
 	maxNesting  = 2         // archives in archives, attachments in attachments
 )

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -129,6 +130,8 @@ func TestDetectText(t *testing.T) {
 	}{
 		{"the declared type beats the name", Source{ContentType: "text/markdown; charset=utf-8", FileName: "a.html"}, Markdown},
 		{"a type that says nothing does not", Source{ContentType: "text/plain", FileName: "a.md"}, Markdown},
+		{"a language that has no reader", Source{ContentType: "text/x-go", FileName: "a.html"}, Text},
+		{"a page that is declared to be plain text", Source{ContentType: "text/plain", Content: []byte("<!DOCTYPE html><p>x")}, Text},
 		{"a URL's name", Source{FileName: "https://example.org/a.md?x=1#top"}, Markdown},
 		{"a name within an archive", Source{FileName: `docs\guide.HTML`}, HTML},
 		{"a page by its look", Source{Content: []byte("\n<!DOCTYPE html><p>x")}, HTML},
@@ -227,7 +230,7 @@ func TestParseEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, path := range files(t, "files") {
-		if _, err := Parse(ctx, Source{Content: read(t, path), FileName: path}); err != context.Canceled {
+		if _, err := Parse(ctx, Source{Content: read(t, path), FileName: path}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -2,8 +2,10 @@
 // parser crash, loop or eat memory fails alone: its child ends, the service goes on.
 //
 // A child is the same program, started by a command whose one job is to call Serve.
-// It has no environment, no secrets and nothing to talk to but its parent. It reads
-// many files, one after the other, until it fails or its parent closes its input.
+// It has no environment, and so none of the service's secrets. It reads many files,
+// one after the other, until it fails or its parent closes its input. It runs as the
+// same user: this is a wall against crashes and floods, not against code that takes
+// over a parser.
 //
 //	pool := sandbox.New(sandbox.Config{Command: []string{self, "parse-worker"}})
 //	defer pool.Close()

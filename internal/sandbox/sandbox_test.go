@@ -55,6 +55,9 @@ func misbehave(ctx context.Context, src parse.Source) (parse.Document, error) {
 }
 
 func deeper(depth int) string {
+	if depth < 0 {
+		return ""
+	}
 	return deeper(depth+1) + fmt.Sprint(depth)
 }
 

@@ -34,22 +34,24 @@ func standardEncoding() (table [256]string) {
 		0xa1: "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ", 0xb1: "–†‡·", 0xb6: "¶•‚„”»…‰", 0xbf: "¿", 0xc1: "`´ˆ˜¯˘˙¨", 0xca: "˚¸", 0xcd: "˝˛ˇ—",
 		0xe1: "Æ", 0xe3: "ª", 0xe8: "ŁØŒº", 0xf1: "æ", 0xf5: "ı", 0xf8: "łøœß",
 	} {
-		for i, r := range []rune(glyphs) {
-			table[first+i] = string(r)
-		}
+		list(&table, first, glyphs)
 	}
 	return table
 }
 
+// list gives the codes from first on their glyphs.
+func list(table *[256]string, first int, glyphs string) {
+	for _, r := range glyphs {
+		table[first&0xff] = string(r)
+		first++
+	}
+}
+
 func symbolEncoding() (table [256]string) {
 	const letters = " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
-	for i, r := range []rune(letters) {
-		table[0x20+i] = string(r)
-	}
+	list(&table, 0x20, letters)
 	const signs = "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…"
-	for i, r := range []rune(signs) {
-		table[0xa0+i] = string(r)
-	}
+	list(&table, 0xa0, signs)
 	return table
 }
 

@@ -31,7 +31,7 @@ var (
 // Limits of one file.
 const (
 	MaxPages        = 20_000
-	maxStreamBytes  = 64 << 20  // of one stream, decoded
+	maxStreamBytes  = 32 << 20  // of one stream, decoded
 	maxContentBytes = 128 << 20 // of page contents interpreted, forms counted each time they are drawn
 	maxTextBytes    = 64 << 20
 )
