@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 
 	"internal/index":  {"internal/fault", "internal/page", "internal/tenant", "internal/chunk", "internal/embed"},
 	"internal/query":  {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/embed"},
-	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed"},
+	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/parse"},
 
 	"internal/rpc": {
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter",
@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	},
 
 	// What the command line does with the API, from the outside.
-	"internal/corpus": {},
+	"internal/corpus": {"internal/fault", "internal/parse"},
 	"internal/eval":   {},
 	"internal/upload": {"internal/corpus", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 }

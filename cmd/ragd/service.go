@@ -23,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/provider"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/sandbox"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -72,6 +73,7 @@ type service struct {
 	embedded *embedded.Server // nil with an external database
 	pool     *pgxpool.Pool
 	tenants  *tenant.Service
+	files    *sandbox.Pool
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
 	log      *slog.Logger
@@ -98,11 +100,14 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	if _, err := models.Model(settings.EmbeddingModel); err != nil {
 		return nil, fmt.Errorf("embedding-model: %w", err)
 	}
+	if s.files, err = newSandbox(); err != nil {
+		return nil, err
+	}
 	db := tenant.NewDB(s.pool)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
 		Driver: riverpgxv5.New(s.pool), Control: s.pool, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(db, models, log))
+	}, ingest.NewWorker(db, models, s.files.Parse, log))
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +205,9 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 
 // close gives back what newService took, in reverse.
 func (s *service) close() error {
+	if s.files != nil {
+		s.files.Close()
+	}
 	if s.pool != nil {
 		s.pool.Close()
 	}

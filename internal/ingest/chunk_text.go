@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -24,13 +26,20 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 	if err := checkUTF8(content); err != nil {
 		return nil, err
 	}
-	settled, err := contentType(mediaType, "", content)
+	if len(bytes.TrimSpace(content)) == 0 {
+		return nil, nil
+	}
+	format, settled, err := contentType(mediaType, "", content)
 	if err != nil {
 		return nil, err
 	}
-	options, err := chunkOptions(chunking, settled, "")
-	if err != nil {
+	if !format.IsText() {
+		return nil, fault.Field("text", "is of the format %s, which is no text: upload it instead", format.Name())
+	}
+	if _, err := chunkOptions(chunking, textType(chunking, format, settled), ""); err != nil {
 		return nil, fault.Under("chunking", err)
 	}
-	return chunk.Split(string(content), options)
+	f := file{Source: parse.Source{Content: content, ContentType: settled}, Chunking: chunking}
+	_, chunks, err := f.split(ctx, parse.Parse)
+	return chunks, err
 }

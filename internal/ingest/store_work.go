@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -30,6 +31,13 @@ type workDocument struct {
 // index returns what is known of the document's index.
 func (d workDocument) index() index.Index {
 	return index.Index{EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension}
+}
+
+func (d workDocument) file() file {
+	return file{
+		Source:   parse.Source{Content: d.Content, ContentType: d.ContentType, FileName: d.URI},
+		Chunking: d.Chunking,
+	}
 }
 
 // begin marks the job as running and reads the version of the document that it
@@ -69,8 +77,8 @@ func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		// The document's row is locked first, as by all who change its chunks.
 		n, err := tx.Exec(ctx, `
-			UPDATE tenant.documents SET status = 'ready', error = '', chunk_count = $3, updated_at = now()
-			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, args.DocumentID, args.Version, len(chunks))
+			UPDATE tenant.documents SET status = 'ready', error = '', chunk_count = $3, title = $4, updated_at = now()
+			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, args.DocumentID, args.Version, len(chunks), d.Title)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,13 @@ type Worker struct {
 	river.WorkerDefaults[ingestArgs]
 	db     *tenant.DB
 	models *embed.Registry
+	parse  ParseFunc
 	log    *slog.Logger
 }
 
-// NewWorker returns a Worker.
-func NewWorker(db *tenant.DB, models *embed.Registry, log *slog.Logger) *Worker {
-	return &Worker{db: db, models: models, log: log}
+// NewWorker returns a Worker that reads files by parse.
+func NewWorker(db *tenant.DB, models *embed.Registry, parse ParseFunc, log *slog.Logger) *Worker {
+	return &Worker{db: db, models: models, parse: parse, log: log}
 }
 
 // errOvertaken says that the document was deleted, or uploaded again, since the
@@ -68,14 +70,16 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 	if d.Status == DocumentReady { // done before, by an instance that died before it could say so
 		return d.ChunkCount, nil
 	}
-	options, err := chunkOptions(d.Chunking, d.ContentType, d.URI)
-	if err != nil {
-		return 0, fault.Under("chunking", err)
-	}
-	chunks, err := chunk.Split(string(d.Content), options)
+	parsed, chunks, err := d.file().split(ctx, w.parse)
 	if err != nil {
 		return 0, err
 	}
+	if n := len(parsed.Skipped); n > 0 {
+		w.log.InfoContext(ctx, "parts of a document could not be read", "tenant", job.Args.Tenant, "document", job.Args.DocumentID, "parts", n)
+	}
+	givePlace(d.Metadata, chunks)
+	d.Metadata = ofFile(d.Metadata, parsed)
+	d.Title = cmp.Or(d.Title, parsed.Title)
 	embeddings, err := w.embedAll(ctx, h, job.Args, d, chunks)
 	if err != nil {
 		return 0, err
