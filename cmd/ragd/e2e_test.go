@@ -19,11 +19,12 @@ import (
 )
 
 // asRagd makes the test binary behave as ragd itself, so that tests can start,
-// and kill, the real program.
+// and kill, the real program. Its children that read files have no environment and
+// are known by their command.
 const asRagd = "RAGD_TEST_AS_RAGD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asRagd) != "" {
+	if os.Getenv(asRagd) != "" || len(os.Args) == 2 && os.Args[1] == parseWorker {
 		main()
 		return
 	}
@@ -156,6 +157,35 @@ func TestFromNothingToAnAnswer(t *testing.T) {
 	h.serve()
 	if out := h.ragd("index", "list"); !strings.Contains(out, "log") {
 		t.Errorf("after a restart the indexes are %s", out)
+	}
+}
+
+// Files of all formats are read by children of the service; what is hostile among
+// them fails and says why, and the service goes on.
+func TestFilesOfAllFormats(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	const samples = "../../internal/parse/testdata"
+	h := newHome(t)
+	h.serve()
+	h.ragd("ingest", "--index", "files", "--base", samples+"/files", samples+"/files")
+	for _, tc := range []struct{ uri, question, place string }{
+		{"handbook.pdf", "what does a berth cost a night", `"pageEnd":2`},
+		{"intro.pptx", "two hours, to be exact", `"slideEnd":3`},
+		{"berths.xlsx", "how long is the Albatross", `"sheet":"Fees"`},
+		{"plan.docx", "cost of the piles", `"section":"Harbour plan"`},
+		{"archive.zip/docs/handbook.pdf", "cafés on the quay", `"pageEnd":2`},
+	} {
+		out := h.ragd("query", "--json", "--index", "files", "--top-k", "50", "--filter", `{"position": {"$exists": true}}`, tc.question)
+		out = strings.ReplaceAll(out, `": `, `":`)
+		if !strings.Contains(out, `"uri":"`+tc.uri+`"`) || !strings.Contains(out, tc.place) {
+			t.Errorf("%s with %s is not in %s", tc.uri, tc.place, out)
+		}
+	}
+	hostile := h.command(t.Context(), "ingest", "--index", "files", samples+"/hostile/encrypted.pdf", samples+"/hostile/form-bomb.pdf", samples+"/files/tides.md")
+	out, err := hostile.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "is an encrypted PDF file") || !strings.Contains(string(out), "too large inside") || !strings.Contains(string(out), "1 document ready") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

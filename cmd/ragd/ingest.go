@@ -25,10 +25,11 @@ func (p *program) ingestCommand() *cobra.Command {
 		Short: "Upload files, folders or JSON Lines and wait until they are searchable",
 		Long: `Upload documents and wait until they are searchable.
 
-A PATH is a file or a folder. In a folder every text file is taken; hidden files,
-symbolic links and what is not UTF-8 text are skipped, and it says so. A document
-is known by its uri, which is the file's path relative to the present folder, or
-to --base.
+A PATH is a file or a folder. In a folder every file is taken that can be read:
+text, source code, Markdown, HTML, JSON, CSV, LaTeX, PDF, DOCX, PPTX, XLSX, EPUB,
+email, and zip and tar archives, which are read as folders. Hidden files, symbolic
+links and everything else are skipped, and it says so. A document is known by its
+uri, which is the file's path relative to the present folder, or to --base.
 
 With --jsonl a PATH is a file of JSON Lines, - for standard input, gzip or not,
 with one document a line: {"id": "a1", "title": "...", "text": "...", "metadata":

@@ -38,7 +38,7 @@ func TestIngestAFolder(t *testing.T) {
 	code, stdout, stderr := s.run("ingest", docs, "--base", root)
 	wantErr := "made index documents (builtin/hash-512, 512 dimensions)\n" +
 		"skipped: " + docs + "/.hidden: hidden\n" +
-		"skipped: " + docs + "/d.png: binary, not text\n" +
+		"skipped: " + docs + "/d.png: binary data of no known format, which cannot be read: send text, Markdown, HTML, PDF, an Office document, an email or an archive of these\n" +
 		"failed: " + docs + "/c.txt: cannot be embedded\n" +
 		"ragd: 1 document failed\n"
 	if code != 1 || stderr != wantErr {

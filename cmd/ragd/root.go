@@ -25,7 +25,7 @@ object, and lists print one object a line.`,
 		p.serveCommand(), p.migrateCommand(), p.mcpCommand(),
 		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(),
 		p.ingestCommand(), p.queryCommand(), p.graphCommand(), p.chunkCommand(), p.evalCommand(),
-		p.doctorCommand(), p.versionCommand(),
+		p.doctorCommand(), p.versionCommand(), p.parseWorkerCommand(),
 	)
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)

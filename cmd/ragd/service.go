@@ -31,6 +31,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/sandbox"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/vector"
 )
@@ -100,6 +101,7 @@ type service struct {
 	pool     *pgxpool.Pool    // for requests
 	work     *pgxpool.Pool    // for ingest and the job queue, so that neither starves the other
 	tenants  *tenant.Service
+	files    *sandbox.Pool
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
 	events   *event.Listener
@@ -131,13 +133,16 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	if _, err := models.Model(settings.EmbeddingModel); err != nil {
 		return nil, fmt.Errorf("embedding-model: %w", err)
 	}
+	if s.files, err = newSandbox(); err != nil {
+		return nil, err
+	}
 	db := tenant.NewDB(s.pool)
 	work := tenant.NewDB(s.work)
 	driver := riverpgxv5.New(s.work)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(work, models, log), index.NewMaintainer(work, log))
+	}, ingest.NewWorker(work, models, s.files.Parse, log), index.NewMaintainer(work, log))
 	if err != nil {
 		return nil, err
 	}
@@ -263,6 +268,9 @@ func (s *service) close() error {
 	var err error
 	if s.mcp != nil {
 		err = s.mcp.Shutdown(ctx)
+	}
+	if s.files != nil {
+		s.files.Close()
 	}
 	for _, pool := range []*pgxpool.Pool{s.work, s.pool} {
 		if pool != nil {

@@ -28,8 +28,8 @@ type Document struct {
 	URI         string
 	Title       string
 	ContentType string
-	// Content are the bytes of a file, Text the field of a JSON line; valid UTF-8
-	// both. A document has one of them.
+	// Content are the bytes of a file of a format that the service can read, Text is
+	// the field of a JSON line, valid UTF-8. A document has one of them.
 	Content  []byte
 	Text     string
 	Metadata map[string]any

@@ -8,30 +8,37 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
 )
 
-// sniffed is how much of a file decides whether it is text.
+// sniffed is how much of a file decides whether the rest of it is read.
 const sniffed = 8 << 10
 
-// Files returns the text files among paths and in the folders among them, each
+// Files returns the documents among paths and in the folders among them, each
 // folder in the order of its names. A document's uri is its path relative to
 // base, with slashes, or its absolute path if it is not under base: it does not
-// depend on how the path was written.
+// depend on how the path was written. An archive is as many documents as it has
+// members, each with a uri as if the archive were a folder.
 //
-// In a folder, hidden entries, symbolic links and files that are not UTF-8 text
-// are passed over with a *Skip. A path that was named itself is never passed
-// over: what cannot be read there is a *Problem.
+// In a folder, hidden entries, symbolic links and files of formats that the service
+// cannot read are passed over with a *Skip. A path that was named itself is never
+// passed over: what cannot be read there is a *Problem.
 func Files(base string, paths ...string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for f, err := range walk(paths) {
-			var doc Document
-			if err == nil {
-				doc, err = readFile(base, f)
+			if err != nil {
+				if !yield(Document{}, err) {
+					return
+				}
+				continue
 			}
-			if !yield(doc, err) {
+			if !eachDocument(base, f, yield) {
 				return
 			}
 		}
@@ -119,27 +126,91 @@ func walkFolder(root string, yield func(file, error) bool) bool {
 	return more
 }
 
-func readFile(base string, f file) (Document, error) {
-	content, err := readText(f)
-	if err != nil {
-		return Document{}, err
+// eachDocument yields the documents of a file and reports whether the caller wants
+// more.
+func eachDocument(base string, f file, yield func(Document, error) bool) bool {
+	content, err := readContent(f)
+	var uri string
+	if err == nil {
+		uri, err = uriOf(base, f.path)
 	}
-	uri, err := uriOf(base, f.path)
 	if err != nil {
-		return Document{}, err
+		return yield(Document{}, err)
 	}
-	return Document{Place: f.path, URI: uri, Content: content, InputBytes: int64(len(content))}, nil
+	doc := Document{Place: f.path, URI: uri, Content: content, InputBytes: int64(len(content))}
+	format, err := suitable(parse.Source{Content: content, FileName: f.path})
+	switch {
+	case err != nil:
+		return yield(Document{}, f.unsuitable(err.Error()))
+	case format.IsContainer():
+		return eachMember(doc, yield)
+	}
+	return yield(doc, nil)
 }
 
-// readText returns the content of a text file. It reads no more than it has to in
-// order to know that a file is not one.
-func readText(f file) ([]byte, error) {
-	unsuitable := func(reason string) error {
-		if f.named {
-			return problem(f.path, "is %s", reason)
+// eachMember yields the documents in an archive.
+func eachMember(archive Document, yield func(Document, error) bool) bool {
+	input := archive.InputBytes // counted with the first
+	for member, err := range parse.Members(parse.Source{Content: archive.Content}) {
+		doc := Document{
+			Place: archive.Place + ":" + member.FileName, URI: path.Join(archive.URI, path.Join("/", strings.ReplaceAll(member.FileName, `\`, "/"))),
+			Content: member.Content, InputBytes: input,
 		}
-		return &Skip{f.path, reason}
+		input = 0
+		switch {
+		case err != nil && member.FileName == "":
+			err = problem(archive.Place, "is %s", plainReason(err))
+		case err != nil:
+			err = problem(doc.Place, "is %s", plainReason(err))
+		case len(member.Content) > MaxDocument:
+			err = problem(doc.Place, "has %d bytes, over the limit of %d for one document", len(member.Content), MaxDocument)
+		case !utf8.ValidString(doc.URI):
+			err = problem(archive.Place, "has a member whose name is not valid UTF-8")
+		default:
+			if _, unfit := suitable(member); unfit != nil {
+				err = &Skip{doc.Place, unfit.Error()}
+			}
+		}
+		if !yield(doc, err) {
+			return false
+		}
 	}
+	return true
+}
+
+// suitable returns the format of a file that the service can read. Its error is a
+// reason that goes on from "is".
+func suitable(src parse.Source) (parse.Format, error) {
+	format, err := parse.Detect(src)
+	switch {
+	case len(src.Content) == 0:
+		return "", errors.New("empty")
+	case err != nil && bytes.HasPrefix(src.Content, gzipMagic):
+		return "", errors.New("compressed (only tar archives, and JSON Lines, are read compressed)")
+	case err != nil:
+		return "", errors.New(plainReason(err))
+	case format.IsText() && !parse.IsEncoded(format, src.Content) && !utf8.Valid(src.Content):
+		return "", errors.New("not UTF-8 text")
+	}
+	return format, nil
+}
+
+// plainReason is what an error says about a file, without the field of an upload
+// that it would blame.
+func plainReason(err error) string {
+	return strings.TrimPrefix(fault.Public(err), "content: is ")
+}
+
+func (f file) unsuitable(reason string) error {
+	if f.named {
+		return problem(f.path, "is %s", reason)
+	}
+	return &Skip{f.path, reason}
+}
+
+// readContent returns the content of a file. It reads no more than it has to in
+// order to know that nobody can read the file.
+func readContent(f file) ([]byte, error) {
 	r, err := os.Open(f.path)
 	if err != nil {
 		return nil, problem(f.path, "%v", reason(err))
@@ -151,41 +222,37 @@ func readText(f file) ([]byte, error) {
 		return nil, problem(f.path, "%v", reason(err))
 	}
 	head = head[:n]
-	switch {
-	case n == 0:
-		return nil, unsuitable("empty")
-	case bytes.HasPrefix(head, gzipMagic):
-		return nil, unsuitable("compressed (only JSON Lines are read compressed)")
-	case bytes.IndexByte(head, 0) >= 0:
-		return nil, unsuitable("binary, not text")
-	case f.size > MaxDocument:
+	// A zip file is known by its end, and a page's encoding may be anything.
+	if packed := bytes.HasPrefix(head, []byte("PK")) || bytes.HasPrefix(head, gzipMagic); !packed && n == sniffed {
+		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path}); err != nil {
+			return nil, f.unsuitable(plainReason(err))
+		}
+	}
+	if f.size > MaxDocument {
 		return nil, problem(f.path, "has %d bytes, over the limit of %d for one document", f.size, MaxDocument)
 	}
 	content, err := io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, MaxDocument)))
 	if err != nil {
 		return nil, problem(f.path, "%v", reason(err))
 	}
-	if !utf8.Valid(content) {
-		return nil, unsuitable("not UTF-8 text")
-	}
 	return content, nil
 }
 
-func uriOf(base, path string) (string, error) {
+func uriOf(base, name string) (string, error) {
 	absBase, err := filepath.Abs(base)
 	if err != nil {
 		return "", fmt.Errorf("resolve %q: %w", base, err)
 	}
-	abs, err := filepath.Abs(path)
+	abs, err := filepath.Abs(name)
 	if err != nil {
-		return "", fmt.Errorf("resolve %q: %w", path, err)
+		return "", fmt.Errorf("resolve %q: %w", name, err)
 	}
 	uri := abs
 	if rel, err := filepath.Rel(absBase, abs); err == nil && filepath.IsLocal(rel) {
 		uri = rel
 	}
 	if !utf8.ValidString(uri) {
-		return "", problem(path, "has a name that is not valid UTF-8")
+		return "", problem(name, "has a name that is not valid UTF-8")
 	}
 	return filepath.ToSlash(uri), nil
 }

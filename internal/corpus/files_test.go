@@ -76,9 +76,9 @@ func TestFilesWalksFoldersInOrderAndSaysWhatItPassesOver(t *testing.T) {
 		{URI: "docs/empty.txt", Skip: "empty"},
 		{URI: "docs/late.txt", Skip: "not UTF-8 text"},
 		{URI: "docs/latin1.txt", Skip: "not UTF-8 text"},
-		{URI: "docs/lines.txt.gz", Skip: "compressed (only JSON Lines are read compressed)"},
+		{URI: "docs/lines.txt.gz", Skip: "compressed (only tar archives, and JSON Lines, are read compressed)"},
 		{URI: "docs/link.txt", Skip: "a symbolic link"},
-		{URI: "docs/logo.png", Skip: "binary, not text"},
+		{URI: "docs/logo.png", Skip: "of the kind image, which cannot be read: only what has text can be searched"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -103,7 +103,7 @@ func TestFilesTakesNamedPathsAtTheirWord(t *testing.T) {
 	want := []found{
 		{URI: "absent", Problem: "no such file or directory"},
 		{URI: ".notes", Content: "hidden but named"},
-		{URI: "logo.png", Problem: "is binary, not text"},
+		{URI: "logo.png", Problem: "is binary data of no known format, which cannot be read: send text, Markdown, HTML, PDF, an Office document, an email or an archive of these"},
 		{URI: "sub/x.md", Content: "x"},
 		{URI: "link/x.md", Content: "x"},
 	}
@@ -142,6 +142,40 @@ func TestFilesRefusesAFileOverTheLimitUnread(t *testing.T) {
 	}
 	if size := Size(root); size != MaxDocument+1 {
 		t.Errorf("size is %d", size)
+	}
+}
+
+func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
+	t.Parallel()
+	const samples = "../parse/testdata/files"
+	var formats, members []string
+	for doc, err := range Files(samples, samples) {
+		var skip *Skip
+		switch {
+		case errors.As(err, &skip):
+			members = append(members, "skipped "+filepath.Base(skip.Place))
+		case err != nil:
+			t.Fatal(err)
+		case strings.HasPrefix(doc.URI, "archive."):
+			members = append(members, doc.URI)
+		default:
+			formats = append(formats, doc.URI)
+		}
+	}
+	wantFormats := []string{
+		"berths.csv", "berths.xlsx", "gate.go", "gate.json", "handbook.pdf", "intro.pptx", "message.eml", "notes.jsonl",
+		"notes.txt", "plan.docx", "tales.epub", "tides.html", "tides.md", "tides.tex", "utf16.txt",
+	}
+	if diff := cmp.Diff(wantFormats, formats); diff != "" {
+		t.Error(diff)
+	}
+	wantMembers := []string{
+		"archive.tar/docs/tides.md", "archive.tar/docs/notes.txt",
+		"archive.tar.gz/docs/tides.md", "archive.tar.gz/docs/notes.txt",
+		"archive.zip/docs/tides.md", "archive.zip/docs/handbook.pdf", "skipped archive.zip:logo.png",
+	}
+	if diff := cmp.Diff(wantMembers, members); diff != "" {
+		t.Error(diff)
 	}
 }
 

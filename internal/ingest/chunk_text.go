@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -25,13 +27,28 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 	if err := checkUTF8(content); err != nil {
 		return nil, err
 	}
-	settled, err := contentType(mediaType, "", content)
+	if len(bytes.TrimSpace(content)) == 0 {
+		return nil, nil
+	}
+	format, settled, err := contentType(mediaType, "", content)
 	if err != nil {
 		return nil, err
+	}
+	if !format.IsText() {
+		return nil, fault.Field("text", "is of the format %s, which is no text: upload it instead", format.Name())
+	}
+	text := string(content)
+	if mediaType != "" { // a text that only looks like a page is cut as it was sent
+		f := file{Source: parse.Source{Content: content, ContentType: settled}, Chunking: chunking}
+		parsed, err := f.parse(ctx, parse.Parse)
+		if err != nil {
+			return nil, err
+		}
+		text, settled = parsed.Text, parsed.ContentType
 	}
 	options, err := chunk.ParseOptionsFor(settled, "", chunking)
 	if err != nil {
 		return nil, fault.Under("chunking", err)
 	}
-	return chunk.Split(string(content), options)
+	return chunk.Split(text, options)
 }

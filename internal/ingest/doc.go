@@ -1,7 +1,8 @@
 // Package ingest turns uploads into searchable chunks, as durable jobs.
 //
 // An upload is stored with its job in one transaction; what was acknowledged is
-// never lost. A worker on any instance then chunks, embeds and writes it.
+// never lost. A worker on any instance then reads the file, chunks, embeds and
+// writes it.
 //
 // A document's states:
 //

@@ -48,7 +48,7 @@ type Chunk struct {
 	Ordinal    int // from 0, in reading order
 	Text       string
 	Metadata   map[string]any
-	StartByte  int
+	StartByte  int // in the text that the document was turned into
 	EndByte    int
 	TokenCount int
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -37,6 +38,13 @@ func (d workDocument) index() index.Index {
 	return index.Index{
 		ID: d.IndexID, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
 		TextLanguage: d.TextLanguage, VectorType: d.VectorType,
+	}
+}
+
+func (d workDocument) file() file {
+	return file{
+		Source:   parse.Source{Content: d.Content, ContentType: d.ContentType, FileName: d.URI},
+		Chunking: d.Chunking,
 	}
 }
 
@@ -77,8 +85,8 @@ func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		// The document's row is locked first, as by all who change its chunks.
 		n, err := tx.Exec(ctx, `
-			UPDATE tenant.documents SET status = 'ready', error = '', chunk_count = $3, updated_at = now()
-			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, args.DocumentID, args.Version, len(chunks))
+			UPDATE tenant.documents SET status = 'ready', error = '', chunk_count = $3, title = $4, updated_at = now()
+			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, args.DocumentID, args.Version, len(chunks), d.Title)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/metadata"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -23,9 +24,9 @@ import (
 type Upload struct {
 	IndexName   string
 	URI         string         // made from the document's id if empty
-	Title       string         // found in the text if empty
+	Title       string         // found in the document if empty
 	ContentType string         // found from the uri and the bytes if empty
-	Content     []byte         // UTF-8
+	Content     []byte         // text, or a file of a format that parse knows
 	Metadata    map[string]any // copied into every chunk's
 	Chunking    map[string]any // as chunk.ParseOptions takes them; the index's if empty
 }
@@ -91,17 +92,24 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if d.Metadata == nil {
 		d.Metadata = map[string]any{}
 	}
+	var format parse.Format
 	var err error
-	if d.ContentType, err = contentType(u.ContentType, u.URI, u.Content); err != nil {
+	if format, d.ContentType, err = contentType(u.ContentType, u.URI, u.Content); err != nil {
 		return d, err
-	}
-	if d.Title == "" {
-		d.Title = titleOf(d.ContentType, string(u.Content))
 	}
 	if len(d.chunking) == 0 {
 		d.chunking = into.Chunking
 	}
-	if _, err := chunk.ParseRetrievalOptions(d.ContentType, d.URI, d.chunking); err != nil {
+	if format.IsText() && (keepsSource(d.chunking, format) || !parse.IsEncoded(format, u.Content)) {
+		if err := checkUTF8(u.Content); err != nil {
+			return d, err
+		}
+	}
+	// Of what is no text, the title is found when it is read.
+	if d.Title == "" && format.IsText() {
+		d.Title = parse.TitleOf(d.ContentType, string(u.Content))
+	}
+	if _, err := chunk.ParseRetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI, d.chunking); err != nil {
 		return d, fault.Under("chunking", err)
 	}
 	d.ContentHash, err = d.hash(into)
@@ -131,10 +139,7 @@ func (u Upload) check() error {
 	if len(u.Content) > MaxContentBytes {
 		return fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", len(u.Content), MaxContentBytes)
 	}
-	if err := checkUTF8(u.Content); err != nil {
-		return err
-	}
-	if strings.TrimSpace(string(u.Content)) == "" {
+	if len(bytes.TrimSpace(u.Content)) == 0 {
 		return fault.Field("text", "is empty: there is nothing to search in it")
 	}
 	_, err := metadata.Marshal("metadata", u.Metadata)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +23,13 @@ type Worker struct {
 	river.WorkerDefaults[ingestArgs]
 	db     *tenant.DB
 	models *embed.Registry
+	parse  ParseFunc
 	log    *slog.Logger
 }
 
-// NewWorker returns a Worker.
-func NewWorker(db *tenant.DB, models *embed.Registry, log *slog.Logger) *Worker {
-	return &Worker{db: db, models: models, log: log}
+// NewWorker returns a Worker that reads files by parse.
+func NewWorker(db *tenant.DB, models *embed.Registry, parse ParseFunc, log *slog.Logger) *Worker {
+	return &Worker{db: db, models: models, parse: parse, log: log}
 }
 
 // errOvertaken says that the document was deleted, or uploaded again, since the
@@ -72,16 +74,16 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 		}
 		return d.ChunkCount, finish(ctx, h, job.Args, d.ChunkCount)
 	}
-	options, err := chunk.ParseRetrievalOptions(d.ContentType, d.URI, d.Chunking)
-	if err != nil {
-		return 0, fault.Under("chunking", err)
-	}
-	text := string(d.Content)
-	chunks, err := chunk.Split(text, options)
+	parsed, chunks, err := d.file().split(ctx, w.parse)
 	if err != nil {
 		return 0, err
 	}
-	chunk.Locate(text, options, chunks)
+	if n := len(parsed.Skipped); n > 0 {
+		w.log.InfoContext(ctx, "parts of a document could not be read", "tenant", job.Args.Tenant, "document", job.Args.DocumentID, "parts", n)
+	}
+	givePlace(d.Metadata, chunks)
+	d.Metadata = ofFile(d.Metadata, parsed)
+	d.Title = cmp.Or(d.Title, parsed.Title)
 	embeddings, err := w.embedAll(ctx, h, job.Args, d, chunks)
 	if err != nil {
 		return 0, err

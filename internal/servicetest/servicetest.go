@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
@@ -65,7 +66,7 @@ func New(t testing.TB, config Config) *Service {
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
-	}, ingest.NewWorker(db, models, log), index.NewMaintainer(db, log))
+	}, ingest.NewWorker(db, models, parse.Parse, log), index.NewMaintainer(db, log))
 	must(t, err)
 	if !config.NoWorkers {
 		run(t, queue)

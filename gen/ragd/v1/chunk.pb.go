@@ -397,7 +397,9 @@ type Chunk struct {
 	Ordinal  int32            `protobuf:"varint,3,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	Text     string           `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// The part of the source this chunk was made from, in bytes, end exclusive.
+	// The part of the source this chunk was made from, in bytes, end exclusive. For a
+	// format that is not cut as it is, such as HTML or PDF, the source is the text
+	// that it is turned into; the place in the file is in metadata.position.
 	StartByte uint32 `protobuf:"varint,6,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	EndByte   uint32 `protobuf:"varint,7,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
 	// Set by the strategies that count tokens.

@@ -364,11 +364,14 @@ type UploadDocumentRequest struct {
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// At most 2048 bytes. Made from the document's id when empty.
 	Uri string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
-	// At most 1024 bytes. Found in the text when empty.
+	// At most 1024 bytes. Found in the document when empty.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// Found from the uri's file name and the bytes when empty.
+	// Found from the bytes and the uri's file name when empty. Bytes that show what
+	// they are, such as a PDF file, beat what is said here.
 	ContentType string `protobuf:"bytes,4,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
-	// The document; at most 16 MiB.
+	// The document, at most 16 MiB: text, source code, Markdown, HTML, JSON, JSON
+	// Lines, CSV, LaTeX, PDF, DOCX, PPTX, XLSX, EPUB, email, or a zip or tar archive of
+	// these, which becomes one document. Text is UTF-8.
 	//
 	// Types that are valid to be assigned to Source:
 	//

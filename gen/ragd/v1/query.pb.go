@@ -949,7 +949,8 @@ type Source struct {
 	Title      string `protobuf:"bytes,8,opt,name=title,proto3" json:"title,omitempty"`
 	// Position in the document, from 0.
 	Ordinal int32 `protobuf:"varint,9,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// The part of the document this chunk was made from, in bytes.
+	// The part of the document's text this chunk was made from, in bytes; for a format
+	// that is not cut as it is, of the text that it is turned into.
 	StartByte uint32 `protobuf:"varint,10,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	EndByte   uint32 `protobuf:"varint,11,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
 	// GraphRag with explain: how the walk came here, in words.

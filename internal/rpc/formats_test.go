@@ -1,0 +1,112 @@
+package rpc_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+func sample(t *testing.T, name string) *ragdv1.UploadDocumentRequest_Content {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("../parse/testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &ragdv1.UploadDocumentRequest_Content{Content: content}
+}
+
+func TestFilesBecomeChunksThatKnowTheirPlace(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c.Index(t, "docs")
+	for _, tc := range []struct {
+		name, contentType, title string
+		metadata                 map[string]any // of the last chunk
+	}{
+		{"handbook.pdf", "application/pdf", "Harbour handbook", map[string]any{"page": 1., "pageEnd": 2., "section": "Harbour handbook"}},
+		{"intro.pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "Harbour in five minutes", map[string]any{"slide": 1., "slideEnd": 3., "section": "Harbour"}},
+		{"berths.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "Berths", map[string]any{"sheet": "Fees", "section": "Fees"}},
+		{"tides.html", "text/html", "Tides – Harbour", map[string]any{"section": "Tides"}},
+		{"notes.txt", "text/plain", "", nil},
+	} {
+		d := c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: tc.name, Source: sample(t, "files/"+tc.name)})
+		if d.Status != ingest.DocumentReady || d.ContentType != tc.contentType || d.Title != tc.title {
+			t.Errorf("%s is %v", tc.name, d)
+			continue
+		}
+		res, err := c.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
+		if err != nil || len(res.Chunks) != 1 {
+			t.Fatalf("%s has the chunks %v, %v", tc.name, res, err)
+		}
+		got, _ := res.Chunks[0].Metadata.AsMap()["position"].(map[string]any)
+		if diff := cmp.Diff(tc.metadata, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tc.name, diff)
+		}
+	}
+}
+
+// What a file says about itself never takes the place of what its uploader says.
+func TestAFileCannotSpeakForItsUploader(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c.Index(t, "docs")
+	upload := func(metadata map[string]any) map[string]any {
+		d := c.Upload(t, &ragdv1.UploadDocumentRequest{
+			IndexName: "docs", Uri: "plan.docx", Source: sample(t, "files/plan.docx"), Metadata: object(t, metadata),
+		})
+		res, err := c.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
+		if err != nil || len(res.Chunks) == 0 {
+			t.Fatalf("chunks %v, %v", res, err)
+		}
+		return res.Chunks[0].Metadata.AsMap()
+	}
+	own := map[string]any{"author": "me", "file": "x", "position": "y"}
+	if diff := cmp.Diff(own, upload(own)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	got := upload(nil)
+	if file, _ := got["file"].(map[string]any); file["author"] != "R. Keel" || got["author"] != nil {
+		t.Errorf("metadata %v", got)
+	}
+}
+
+func TestFilesThatCannotBeReadAreRefusedOrFail(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c.Index(t, "docs")
+	for _, name := range []string{"old.doc", "latin1.txt", "picture.pdf", "truncated.docx", "note.rtf"} {
+		_, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: name, Source: sample(t, "hostile/"+name)})
+		wantCode(t, name, err, connect.CodeInvalidArgument)
+		if fieldOf(err) != "content" {
+			t.Errorf("%s: blames %q: %v", name, fieldOf(err), err)
+		}
+	}
+	for name, want := range map[string]string{
+		"encrypted.pdf": "content: is an encrypted PDF file: remove its password and upload it again",
+		"no-text.pdf":   "content: is a PDF file without a text layer: run character recognition over it and upload the result",
+	} {
+		d := c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: name, Source: sample(t, "hostile/"+name)})
+		if d.Status != ingest.DocumentFailed || d.Error != want {
+			t.Errorf("%s is %s: %q", name, d.Status, d.Error)
+		}
+	}
+}
+
+func TestChunkTextCutsAPageAsAnUploadWould(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	res, err := c.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{
+		Source:      &ragdv1.ChunkTextRequest_Text{Text: "<title>T</title><nav>menu</nav><h1>Tides</h1><p>High <b>water</b>."},
+		ContentType: "text/html",
+	})
+	if err != nil || len(res.Chunks) != 1 || res.Chunks[0].Text != "# Tides\n\nHigh water." {
+		t.Errorf("chunks %v, %v", res, err)
+	}
+}
