@@ -163,7 +163,7 @@ type wordHash uint64
 
 const (
 	emptyHash wordHash = 14695981039346656037
-	fnvPrime           = 1099511628211
+	fnvPrime  wordHash = 1099511628211
 )
 
 func (h wordHash) word(stem []byte) wordHash {

@@ -58,12 +58,14 @@ func widen(sources []Source, pieces []piece) []Source {
 	}
 	runs := map[place]int{} // number of the run that a piece is in
 	var joined []piece
-	for n, c := range pieces {
-		if n > 0 && pieces[n-1].DocumentID == c.DocumentID && pieces[n-1].Ordinal+1 == c.Ordinal {
+	var last place
+	for _, c := range pieces {
+		if len(joined) > 0 && last == (place{c.DocumentID, c.Ordinal - 1}) {
 			joined[len(joined)-1] = join(joined[len(joined)-1], c)
 		} else {
 			joined = append(joined, c)
 		}
+		last = place{c.DocumentID, c.Ordinal}
 		runs[place{c.DocumentID, c.Ordinal}] = len(joined) - 1
 	}
 	taken := map[int]bool{}
