@@ -29,7 +29,7 @@ type child struct {
 
 // start starts a child.
 func start(config Config) (*child, error) {
-	cmd := exec.Command(config.Command[0], config.Command[1:]...) //nolint:noctx // the command is our own; it outlives the request that it is started for
+	cmd := exec.Command(config.Command[0], config.Command[1:]...) // it outlives the request that it is started for
 	cmd.Env = []string{}                                          // nothing to find in it
 	c := &child{cmd: cmd, stderr: &crashNote{}}
 	cmd.Stderr = c.stderr
