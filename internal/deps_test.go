@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 
 	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
 
+	"internal/oauth":    {"internal/fault", "internal/filter", "internal/tenant"},
 	"internal/metadata": {"internal/fault"},
 	"internal/event":    {"internal/tenant"},
 
