@@ -37,6 +37,7 @@ type Overrides struct {
 	RandomWalkSteps *int
 	RestartProb     *float64
 	DatabaseConfig  json.RawMessage // as the body's
+	Reranker        json.RawMessage // as the body's
 }
 
 // maxOverridesBytes bounds the request context a caller may send.
@@ -54,7 +55,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 	into := map[string]any{
 		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
 		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
-		"databaseConfig": &o.DatabaseConfig, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
+		"databaseConfig": &o.DatabaseConfig, "reranker": &o.Reranker, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
 	}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		target, ok := into[key]
