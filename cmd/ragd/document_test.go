@@ -43,6 +43,8 @@ job2  ingest  succeeded  1 of 1 chunks  documents  doc3      2026-11-21T08:00:00
 		{args: args("job get job4"), stdout: "...error     cannot be embedded\n"},
 		{args: args("job watch job2"), stdout: "running 0 of 1 chunks\nsucceeded 1 of 1 chunks\n"},
 		{args: args("job watch job4"), code: 1, stdout: anything, stderr: "ragd: job job4 ended as failed: cannot be embedded\n"},
+		{args: args("job cancel job2"), code: 1, stderr: "ragd: job \"job2\" has ended as succeeded: there is nothing to cancel\n"},
+		{args: args("job retry job4"), stdout: "job       job6\nkind      ingest\nstatus    queued\nattempts  0\n"},
 		{args: args("job watch job9"), code: 1, stderr: "ragd: job \"job9\" not found\n"},
 	} {
 		s.want(t, want)

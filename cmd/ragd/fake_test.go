@@ -452,6 +452,22 @@ func (f *fake) ListJobs(ctx context.Context, req *ragdv1.ListJobsRequest) (*ragd
 	return res, nil
 }
 
+func (f *fake) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {
+	job, err := f.GetJob(ctx, &ragdv1.GetJobRequest{JobId: req.GetJobId()})
+	if err != nil {
+		return nil, err
+	}
+	return nil, refusal(connect.CodeFailedPrecondition, "job %q has ended as %s: there is nothing to cancel", job.GetJobId(), job.GetStatus())
+}
+
+func (f *fake) RetryJob(ctx context.Context, req *ragdv1.RetryJobRequest) (*ragdv1.Job, error) {
+	job, err := f.GetJob(ctx, &ragdv1.GetJobRequest{JobId: req.GetJobId()})
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.Job{JobId: f.id("job"), Kind: job.GetKind(), Status: "queued"}, nil
+}
+
 func (f *fake) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, stream *connect.ServerStream[ragdv1.Job]) error {
 	job, err := f.GetJob(ctx, &ragdv1.GetJobRequest{JobId: req.GetJobId()})
 	if err != nil {
@@ -463,6 +479,7 @@ func (f *fake) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, stream
 func (f *fake) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
 	found, err := f.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
 		QueryText: req.QueryText, IndexName: req.IndexName, TopK: req.TopK, SearchMode: req.SearchMode, Filter: req.Filter,
+		Reranker: req.Reranker,
 	})
 	if err != nil {
 		return nil, err

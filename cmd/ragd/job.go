@@ -10,10 +10,10 @@ import (
 )
 
 func (p *program) jobCommands() *cobra.Command {
-	return p.clientFlags(p.group("job", "Look at the work that uploads started", `
+	return p.clientFlags(p.group("job", "Look at the work that uploads started, cancel it or try it again", `
 A job is work that goes on after a call was answered, such as cutting and
 embedding a document. It is queued, running, succeeded, failed or cancelled.`,
-		p.jobList(), p.jobGet(), p.jobWatch(),
+		p.jobList(), p.jobGet(), p.jobWatch(), p.jobCancel(), p.jobRetry(),
 	))
 }
 

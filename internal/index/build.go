@@ -15,6 +15,9 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// buildKind is the kind of a build's job.
+const buildKind = "build"
+
 // build makes the Postgres index over the embeddings beside the one there is, if
 // any, and then puts it in its place. Writers and readers go on all the while. How
 // far searches in it have to look is measured afterwards.
@@ -33,8 +36,8 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
 	stop()
-	if err != nil {
-		return err
+	if err != nil { // what was not finished is of no use, and slows writers down
+		return errors.Join(err, dropUnfinished(context.WithoutCancel(ctx), s, i))
 	}
 	if err := replaceBuilt(ctx, h, i); err != nil {
 		return err
@@ -58,7 +61,7 @@ func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err 
 		return jobID, err
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, 'build', 'queued', $2, 'vectors')`, jobID, i.Name)
+		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $3, 'queued', $2, 'vectors')`, jobID, i.Name, buildKind)
 	return jobID, err
 }
 
@@ -78,9 +81,9 @@ func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, 
 		jobID = id
 		_, err = tx.Exec(ctx, `
 			INSERT INTO tenant.jobs AS j (job_id, kind, status, index_name, unit, total, attempts)
-			VALUES ($1, 'build', 'running', $2, 'vectors', $3, 1)
+			VALUES ($1, $4, 'running', $2, 'vectors', $3, 1)
 			ON CONFLICT (job_id) DO UPDATE SET status = 'running', total = excluded.total, attempts = j.attempts + 1, updated_at = now()`,
-			jobID, i.Name, rows)
+			jobID, i.Name, rows, buildKind)
 		return err
 	})
 	return i, jobID, rows, err
@@ -102,7 +105,7 @@ func endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, rows
 	b.Exec(`UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = NULL WHERE index_id = $1`, i.ID, built)
 	b.Exec(`
 		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
-		WHERE job_id = $1`, jobID, rows)
+		WHERE job_id = $1 AND status = 'running'`, jobID, rows)
 	return b.Run(ctx)
 }
 
@@ -124,7 +127,7 @@ func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason 
 // createIndex builds under the unfinished name. What an earlier attempt left
 // behind goes first.
 func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) error {
-	if _, err := s.Exec(ctx, fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())); err != nil {
+	if err := dropUnfinished(ctx, s, i); err != nil {
 		return err
 	}
 	if err := s.Set(ctx, "maintenance_work_mem", strconv.FormatInt(i.buildMemory(rows)>>10, 10)+"kB"); err != nil {
@@ -144,7 +147,7 @@ func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) er
 	if err := s.Set(ctx, "max_parallel_maintenance_workers", "0"); err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())); err != nil {
+	if err := dropUnfinished(ctx, s, i); err != nil {
 		return err
 	}
 	_, err = s.Exec(ctx, statement)

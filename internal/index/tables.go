@@ -114,6 +114,11 @@ func dropBuilt(ctx context.Context, on executor, i Index) error {
 	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s, tenant.%s`, i.builtName(), i.unfinishedName())})
 }
 
+// dropUnfinished drops what a build that failed has left.
+func dropUnfinished(ctx context.Context, on executor, i Index) error {
+	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())})
+}
+
 // builtName is the name of the Postgres index over the embeddings. The handle's
 // stand-in tenant.chunk would swallow a name that starts with chunk.
 func (i Index) builtName() string { return fmt.Sprintf("embedding_%d", i.ID) }

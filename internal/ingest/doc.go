@@ -22,8 +22,12 @@
 //
 //	queued ---> running ---> succeeded
 //	   ^           |-------> failed      (hopeless, or out of attempts)
-//	   +-----------+-------> cancelled   (a newer version or a deletion overtook it)
-//	  retry with backoff
+//	   +-----------+-------> cancelled   (on request, or a newer version or a
+//	  retry with backoff                  deletion overtook it)
+//
+// A job that has ended stays as it ended: RetryJob starts a new one. Cancelling
+// fails the document and moves its version on, so that a worker that is busy with
+// the cancelled one is overtaken.
 //
 // Work that is done twice does no harm: the version swap is guarded by the
 // document's version, and a document that is ready is left alone. So a job whose

@@ -75,8 +75,15 @@ func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) 
 	return d, b.Run(ctx)
 }
 
+// progress says how far the job is. It returns errOvertaken when the job has ended:
+// it was cancelled, or its document is gone.
 func progress(ctx context.Context, h *tenant.Handle, jobID string, done, total int) error {
-	_, err := h.Exec(ctx, `UPDATE tenant.jobs SET done = $2, total = $3, updated_at = now() WHERE job_id = $1`, jobID, done, total)
+	n, err := h.Exec(ctx, `
+		UPDATE tenant.jobs SET done = $2, total = $3, updated_at = now()
+		WHERE job_id = $1 AND status = 'running'`, jobID, done, total)
+	if err == nil && n == 0 {
+		return errOvertaken
+	}
 	return err
 }
 

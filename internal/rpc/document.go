@@ -102,6 +102,24 @@ func (h *Handlers) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, st
 	return h.Ingest.Watch(ctx, req.GetJobId(), func(job ingest.Job) error { return stream.Send(jobMessage(job)) })
 }
 
+// CancelJob implements DocumentService.
+func (h *Handlers) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {
+	job, err := h.Ingest.CancelJob(ctx, req.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	return jobMessage(job), nil
+}
+
+// RetryJob implements DocumentService.
+func (h *Handlers) RetryJob(ctx context.Context, req *ragdv1.RetryJobRequest) (*ragdv1.Job, error) {
+	job, err := h.Ingest.RetryJob(ctx, req.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	return jobMessage(job), nil
+}
+
 func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, error) {
 	metadata, err := structOf(d.Metadata)
 	return &ragdv1.Document{

@@ -60,6 +60,10 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 		wantCode(t, "DeleteDocument", err, connect.CodeNotFound)
 		_, err = acme.GetJob(ctx, &ragdv1.GetJobRequest{JobId: theirJob})
 		wantCode(t, "GetJob", err, connect.CodeNotFound)
+		_, err = acme.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: theirJob})
+		wantCode(t, "CancelJob", err, connect.CodeNotFound)
+		_, err = acme.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: theirJob})
+		wantCode(t, "RetryJob", err, connect.CodeNotFound)
 		watch, err := acme.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: theirJob})
 		if err != nil {
 			t.Fatal(err)
@@ -181,6 +185,10 @@ func TestScopes(t *testing.T) {
 	wantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
 	_, err = reader.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "a"})
 	wantCode(t, "DeleteDocument", err, connect.CodePermissionDenied)
+	_, err = reader.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: "a"})
+	wantCode(t, "CancelJob", err, connect.CodePermissionDenied)
+	_, err = reader.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: "a"})
+	wantCode(t, "RetryJob", err, connect.CodePermissionDenied)
 	_, err = writer.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
 	wantCode(t, "CreateApiKey", err, connect.CodePermissionDenied)
 }
@@ -297,6 +305,10 @@ func TestMandatoryFilterBoundsWrites(t *testing.T) {
 	}
 	_, err = red.GetJob(ctx, &ragdv1.GetJobRequest{JobId: hidden.Job.JobId})
 	wantCode(t, "GetJob", err, connect.CodeNotFound)
+	_, err = red.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: hidden.Job.JobId})
+	wantCode(t, "CancelJob", err, connect.CodeNotFound)
+	_, err = red.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: hidden.Job.JobId})
+	wantCode(t, "RetryJob", err, connect.CodeNotFound)
 }
 
 // The request context goes before the body, and its filter is and-ed with the

@@ -35,7 +35,8 @@ type Document struct {
 	Metadata    *structpb.Struct `protobuf:"bytes,6,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// SHA-256 of the bytes and the settings they were processed with, in hex.
 	ContentHash string `protobuf:"bytes,7,opt,name=content_hash,json=contentHash,proto3" json:"content_hash,omitempty"`
-	// Counts the contents this uri has had, from 1.
+	// Grows from 1 with every content that this uri gets, and when work on it is
+	// cancelled or started again.
 	Version int32 `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
 	// pending, processing, ready, failed or deleting.
 	Status string `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
@@ -1154,6 +1155,94 @@ func (x *WatchJobRequest) GetJobId() string {
 	return ""
 }
 
+type CancelJobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelJobRequest) Reset() {
+	*x = CancelJobRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelJobRequest) ProtoMessage() {}
+
+func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
+func (*CancelJobRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CancelJobRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+type RetryJobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryJobRequest) Reset() {
+	*x = RetryJobRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryJobRequest) ProtoMessage() {}
+
+func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
+func (*RetryJobRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RetryJobRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
 var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
@@ -1259,7 +1348,11 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\v2\f.ragd.v1.JobR\x04jobs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"(\n" +
 	"\x0fWatchJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xcd\x04\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\")\n" +
+	"\x10CancelJobRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
+	"\x0fRetryJobRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xb7\x05\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12B\n" +
 	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12S\n" +
@@ -1269,7 +1362,9 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"ListChunks\x12\x1a.ragd.v1.ListChunksRequest\x1a\x1b.ragd.v1.ListChunksResponse\"\x03\x90\x02\x01\x123\n" +
 	"\x06GetJob\x12\x16.ragd.v1.GetJobRequest\x1a\f.ragd.v1.Job\"\x03\x90\x02\x01\x12D\n" +
 	"\bListJobs\x12\x18.ragd.v1.ListJobsRequest\x1a\x19.ragd.v1.ListJobsResponse\"\x03\x90\x02\x01\x124\n" +
-	"\bWatchJob\x12\x18.ragd.v1.WatchJobRequest\x1a\f.ragd.v1.Job0\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\bWatchJob\x12\x18.ragd.v1.WatchJobRequest\x1a\f.ragd.v1.Job0\x01\x124\n" +
+	"\tCancelJob\x12\x19.ragd.v1.CancelJobRequest\x1a\f.ragd.v1.Job\x122\n" +
+	"\bRetryJob\x12\x18.ragd.v1.RetryJobRequest\x1a\f.ragd.v1.JobB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_document_proto_rawDescOnce sync.Once
@@ -1283,7 +1378,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),               // 0: ragd.v1.Document
 	(*Job)(nil),                    // 1: ragd.v1.Job
@@ -1301,25 +1396,27 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*ListJobsRequest)(nil),        // 13: ragd.v1.ListJobsRequest
 	(*ListJobsResponse)(nil),       // 14: ragd.v1.ListJobsResponse
 	(*WatchJobRequest)(nil),        // 15: ragd.v1.WatchJobRequest
-	(*structpb.Struct)(nil),        // 16: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),  // 17: google.protobuf.Timestamp
-	(*Chunking)(nil),               // 18: ragd.v1.Chunking
-	(*Chunk)(nil),                  // 19: ragd.v1.Chunk
+	(*CancelJobRequest)(nil),       // 16: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),        // 17: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),        // 18: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),  // 19: google.protobuf.Timestamp
+	(*Chunking)(nil),               // 20: ragd.v1.Chunking
+	(*Chunk)(nil),                  // 21: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	16, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	17, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	17, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	18, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	19, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	19, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	17, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	17, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	16, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	18, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	19, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	19, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	18, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	20, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
 	0,  // 8: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 9: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
-	16, // 10: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	18, // 10: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 11: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	19, // 12: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	21, // 12: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
 	1,  // 13: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
 	3,  // 14: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
 	5,  // 15: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
@@ -1329,16 +1426,20 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	12, // 19: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
 	13, // 20: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
 	15, // 21: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	4,  // 22: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	0,  // 23: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	7,  // 24: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	9,  // 25: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	11, // 26: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 27: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	14, // 28: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 29: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	22, // [22:30] is the sub-list for method output_type
-	14, // [14:22] is the sub-list for method input_type
+	16, // 22: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	17, // 23: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 24: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	0,  // 25: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	7,  // 26: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	9,  // 27: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	11, // 28: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 29: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	14, // 30: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 31: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 32: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 33: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	24, // [24:34] is the sub-list for method output_type
+	14, // [14:24] is the sub-list for method input_type
 	14, // [14:14] is the sub-list for extension type_name
 	14, // [14:14] is the sub-list for extension extendee
 	0,  // [0:14] is the sub-list for field type_name
@@ -1360,7 +1461,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -56,6 +56,12 @@ const (
 	// DocumentServiceWatchJobProcedure is the fully-qualified name of the DocumentService's WatchJob
 	// RPC.
 	DocumentServiceWatchJobProcedure = "/ragd.v1.DocumentService/WatchJob"
+	// DocumentServiceCancelJobProcedure is the fully-qualified name of the DocumentService's CancelJob
+	// RPC.
+	DocumentServiceCancelJobProcedure = "/ragd.v1.DocumentService/CancelJob"
+	// DocumentServiceRetryJobProcedure is the fully-qualified name of the DocumentService's RetryJob
+	// RPC.
+	DocumentServiceRetryJobProcedure = "/ragd.v1.DocumentService/RetryJob"
 )
 
 // DocumentServiceClient is a client for the ragd.v1.DocumentService service.
@@ -80,6 +86,17 @@ type DocumentServiceClient interface {
 	// WatchJob sends the job at once, then whenever it changes, until it has
 	// reached a terminal state: succeeded, failed or cancelled.
 	WatchJob(context.Context, *v1.WatchJobRequest) (*connect.ServerStreamForClient[v1.Job], error)
+	// CancelJob ends a job that is queued or running and returns it. A document that
+	// was being processed is failed, and its last good version stays searchable; an
+	// index that was being built again keeps what it has. A job that has ended is
+	// left alone: FAILED_PRECONDITION, unless it was cancelled before. Needs the scope
+	// write.
+	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.Job, error)
+	// RetryJob starts the work of a failed or cancelled job again, as a new job, which
+	// it returns: the old one stays as it ended. FAILED_PRECONDITION when the job has
+	// not ended, has succeeded, or when its document was uploaded again since. Needs
+	// the scope write.
+	RetryJob(context.Context, *v1.RetryJobRequest) (*v1.Job, error)
 }
 
 // NewDocumentServiceClient constructs a client for the ragd.v1.DocumentService service. By default,
@@ -146,6 +163,18 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(documentServiceMethods.ByName("WatchJob")),
 			connect.WithClientOptions(opts...),
 		),
+		cancelJob: connect.NewClient[v1.CancelJobRequest, v1.Job](
+			httpClient,
+			baseURL+DocumentServiceCancelJobProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("CancelJob")),
+			connect.WithClientOptions(opts...),
+		),
+		retryJob: connect.NewClient[v1.RetryJobRequest, v1.Job](
+			httpClient,
+			baseURL+DocumentServiceRetryJobProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("RetryJob")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -159,6 +188,8 @@ type documentServiceClient struct {
 	getJob         *connect.Client[v1.GetJobRequest, v1.Job]
 	listJobs       *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
 	watchJob       *connect.Client[v1.WatchJobRequest, v1.Job]
+	cancelJob      *connect.Client[v1.CancelJobRequest, v1.Job]
+	retryJob       *connect.Client[v1.RetryJobRequest, v1.Job]
 }
 
 // UploadDocument calls ragd.v1.DocumentService.UploadDocument.
@@ -229,6 +260,24 @@ func (c *documentServiceClient) WatchJob(ctx context.Context, req *v1.WatchJobRe
 	return c.watchJob.CallServerStream(ctx, connect.NewRequest(req))
 }
 
+// CancelJob calls ragd.v1.DocumentService.CancelJob.
+func (c *documentServiceClient) CancelJob(ctx context.Context, req *v1.CancelJobRequest) (*v1.Job, error) {
+	response, err := c.cancelJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RetryJob calls ragd.v1.DocumentService.RetryJob.
+func (c *documentServiceClient) RetryJob(ctx context.Context, req *v1.RetryJobRequest) (*v1.Job, error) {
+	response, err := c.retryJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // DocumentServiceHandler is an implementation of the ragd.v1.DocumentService service.
 type DocumentServiceHandler interface {
 	// UploadDocument stores a document and starts a job that chunks and embeds it.
@@ -251,6 +300,17 @@ type DocumentServiceHandler interface {
 	// WatchJob sends the job at once, then whenever it changes, until it has
 	// reached a terminal state: succeeded, failed or cancelled.
 	WatchJob(context.Context, *v1.WatchJobRequest, *connect.ServerStream[v1.Job]) error
+	// CancelJob ends a job that is queued or running and returns it. A document that
+	// was being processed is failed, and its last good version stays searchable; an
+	// index that was being built again keeps what it has. A job that has ended is
+	// left alone: FAILED_PRECONDITION, unless it was cancelled before. Needs the scope
+	// write.
+	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.Job, error)
+	// RetryJob starts the work of a failed or cancelled job again, as a new job, which
+	// it returns: the old one stays as it ended. FAILED_PRECONDITION when the job has
+	// not ended, has succeeded, or when its document was uploaded again since. Needs
+	// the scope write.
+	RetryJob(context.Context, *v1.RetryJobRequest) (*v1.Job, error)
 }
 
 // NewDocumentServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -313,6 +373,18 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithSchema(documentServiceMethods.ByName("WatchJob")),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceCancelJobHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceCancelJobProcedure,
+		svc.CancelJob,
+		connect.WithSchema(documentServiceMethods.ByName("CancelJob")),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceRetryJobHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceRetryJobProcedure,
+		svc.RetryJob,
+		connect.WithSchema(documentServiceMethods.ByName("RetryJob")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.DocumentService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case DocumentServiceUploadDocumentProcedure:
@@ -331,6 +403,10 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceListJobsHandler.ServeHTTP(w, r)
 		case DocumentServiceWatchJobProcedure:
 			documentServiceWatchJobHandler.ServeHTTP(w, r)
+		case DocumentServiceCancelJobProcedure:
+			documentServiceCancelJobHandler.ServeHTTP(w, r)
+		case DocumentServiceRetryJobProcedure:
+			documentServiceRetryJobHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -370,4 +446,12 @@ func (UnimplementedDocumentServiceHandler) ListJobs(context.Context, *v1.ListJob
 
 func (UnimplementedDocumentServiceHandler) WatchJob(context.Context, *v1.WatchJobRequest, *connect.ServerStream[v1.Job]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.WatchJob is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) CancelJob(context.Context, *v1.CancelJobRequest) (*v1.Job, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.CancelJob is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) RetryJob(context.Context, *v1.RetryJobRequest) (*v1.Job, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.RetryJob is not implemented"))
 }

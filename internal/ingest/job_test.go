@@ -1,0 +1,140 @@
+package ingest_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+func (f fixture) cancel(t *testing.T, jobID string) *ragdv1.Job {
+	t.Helper()
+	job, err := f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: jobID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+func (f fixture) document(t *testing.T, uri string) *ragdv1.Document {
+	t.Helper()
+	d, err := f.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: uri})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func wantCode(t *testing.T, what string, err error, want connect.Code) {
+	t.Helper()
+	if connect.CodeOf(err) != want {
+		t.Errorf("%s: %v, want the code %v", what, err, want)
+	}
+}
+
+// A job is cancelled while its document is being embedded: the last good version
+// stays, the work comes to nothing, and can be started again.
+func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Upload(t, upload("a", "The good harbour."))
+	f.provider.Set(fakeai.Fault{Delay: time.Second, Times: 1})
+	running, err := f.UploadDocument(t.Context(), upload("a", "The slow quarry."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.awaitRunning(t, running.Job.JobId)
+	for range 2 { // the second time changes nothing
+		if job := f.cancel(t, running.Job.JobId); job.Status != "cancelled" || job.Error == "" {
+			t.Errorf("the cancelled job = %v", job)
+		}
+	}
+	if d := f.document(t, "a"); d.Status != "failed" || d.Error != "its processing was cancelled" {
+		t.Errorf("its document = %v", d)
+	}
+	time.Sleep(1500 * time.Millisecond) // the slow answer arrives
+	if got := f.found(t, "quarry"); len(got) != 0 {
+		t.Errorf("what was cancelled is found: %q", got)
+	}
+	if got := f.found(t, "harbour"); len(got) != 1 {
+		t.Errorf("the good version is gone: %q", got)
+	}
+	f.provider.Set(fakeai.Fault{})
+	again, err := f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: running.Job.JobId})
+	if err != nil || again.JobId == running.Job.JobId {
+		t.Fatalf("RetryJob = %v, %v", again, err)
+	}
+	if d := f.Await(t, "docs", again.JobId, again.DocumentId); d.Status != "ready" || d.Error != "" {
+		t.Errorf("tried again = %v", d)
+	}
+	if got := f.found(t, "quarry"); len(got) != 1 {
+		t.Errorf("tried again, it is not found: %q", got)
+	}
+	if got := f.counts(t); got != [4]int32{1, 1, 0, 0} {
+		t.Errorf("chunks, ready, pending, failed = %v", got)
+	}
+	_, err = f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: again.JobId})
+	wantCode(t, "cancelling a job that succeeded", err, connect.CodeFailedPrecondition)
+	_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: again.JobId})
+	wantCode(t, "trying a job again that succeeded", err, connect.CodeFailedPrecondition)
+	_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: running.Job.JobId})
+	wantCode(t, "trying a job again whose document went on", err, connect.CodeFailedPrecondition)
+}
+
+func TestAFailedJobIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.provider.Set(fakeai.Fault{Status: http.StatusUnauthorized})
+	failed, err := f.UploadDocument(t.Context(), upload("a", "A late harbour."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Await(t, "docs", failed.Job.JobId, failed.Document.DocumentId)
+	f.provider.Set(fakeai.Fault{})
+	again, err := f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: failed.Job.JobId})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := f.Await(t, "docs", again.JobId, failed.Document.DocumentId); d.Status != "ready" {
+		t.Errorf("tried again = %v", d)
+	}
+	if old, err := f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: failed.Job.JobId}); err != nil || old.Status != "failed" {
+		t.Errorf("the job that failed = %v, %v", old, err)
+	}
+	_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: "no-such"})
+	wantCode(t, "an unknown job", err, connect.CodeNotFound)
+}
+
+// A build is cancelled only where the index has another one to go on with.
+func TestABuildIsCancelled(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	ctx := t.Context()
+	built, err := acme.BuildIndex(ctx, &ragdv1.BuildIndexRequest{IndexName: "docs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel := &ragdv1.CancelJobRequest{JobId: built.JobId}
+	_, err = acme.CancelJob(ctx, cancel)
+	wantCode(t, "cancelling the first build", err, connect.CodeFailedPrecondition)
+	if _, err := s.Pool.Exec(ctx, `UPDATE tenant_acme.indexes SET built = true`); err != nil {
+		t.Fatal(err)
+	}
+	if job, err := acme.CancelJob(ctx, cancel); err != nil || job.Status != "cancelled" {
+		t.Errorf("cancelling another build = %v, %v", job, err)
+	}
+	if i, err := acme.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: "docs"}); err != nil || i.Status != "ready" {
+		t.Errorf("the index = %v, %v", i, err)
+	}
+	again, err := acme.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: built.JobId})
+	if err != nil || again.JobId == built.JobId || again.Status != "queued" || again.Kind != "build" {
+		t.Errorf("RetryJob = %v, %v", again, err)
+	}
+}
