@@ -109,9 +109,13 @@ func MigrateQueue(ctx context.Context, driver riverdriver.Driver[pgx.Tx]) error 
 	return nil
 }
 
-// enqueue adds a job in the caller's transaction.
-func (q *Queue) enqueue(ctx context.Context, tx pgx.Tx, args ingestArgs) error {
-	_, err := q.client.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: queueName})
+// enqueue adds jobs in the caller's transaction.
+func (q *Queue) enqueue(ctx context.Context, tx pgx.Tx, args ...ingestArgs) error {
+	jobs := make([]river.InsertManyParams, len(args))
+	for i, a := range args {
+		jobs[i] = river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{Queue: queueName}}
+	}
+	_, err := q.client.InsertManyFastTx(ctx, tx, jobs)
 	return err
 }
 

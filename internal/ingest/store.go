@@ -7,84 +7,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.created_at, d.updated_at`
-
-// store writes the document and its job and queues the work, in one transaction.
-func (s *Service) store(ctx context.Context, id tenant.ID, into index.Index, d newDocument, visible filter.Filter) (stored Document, job Job, err error) {
-	h := s.db.Handle(id)
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		stored, err = upsertDocument(ctx, tx, into.ID, d, visible)
-		if errors.Is(err, pgx.ErrNoRows) { // the same bytes and settings
-			stored, err = documentByRef(ctx, tx, into.ID, Ref{URI: d.URI}, visible)
-			if fault.KindOf(err) == fault.NotFound {
-				return fault.New(fault.Denied, "this credential's mandatory filter does not let it write under this uri")
-			}
-			if err != nil {
-				return err
-			}
-			job, err = jobByID(ctx, tx, stored.JobID, visible)
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		if job, err = replaceJob(ctx, tx, into.Name, stored); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `
-			INSERT INTO tenant.document_contents (document_id, content) VALUES ($1, $2)
-			ON CONFLICT (document_id) DO UPDATE SET content = excluded.content`, stored.DocumentID, d.content)
-		if err != nil {
-			return err
-		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			return s.queue.enqueue(ctx, tx, ingestArgs{
-				Tenant: id, JobID: stored.JobID, IndexID: into.ID, DocumentID: stored.DocumentID, Version: stored.Version,
-			})
-		})
-	})
-	return stored, job, err
-}
-
-// upsertDocument inserts the document or makes it the next version of the one
-// with its uri. It returns pgx.ErrNoRows when that one has the same content and
-// has not failed, and when the filter hides it.
-func upsertDocument(ctx context.Context, tx *tenant.Tx, indexID int64, d newDocument, visible filter.Filter) (Document, error) {
-	args := filter.NewArgs(d.DocumentID, indexID, d.URI, d.Title, d.ContentType, d.Metadata, d.chunking, d.ContentHash, d.ByteSize, d.JobID)
-	return tenant.Get[Document](ctx, tx, `
-		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, 'pending', $9, $10)
-		ON CONFLICT (index_id, uri) DO UPDATE SET
-			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
-			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
-			job_id = excluded.job_id, version = d.version + 1, status = 'pending', error = '', updated_at = now()
-		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
-		RETURNING `+documentColumns, args.Values()...)
-}
-
-// replaceJob adds the job of a document's new version and ends those of older
-// versions.
-func replaceJob(ctx context.Context, tx *tenant.Tx, indexName string, d Document) (Job, error) {
-	if d.Version > 1 {
-		_, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'cancelled', error = 'replaced by a newer version', updated_at = now()
-			WHERE document_id = $1 AND status IN ('queued', 'running')`, d.DocumentID)
-		if err != nil {
-			return Job{}, err
-		}
-	}
-	return tenant.Get[Job](ctx, tx, `
-		INSERT INTO tenant.jobs AS j (job_id, kind, status, index_name, document_id, unit)
-		VALUES ($1, 'ingest', 'queued', $2, $3, 'chunks')
-		RETURNING `+jobColumns, d.JobID, indexName, d.DocumentID)
-}
+const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
 
 // documentByRef returns the document if the filter lets it be seen.
 func documentByRef(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visible filter.Filter) (Document, error) {

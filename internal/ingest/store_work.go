@@ -30,7 +30,8 @@ type workDocument struct {
 	IndexConfig    index.Config
 	TextLanguage   string
 	VectorType     index.VectorType
-	Content        []byte
+	ByteSize       int64
+	Content        []byte // of a large document, its first part
 }
 
 // index returns what is known of the document's index.
@@ -67,10 +68,10 @@ func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) 
 		return err
 	}, `
 		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.index_id, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language,
-			i.vector_type, c.content
+			i.vector_type, d.byte_size, c.content
 		FROM tenant.documents AS d
 		JOIN tenant.indexes AS i USING (index_id)
-		JOIN tenant.document_contents AS c USING (document_id)
+		JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.part = 0
 		WHERE d.document_id = $1 AND d.version = $2`, args.DocumentID, args.Version)
 	return d, b.Run(ctx)
 }

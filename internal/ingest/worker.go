@@ -74,6 +74,9 @@ func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[in
 		}
 		return d.ChunkCount, finish(ctx, h, job.Args, d.ChunkCount)
 	}
+	if d.Content, err = wholeContent(ctx, h, job.Args.DocumentID, d.Content, d.ByteSize); err != nil {
+		return 0, err
+	}
 	parsed, chunks, err := d.file().split(ctx, w.parse)
 	if err != nil {
 		return 0, err

@@ -1,0 +1,81 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// partBytes is how much of a document is in one row.
+const partBytes = 8 << 20
+
+// storeContents writes what the changed documents consist of, large ones in parts.
+func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, changed map[string]Result) error {
+	var replaced, ids []string
+	var firsts [][]byte
+	for _, d := range docs {
+		r, ok := changed[d.URI]
+		if !ok {
+			continue
+		}
+		if r.Document.Version > 1 {
+			replaced = append(replaced, r.Document.DocumentID)
+		}
+		ids, firsts = append(ids, r.Document.DocumentID), append(firsts, d.content[:min(len(d.content), partBytes)])
+	}
+	if len(replaced) > 0 {
+		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::text[]::uuid[])`, replaced); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO tenant.document_contents (document_id, content)
+		SELECT n.document_id::uuid, n.content FROM unnest($1::text[], $2::bytea[]) AS n(document_id, content)`, ids, firsts)
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if r, ok := changed[d.URI]; ok {
+			if err := storeParts(ctx, tx, r.Document.DocumentID, d.content); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// storeParts writes all parts of a document but the first.
+func storeParts(ctx context.Context, tx *tenant.Tx, documentID string, content []byte) error {
+	for part := 1; part*partBytes < len(content); part++ {
+		piece := content[part*partBytes : min((part+1)*partBytes, len(content))]
+		_, err := tx.Exec(ctx, `INSERT INTO tenant.document_contents (document_id, part, content) VALUES ($1, $2, $3)`, documentID, part, piece)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeContent returns the content of a document of so many bytes, given its first
+// part. It returns errOvertaken when the rest is gone.
+func wholeContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
+	if int64(len(first)) >= size {
+		return first, nil
+	}
+	content := append(make([]byte, 0, size), first...)
+	for part := 1; int64(len(content)) < size; part++ {
+		piece, err := tenant.Value[[]byte](ctx, h, `
+			SELECT content FROM tenant.document_contents WHERE document_id = $1 AND part = $2`, documentID, part)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil, errOvertaken
+		}
+		if err != nil {
+			return nil, err
+		}
+		content = append(content, piece...)
+	}
+	return content, nil
+}
