@@ -91,6 +91,7 @@ require (
 require github.com/clipperhouse/uax29/v2 v2.7.0
 
 require (
+	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/openai/openai-go/v3 v3.95.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	golang.org/x/time v0.16.0

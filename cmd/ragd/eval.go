@@ -29,6 +29,9 @@ found, for each search mode:
 Each query asks for as many chunks as the largest k; chunks of one document count
 once. Questions without a relevant document are left out.
 
+With --rerank each mode is measured a second time with its answers reranked; a
+question whose answer cannot be reranked ends the measurement.
+
 --queries is JSON Lines with id and text; --qrels is tab-separated with a header
 and the columns query_id, doc_id and relevance, where doc_id is a document's uri
 and relevance above 0 is relevant. Both may be gzip. --corpus, JSON Lines as for
@@ -38,7 +41,8 @@ The service keeps embeddings of questions, so a mode that runs second finds them
 made.`,
 		Example: `  ragd eval --index squad --corpus corpus.jsonl.gz --queries queries.jsonl.gz --qrels qrels.tsv.gz
   ragd eval --index squad --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --k 1,5,20 --json
-  ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode keyword --graph`,
+  ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode keyword --graph
+  ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --rerank lexical`,
 		Args: arguments(),
 	})
 	flags := cmd.Flags()
@@ -48,6 +52,7 @@ made.`,
 	qrels := flags.String("qrels", "", "their relevant documents")
 	mode := flags.String("mode", "all", "vector, keyword, hybrid, several with commas, or all")
 	graph := flags.Bool("graph", false, "measure walks through the graph too, from what each mode finds")
+	reranker := rerankerFlag(flags, "measure each mode reranked too")
 	ks := flags.IntSlice("k", []int{5, 10}, "how many documents are looked at")
 	concurrency := flags.Int("concurrency", 4, "queries, or uploads, at once")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -59,6 +64,12 @@ made.`,
 		if *graph {
 			for _, mode := range e.modes {
 				e.modes = append(e.modes, mode+graphSuffix)
+			}
+		}
+		if e.reranker = reranker(); e.reranker != nil {
+			e.reranker.Required = true // what is not reranked would count for it
+			for _, mode := range e.modes {
+				e.modes = append(e.modes, mode+rerankSuffix)
 			}
 		}
 		switch {
@@ -83,8 +94,12 @@ made.`,
 	return cmd
 }
 
-// graphSuffix marks a mode that finds the seeds of walks.
-const graphSuffix = "+graph"
+// graphSuffix marks a mode that finds the seeds of walks, rerankSuffix one whose
+// answers are reranked.
+const (
+	graphSuffix  = "+graph"
+	rerankSuffix = "+rerank"
+)
 
 func searchModes(mode string) ([]string, error) {
 	all := []string{"vector", "keyword", "hybrid"}

@@ -21,6 +21,7 @@ type evaluation struct {
 	modes       []string
 	ks          []int
 	concurrency int
+	reranker    *ragdv1.Reranker // of modes marked by rerankSuffix
 }
 
 // measure is what --json prints of a mode.
@@ -62,7 +63,7 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 	for i, q := range e.questions {
 		group.Go(func() error {
 			start := time.Now()
-			sources, err := c.find(ctx, e.index, mode, q.text, topK)
+			sources, err := c.find(ctx, e, mode, q.text, topK)
 			if err != nil {
 				return fmt.Errorf("question %s: %w", q.id, err)
 			}
@@ -77,13 +78,19 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 	return answers, group.Wait()
 }
 
-// find answers one question in a mode, which may be marked by graphSuffix.
-func (c *client) find(ctx context.Context, index, mode, text string, topK int32) ([]*ragdv1.Source, error) {
+// find answers one question in a mode, which may be marked by graphSuffix, then
+// by rerankSuffix.
+func (c *client) find(ctx context.Context, e evaluation, mode, text string, topK int32) ([]*ragdv1.Source, error) {
+	var reranker *ragdv1.Reranker
+	mode, reranked := strings.CutSuffix(mode, rerankSuffix)
+	if reranked {
+		reranker = e.reranker
+	}
 	if seeds, ok := strings.CutSuffix(mode, graphSuffix); ok {
-		res, err := c.queries.GraphRag(ctx, &ragdv1.GraphRagRequest{QueryText: text, IndexName: index, SearchMode: seeds, TopK: &topK})
+		res, err := c.queries.GraphRag(ctx, &ragdv1.GraphRagRequest{QueryText: text, IndexName: e.index, SearchMode: seeds, TopK: &topK, Reranker: reranker})
 		return res.GetSources(), err
 	}
-	res, err := c.queries.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: text, IndexName: index, SearchMode: mode, TopK: &topK})
+	res, err := c.queries.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: text, IndexName: e.index, SearchMode: mode, TopK: &topK, Reranker: reranker})
 	return res.GetSources(), err
 }
 

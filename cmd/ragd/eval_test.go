@@ -56,6 +56,33 @@ func TestEval(t *testing.T) {
 	}
 }
 
+func TestEvalMeasuresReranking(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	corpus := append(args("ingest --jsonl --concurrency 1"), file(t, "c.jsonl", evalCorpus))
+	s.want(t, step{args: corpus, stdout: anything, stderr: anything})
+	code, stdout, stderr := s.run("eval", "--queries", file(t, "q.jsonl", evalQueries), "--qrels", file(t, "r.tsv", evalQrels),
+		"--mode", "keyword", "--graph", "--rerank", "lexical")
+	rows := strings.Split(strings.TrimSpace(stdout), "\n")
+	if code != 0 || len(rows) != 5 {
+		t.Fatalf("exit code %d, printed %s, %s", code, stdout, stderr)
+	}
+	for i, mode := range []string{"keyword", "keyword+graph", "keyword+rerank", "keyword+graph+rerank"} {
+		if got := strings.Fields(rows[i+1])[0]; got != mode {
+			t.Errorf("row %d is %s, want %s", i+1, got, mode)
+		}
+	}
+	reranked := 0
+	for _, q := range s.fake.queries {
+		if q.GetReranker().GetRequired() && q.GetReranker().GetKind() == "lexical" {
+			reranked++
+		}
+	}
+	if reranked != 4 {
+		t.Errorf("%d of the questions were asked with the reranker, want 4", reranked)
+	}
+}
+
 func TestEvalRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -493,6 +493,7 @@ func (f *fake) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, stream
 func (f *fake) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
 	found, err := f.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
 		QueryText: req.QueryText, IndexName: req.IndexName, TopK: req.TopK, SearchMode: req.SearchMode, Filter: req.Filter,
+		Reranker: req.Reranker,
 	})
 	if err != nil {
 		return nil, err

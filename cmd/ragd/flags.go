@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -64,5 +65,21 @@ func chunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
 			return nil
 		}
 		return chunking
+	}
+}
+
+// rerankerFlag is a flag that says how what was found is scored a second time.
+// The function it returns gives nil if it was not given.
+func rerankerFlag(flags *pflag.FlagSet, usage string) func() *ragdv1.Reranker {
+	how := flags.String("rerank", "", usage+": KIND, MODEL or KIND:MODEL, such as lexical or llm:openai/gpt-5-mini")
+	return func() *ragdv1.Reranker {
+		if *how == "" {
+			return nil
+		}
+		kind, model, _ := strings.Cut(*how, ":")
+		if strings.Contains(kind, "/") { // a model, whose name may have a colon
+			kind, model = "", *how
+		}
+		return &ragdv1.Reranker{Kind: kind, Model: model}
 	}
 }

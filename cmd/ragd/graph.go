@@ -34,6 +34,7 @@ ones.`,
 	filter := objectFlag(flags, "filter", "only chunks whose metadata match, on the way too")
 	types := flags.StringSlice("edge-types", nil, "mention, next, similar (default all)")
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
+	reranker := rerankerFlag(flags, "score what the walk finds a second time")
 	svg := flags.String("svg", "", "draw the walk into this file")
 	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,6 +44,7 @@ ones.`,
 		}
 		req := &ragdv1.GraphRagRequest{
 			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Explain: true,
+			Reranker:     reranker(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types},
 		}
 		if flags.Changed("restart") {

@@ -22,6 +22,7 @@ is a JSON object over the metadata, such as {"team": "legal"}.`,
 		Example: `  ragd query "Who pays for a delayed flight?"
   ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
   ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
+  ragd query "notice period" --rerank lexical -k 3
   ragd query "notice period" --context | my-prompt`,
 		Args: arguments("QUESTION"),
 	})
@@ -30,6 +31,7 @@ is a JSON object over the metadata, such as {"team": "legal"}.`,
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
 	filter := objectFlag(flags, "filter", "only chunks whose metadata match")
+	reranker := rerankerFlag(flags, "score what was found a second time")
 	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
 	onlyContext := flags.Bool("context", false, "print only the text for a prompt")
 	explain := flags.Bool("explain", false, "print how long each stage took")
@@ -40,6 +42,7 @@ is a JSON object over the metadata, such as {"team": "legal"}.`,
 		}
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Explain: *explain,
+			Reranker: reranker(),
 		}
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)

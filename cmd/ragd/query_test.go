@@ -3,6 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
 func TestQuery(t *testing.T) {
@@ -40,10 +44,19 @@ embed          0.25  1
 		{args: args("query fox --filter [1]"), code: 2, stderr: "...not the JSON that is wanted here"},
 		{args: args("query"), code: 2, stderr: "ragd query: QUESTION is missing (see `ragd query --help`)\n"},
 		{args: args(`query fox --mode keyword --filter {"a":1}`), stdout: anything, stderr: warning},
+		{args: args("query fox --rerank lexical"), stdout: anything, stderr: warning},
+		{args: args("query fox --rerank llm:openai/llama3:8b"), stdout: anything, stderr: warning},
+		{args: args("query fox --rerank openai/llama3:8b"), stdout: anything, stderr: warning},
 	} {
 		s.want(t, want)
 	}
-	last := s.fake.queries[len(s.fake.queries)-1]
+	queries := s.fake.queries
+	for i, want := range []*ragdv1.Reranker{{Kind: "lexical"}, {Kind: "llm", Model: "openai/llama3:8b"}, {Model: "openai/llama3:8b"}} {
+		if got := queries[len(queries)-3+i].GetReranker(); !proto.Equal(got, want) {
+			t.Errorf("asked for the reranker %v, want %v", got, want)
+		}
+	}
+	last := queries[len(queries)-4]
 	if last.GetSearchMode() != "keyword" || last.GetTopK() != 10 || last.GetFilter().GetStructValue().AsMap()["a"] != 1.0 {
 		t.Errorf("asked %v", last)
 	}

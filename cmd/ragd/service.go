@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/oauth"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/provider"
@@ -51,6 +52,7 @@ type serviceSettings struct {
 	MCPRequestRate int
 	MCPLegacySSE   bool
 	MCPStateless   bool
+	OAuth          oauth.Config
 	FirstTenant    string
 	PublicURL      string
 	SessionKey     string                      // secret
@@ -164,7 +166,8 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.mcp, err = mcp.NewHandler(mcp.Config{
 		API: s.handlers, Events: s.events, Logger: log, Version: readBuild().Version,
 		Front: front.Config{
-			Authenticate: s.tenants.Auth.Middleware, AllowedOrigins: settings.AllowedOrigins,
+			Authenticate: s.tenants.Auth.Middleware, Recheck: s.tenants.Auth.Recheck,
+			AuthorizationServers: settings.authorizationServers(), AllowedOrigins: settings.AllowedOrigins,
 			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey), AllowedHosts: settings.AllowedHosts,
 			RequestRate: settings.MCPRequestRate, LegacySSE: settings.MCPLegacySSE, Stateless: settings.MCPStateless,
 		},
@@ -211,8 +214,11 @@ func (s *service) openTenants(ctx context.Context, settings serviceSettings) err
 	if err := ingest.MigrateQueue(ctx, riverpgxv5.New(s.pool)); err != nil {
 		return err
 	}
-	var err error
-	s.tenants, err = tenant.New(ctx, s.pool, tenant.Config{OperatorKey: settings.OperatorKey})
+	tokens, err := settings.tokens()
+	if err != nil {
+		return err
+	}
+	s.tenants, err = tenant.New(ctx, s.pool, tenant.Config{OperatorKey: settings.OperatorKey, Tokens: tokens})
 	if err != nil || s.embedded == nil {
 		return err
 	}

@@ -37,46 +37,53 @@ const (
 	similarRow = 3
 )
 
-// Connect brings a document into the graph of its index: the names of its chunks,
-// what they mention, who mentions them, and the chunks near them. The chunks must
-// be committed, and edges of an earlier version gone with its chunks; to connect
-// again is harmless.
+// connectTexts is how many texts, and connectNames how many names, are looked for
+// with one statement. It bounds what a batch takes in memory: a text has some 600
+// phrases, and a name is looked for in some 200 texts.
+const (
+	connectTexts = 500
+	connectNames = 500
+)
+
+// Connect brings documents into the graph of their index: the names of their
+// chunks, what they mention, who mentions them, and the chunks near them. The
+// chunks must be committed, and edges of an earlier version gone with its chunks;
+// to connect again is harmless. Many documents at once cost far less than each
+// alone.
 //
-// Documents may be connected at the same time. Names are committed before texts
-// are searched, so that of two documents at least the later one sees the other.
-func Connect(ctx context.Context, h *tenant.Handle, i index.Index, d Document) error {
-	names, texts := documentNames(d), d.texts()
+// Connect may be called for several documents at the same time. Names are
+// committed before texts are searched, so that of two documents at least the
+// later one sees the other.
+func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...Document) error {
+	names, texts := namesOf(documents), textsOf(documents)
 	if err := insertNames(ctx, h, texts, names); err != nil {
-		return fmt.Errorf("store the names of a document: %w", err)
+		return fmt.Errorf("store the names of documents: %w", err)
 	}
-	mentions, err := d.mentions(ctx, h)
-	if err != nil {
-		return fmt.Errorf("find what a document mentions: %w", err)
+	for part := range slices.Chunk(texts, connectTexts) {
+		mentions, err := mentionsIn(ctx, h, part)
+		if err != nil {
+			return fmt.Errorf("find what documents mention: %w", err)
+		}
+		if err := insertMentions(ctx, h, part, mentions); err != nil {
+			return fmt.Errorf("store what documents mention: %w", err)
+		}
 	}
-	others, err := textsWith(ctx, h, i.TextLanguage, names)
-	if err != nil {
-		return fmt.Errorf("find what mentions a document: %w", err)
-	}
-	mentions = append(mentions, mentionsOf(names, others)...)
-	if err := insertMentions(ctx, h, append(texts, others...), mentions); err != nil {
-		return fmt.Errorf("store mentions of and by a document: %w", err)
+	for part := range slices.Chunk(names, connectNames) {
+		others, err := textsWith(ctx, h, i.TextLanguage, part, documents)
+		if err != nil {
+			return fmt.Errorf("find what mentions documents: %w", err)
+		}
+		if err := insertMentions(ctx, h, others, mentionsOf(part, others)); err != nil {
+			return fmt.Errorf("store what mentions documents: %w", err)
+		}
 	}
 	if !hasSimilar(i) {
 		return nil
 	}
-	if err := insertSimilar(ctx, h, i.ID, d.DocumentID); err != nil {
-		return fmt.Errorf("link a document to what is near: %w", err)
+	if err := insertSimilar(ctx, h, i.ID, documents); err != nil {
+		return fmt.Errorf("link documents to what is near: %w", err)
 	}
 	return nil
-}
-
-// texts are the document's chunks as statements tell them.
-func (d Document) texts() []placedText {
-	texts := make([]placedText, len(d.Texts))
-	for ordinal, text := range d.Texts {
-		texts[ordinal] = placedText{d.DocumentID, ordinal, text}
-	}
-	return texts
 }
 
 // Reconnect does the same for a document whose texts are not at hand.
@@ -129,10 +136,10 @@ type Place struct {
 	Ordinal    int
 }
 
-// placedName is a name of the chunk at a position.
+// placedName is a name of the chunk at a place.
 type placedName struct {
 	Name
-	ordinal int
+	Place
 }
 
 // mention is a name that a chunk mentions.
@@ -141,36 +148,49 @@ type mention struct {
 	key Key
 }
 
-func documentNames(d Document) []placedName {
+func namesOf(documents []Document) []placedName {
 	var all []placedName
-	for ordinal, text := range d.Texts {
-		names := NamesInText(text)
-		if ordinal == 0 {
-			names = slices.Concat(NamesOfDocument(d.Title, d.URI), names)
-		}
-		for _, name := range names {
-			all = append(all, placedName{name, ordinal})
+	for _, d := range documents {
+		for ordinal, text := range d.Texts {
+			names := NamesInText(text)
+			if ordinal == 0 {
+				names = slices.Concat(NamesOfDocument(d.Title, d.URI), names)
+			}
+			for _, name := range names {
+				all = append(all, placedName{name, Place{d.DocumentID, ordinal}})
+			}
 		}
 	}
 	return all
 }
 
-// mentions returns what the document's texts mention: names that are known, and
-// whatever looks like an identifier or a path, should it become a name.
-func (d Document) mentions(ctx context.Context, h *tenant.Handle) ([]mention, error) {
-	phrases := make([][]Key, len(d.Texts))
-	for ordinal, text := range d.Texts {
-		phrases[ordinal] = Phrases(text)
+// textsOf are the documents' chunks as statements tell them.
+func textsOf(documents []Document) []placedText {
+	var texts []placedText
+	for _, d := range documents {
+		for ordinal, text := range d.Texts {
+			texts = append(texts, placedText{d.DocumentID, ordinal, text})
+		}
+	}
+	return texts
+}
+
+// mentionsIn returns what the texts mention: names that are known, and whatever
+// looks like an identifier or a path, should it become a name.
+func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText) ([]mention, error) {
+	phrases := make([][]Key, len(texts))
+	for i, text := range texts {
+		phrases[i] = Phrases(text.Text)
 	}
 	known, err := knownKeys(ctx, h, distinct(slices.Concat(phrases...)))
 	if err != nil {
 		return nil, err
 	}
 	var found []mention
-	for ordinal, text := range d.Texts {
-		keys := append(Mentions(phrases[ordinal], func(key Key) bool { return known[key] }), References(text)...)
+	for i, text := range texts {
+		keys := append(Mentions(phrases[i], func(key Key) bool { return known[key] }), References(text.Text)...)
 		for _, key := range distinct(keys) {
-			found = append(found, mention{Place{d.DocumentID, ordinal}, key})
+			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
 		}
 	}
 	return found, nil

@@ -24,7 +24,7 @@ type testGraph struct {
 	handle *tenant.Handle
 }
 
-func newTestGraph(t *testing.T) *testGraph {
+func newTestGraph(t testing.TB) *testGraph {
 	t.Helper()
 	s := servicetest.New(t, servicetest.Config{})
 	g := &testGraph{client: s.Tenant(t, "acme")}

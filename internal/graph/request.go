@@ -3,12 +3,14 @@ package graph
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -45,6 +47,7 @@ type Request struct {
 	IncludeVectors  *bool
 	IncludeSources  *bool
 	Options         Options
+	Reranker        *query.Reranker // nil: the order of the walk
 	Explain         bool
 }
 
@@ -69,6 +72,8 @@ type Explain struct {
 	Stages []query.Stage
 	Nodes  []Node // those that the walk reached, best first
 	Edges  []Edge // between them
+	// Reranking says what a second scoring took; nil without one.
+	Reranking *rerank.Report
 }
 
 // Node is a chunk that the walk saw.
@@ -94,13 +99,15 @@ type walkPlan struct {
 	tenant    tenant.ID
 	index     index.Index
 	topK      int
+	fetch     int // sources to choose topK from
+	seeds     int // of a walk over candidates
 	threshold float64
 	walk      Walk
 	types     []EdgeType
 }
 
 // override applies the request context, which goes before the body.
-func (r *Request) override(c *tenant.Request) {
+func (r *Request) override(c *tenant.Request) (err error) {
 	o := c.Overrides
 	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
 	r.IndexName = valueOr(o.IndexName, r.IndexName)
@@ -110,6 +117,8 @@ func (r *Request) override(c *tenant.Request) {
 	r.IncludeSources = firstOf(o.IncludeSources, r.IncludeSources)
 	r.Options.Steps = firstOf(o.RandomWalkSteps, r.Options.Steps)
 	r.Options.Restart = firstOf(o.RestartProb, r.Options.Restart)
+	r.Reranker, err = query.OverrideReranker(r.Reranker, o.Reranker)
+	return err
 }
 
 func firstOf[T any](a, b *T) *T {
@@ -159,7 +168,16 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 			return p, fault.Field("graphOptions.edgeTypes", "unknown type %q; known are mention, next and similar", t)
 		}
 	}
-	return p, nil
+	p.fetch, p.seeds = p.topK, p.topK
+	if r.Reranker == nil {
+		return p, nil
+	}
+	if strings.TrimSpace(r.QueryText) == "" {
+		return p, fault.Field("queryText", "is needed to rerank and must not be blank")
+	}
+	var err error
+	p.topK, p.fetch, err = r.Reranker.Depth(p.topK)
+	return p, err
 }
 
 // stopwatch times the stages of one query.

@@ -43,7 +43,9 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	req.override(r)
+	if err := req.override(r); err != nil {
+		return Response{}, err
+	}
 	// What the request context says has been heard: the search inside is ours.
 	inner := *r
 	inner.Overrides = tenant.Overrides{}
@@ -83,10 +85,11 @@ type run struct {
 	plan    walkPlan
 	watch   stopwatch
 
-	found   query.Response // the first stage
-	sources []Source
-	explain Explain
-	cut     bool
+	found    query.Response // the first stage
+	sources  []Source
+	explain  Explain
+	cut      bool
+	warnings []string // of what came after
 }
 
 // search is the first stage.
@@ -111,7 +114,7 @@ func (r *run) stored(ctx context.Context) error {
 	var counts index.GraphCounts
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return r.search(groupCtx, p.request.Mode, max(p.topK, seedCount), valueOr(p.request.IncludeVectors, false))
+		return r.search(groupCtx, p.request.Mode, max(p.fetch, seedCount), valueOr(p.request.IncludeVectors, false))
 	})
 	group.Go(func() (err error) {
 		if counts, err = index.GraphCountsOf(groupCtx, h, p.index.ID); err != nil {
@@ -184,7 +187,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *surroundin
 		found[placeOf(source)] = source
 	}
 	var places, missing []Place
-	for _, s := range ranked[:min(r.plan.topK, len(ranked))] {
+	for _, s := range ranked[:min(r.plan.fetch, len(ranked))] {
 		place := around.places[s.Node]
 		places = append(places, place)
 		if _, ok := found[place]; !ok {
@@ -206,6 +209,9 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *surroundin
 		}
 	}
 	r.fill(around, shares)
+	if err := r.rerank(ctx); err != nil {
+		return err
+	}
 	if r.plan.request.Explain {
 		err = r.explainWalk(ctx, h, around, seeds, ranked)
 	}
@@ -216,7 +222,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *surroundin
 // fill adds what the first stage found and the walk did not lead to.
 func (r *run) fill(around *surroundings, shares []float64) {
 	for _, source := range r.found.Sources {
-		if len(r.sources) >= r.plan.topK {
+		if len(r.sources) >= r.plan.fetch {
 			return
 		}
 		place := placeOf(source)
@@ -226,6 +232,30 @@ func (r *run) fill(around *surroundings, shares []float64) {
 		source.Score = 0
 		r.sources = append(r.sources, Source{Source: source})
 	}
+}
+
+// rerank orders the sources anew, if that is asked for, and keeps the best. A
+// walk's scores say an order more than a worth, and are mapped to 0..1.
+func (r *run) rerank(ctx context.Context) error {
+	p := r.plan
+	if p.request.Reranker == nil {
+		return nil
+	}
+	found := make([]query.Source, len(r.sources))
+	for i, source := range r.sources {
+		found[i] = source.Source
+	}
+	sources, report, err := r.service.queries.RerankFound(ctx, p.tenant, p.request.QueryText, found, *p.request.Reranker, p.topK, true)
+	if err != nil {
+		return err
+	}
+	r.sources = r.sources[:0]
+	for _, source := range sources {
+		r.sources = append(r.sources, Source{Source: source})
+	}
+	r.explain.Reranking, r.warnings = &report, append(r.warnings, report.Warnings...)
+	r.watch.lap("rerank", len(r.sources))
+	return nil
 }
 
 // maxExplained bounds the nodes that an explanation shows.
@@ -296,11 +326,11 @@ func (r *run) candidates(ctx context.Context) error {
 	for i, source := range r.found.Sources {
 		vectors[i] = widened(source.Vector)
 	}
-	ranked, err := NewCandidates(vectors, p.threshold).Rank(widened(question), p.topK, p.walk)
+	ranked, err := NewCandidates(vectors, p.threshold).Rank(widened(question), p.seeds, p.walk)
 	if err != nil {
 		return err
 	}
-	for _, s := range ranked[:min(p.topK, len(ranked))] {
+	for _, s := range ranked[:min(p.fetch, len(ranked))] {
 		source := r.found.Sources[s.Node]
 		source.Score = s.Score
 		if !valueOr(p.request.IncludeVectors, false) {
@@ -309,7 +339,7 @@ func (r *run) candidates(ctx context.Context) error {
 		r.sources = append(r.sources, Source{Source: source})
 	}
 	r.watch.lap("walk", len(ranked))
-	return nil
+	return r.rerank(ctx)
 }
 
 // question returns the question's embedding.
@@ -349,6 +379,7 @@ func (r *run) response() Response {
 	if r.cut {
 		response.Warnings = append(response.Warnings, fmt.Sprintf("the graph around the seeds is larger than %d chunks or %d edges: the walk saw a part of it", maxNodes, maxEdges))
 	}
+	response.Warnings = append(response.Warnings, r.warnings...)
 	if r.plan.request.Explain {
 		r.explain.Stages = r.watch.stages
 		response.Explain = &r.explain

@@ -76,18 +76,19 @@ func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, name
 	if len(names) == 0 {
 		return nil
 	}
-	ordinals, keys := make([]int, len(names)), make([]Key, len(names))
+	documents, ordinals, keys := make([]string, len(names)), make([]int, len(names)), make([]Key, len(names))
 	kinds, written := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
-		ordinals[i], keys[i], kinds[i], written[i] = name.ordinal, name.Key, string(name.Kind), name.Text
+		documents[i], ordinals[i], keys[i] = name.DocumentID, name.Ordinal, name.Key
+		kinds[i], written[i] = string(name.Kind), name.Text
 	}
 	_, err := h.Exec(ctx, held+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
 		SELECT held.document_id, n.ordinal, 1, n.key, n.kind, n.name
-		FROM unnest($4::int[], $5::bigint[], $6::text[], $7::text[]) AS n (ordinal, key, kind, name)
-		JOIN held USING (ordinal)
-		ORDER BY n.key, n.ordinal
-		ON CONFLICT DO NOTHING`, append(heldColumns(texts), ordinals, keys, kinds, written)...)
+		FROM unnest($4::uuid[], $5::int[], $6::bigint[], $7::text[], $8::text[]) AS n (document_id, ordinal, key, kind, name)
+		JOIN held USING (document_id, ordinal)
+		ORDER BY n.key, n.document_id, n.ordinal
+		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys, kinds, written)...)
 	return err
 }
 
@@ -115,10 +116,10 @@ type placedText struct {
 	Text       string
 }
 
-// textsWith returns the texts that may have one of the names, as far as
-// PostgreSQL's idea of words goes: it is asked for the words in their order. A
-// name that too many chunks have is not worth looking for.
-func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName) ([]placedText, error) {
+// textsWith returns the texts of other documents that may have one of the names,
+// as far as PostgreSQL's idea of words goes: it is asked for the words in their
+// order. A name that too many chunks have is not worth looking for.
+func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName, documents []Document) ([]placedText, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -141,7 +142,16 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 			) AS c
 		)
 		SELECT c.document_id::text, c.ordinal, c.text
-		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)`, language, keys, texts, mostDefinitions, mostMentions)
+		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)
+		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, mostDefinitions, mostMentions, idsOf(documents))
+}
+
+func idsOf(documents []Document) []string {
+	ids := make([]string, len(documents))
+	for i, d := range documents {
+		ids[i] = d.DocumentID
+	}
+	return ids
 }
 
 // insertMentions stores what was found in texts. Here and below rows go in one
@@ -165,18 +175,18 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 	return err
 }
 
-// insertSimilar links each chunk of the document to those nearest to it, which
+// insertSimilar links each chunk of the documents to those nearest to it, which
 // the Postgres index over the embeddings finds. Each pair has one row. A zero
 // vector has no cosine: NaN, which is more than any number. While a large index
 // is loaded and its Postgres index not yet built, nothing is done.
-func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documentID string) error {
+func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documents []Document) error {
 	_, err := h.Exec(ctx, `
 		WITH fast AS MATERIALIZED (
 			SELECT i.built OR coalesce((SELECT sum(n.chunks) FROM tenant.index_counts AS n WHERE n.index_id = $4), 0) < $5 AS yes
 			FROM tenant.indexes AS i WHERE i.index_id = $4
 		), own AS MATERIALIZED (
 			SELECT c.document_id, c.ordinal, c.embedding FROM tenant.chunk AS c
-			WHERE c.document_id = $1 AND (SELECT fast.yes FROM fast) ORDER BY c.ordinal FOR KEY SHARE
+			WHERE c.document_id = ANY($1::uuid[]) AND (SELECT fast.yes FROM fast) ORDER BY c.document_id, c.ordinal FOR KEY SHARE
 		), pair AS (
 			SELECT own.document_id, own.ordinal, near.document_id AS near_document, near.ordinal AS near_ordinal, near.cosine,
 				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
@@ -191,6 +201,6 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documen
 			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
 			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
 		FROM pair ORDER BY 4, 5, 1, 2
-		ON CONFLICT DO NOTHING`, documentID, similarCount, similarFloor, indexID, index.BuildThreshold)
+		ON CONFLICT DO NOTHING`, idsOf(documents), similarCount, similarFloor, indexID, index.BuildThreshold)
 	return err
 }

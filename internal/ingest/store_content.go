@@ -12,36 +12,34 @@ import (
 // partBytes is how much of a document is in one row.
 const partBytes = 8 << 20
 
-// storeContents writes what the changed documents consist of, large ones in parts.
-func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, changed map[string]Result) error {
+// storeContents writes what documents consist of, large ones in parts.
+func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
+	content := make(map[string][]byte, len(docs))
+	for _, d := range docs {
+		content[d.URI] = d.content
+	}
 	var replaced, ids []string
 	var firsts [][]byte
-	for _, d := range docs {
-		r, ok := changed[d.URI]
-		if !ok {
-			continue
+	for _, d := range written {
+		if d.Version > 1 {
+			replaced = append(replaced, d.DocumentID)
 		}
-		if r.Document.Version > 1 {
-			replaced = append(replaced, r.Document.DocumentID)
-		}
-		ids, firsts = append(ids, r.Document.DocumentID), append(firsts, d.content[:min(len(d.content), partBytes)])
+		ids, firsts = append(ids, d.DocumentID), append(firsts, content[d.URI][:min(len(content[d.URI]), partBytes)])
 	}
 	if len(replaced) > 0 {
-		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::text[]::uuid[])`, replaced); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[])`, replaced); err != nil {
 			return err
 		}
 	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO tenant.document_contents (document_id, content)
-		SELECT n.document_id::uuid, n.content FROM unnest($1::text[], $2::bytea[]) AS n(document_id, content)`, ids, firsts)
+		SELECT given.document_id, given.content FROM unnest($1::uuid[], $2::bytea[]) AS given (document_id, content)`, ids, firsts)
 	if err != nil {
 		return err
 	}
-	for _, d := range docs {
-		if r, ok := changed[d.URI]; ok {
-			if err := storeParts(ctx, tx, r.Document.DocumentID, d.content); err != nil {
-				return err
-			}
+	for _, d := range written {
+		if err := storeParts(ctx, tx, d.DocumentID, content[d.URI]); err != nil {
+			return err
 		}
 	}
 	return nil

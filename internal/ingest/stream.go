@@ -14,9 +14,6 @@ const (
 	// MaxStreamDocuments bounds the documents of one stream.
 	MaxStreamDocuments = 10_000
 
-	// A group of small documents is written by a handful of statements.
-	groupDocuments = 200
-	groupBytes     = 4 << 20
 	// spoolAbove is the size from which a document that arrives is on disk.
 	spoolAbove = 1 << 20
 )
@@ -155,7 +152,7 @@ func (s *Stream) complete(ctx context.Context) error {
 	}
 	s.group = append(s.group, a)
 	s.bytes += a.ByteSize
-	if len(s.group) >= groupDocuments || s.bytes >= groupBytes {
+	if len(s.group) >= gatherDocuments || s.bytes >= gatherBytes {
 		return s.flush(ctx)
 	}
 	return nil
@@ -195,6 +192,12 @@ func (s *Stream) flush(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
+	if passes(err) {
+		for _, a := range group {
+			s.results[a.result].Err = err
+		}
+		return nil
+	}
 	for i, a := range group {
 		if err := s.store(ctx, group[i:i+1]); err != nil {
 			s.results[a.result].Err = err
@@ -211,13 +214,13 @@ func (s *Stream) store(ctx context.Context, group []*arriving) error {
 	for i, a := range group {
 		docs[i] = a.newDocument
 	}
-	results, err := s.intake.store(ctx, docs)
+	stored, err := s.intake.store(ctx, docs)
 	if err != nil {
 		return err
 	}
 	for i, a := range group {
-		results[i].URI = docs[i].URI
-		s.results[a.result] = results[i]
+		d := stored[i]
+		s.results[a.result] = Result{URI: docs[i].URI, Document: d.document, Job: d.job, Unchanged: d.unchanged, Err: d.err}
 	}
 	return nil
 }

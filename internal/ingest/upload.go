@@ -41,18 +41,21 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, Job, error) {
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	if len(u.Content) > MaxContentBytes {
-		return Document{}, Job{}, fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", len(u.Content), MaxContentBytes)
-	}
 	d, err := in.accept(ctx, u)
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	results, err := in.store(ctx, []newDocument{d})
+	if d.ByteSize > MaxContentBytes {
+		return Document{}, Job{}, fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", d.ByteSize, MaxContentBytes)
+	}
+	if in.request.Principal.MandatoryFilter.IsZero() {
+		return s.gather.add(ctx, in.request.Tenant, d)
+	}
+	stored, err := in.store(ctx, []newDocument{d})
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	return results[0].Document, results[0].Job, results[0].Err
+	return stored[0].document, stored[0].job, stored[0].err
 }
 
 // intake takes the documents of one request in.
@@ -105,15 +108,15 @@ func (in *intake) index(ctx context.Context, name string) (index.Index, error) {
 }
 
 // store stores documents of one index, all or none but for those that have an error
-// in their result. Their uris must differ.
-func (in *intake) store(ctx context.Context, docs []newDocument) ([]Result, error) {
+// of their own. Their uris must differ.
+func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload, error) {
 	id, into := in.request.Tenant, docs[0].into
-	results, err := in.service.store(ctx, id, into, docs, in.request.Principal.MandatoryFilter)
-	if fault.KindOf(err) == fault.Conflict { // the index was deleted; or made again meanwhile
+	stored, err := in.service.storeAll(ctx, id, into, docs, in.request.Principal.MandatoryFilter)
+	if fault.KindOf(err) == fault.Conflict { // the index was deleted, or made again
 		in.service.indexes.Forget(id, into.Name)
 		clear(in.indexes)
 	}
-	return results, err
+	return stored, err
 }
 
 // firstOf returns what the request context says, else what the body says.

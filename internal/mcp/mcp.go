@@ -99,6 +99,7 @@ func NewHandler(cfg Config) (*front.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Front.Needs = tools.needs
 	cfg.Front.Logger = cmp.Or(cfg.Front.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.Front.Server = func(tenant.ID) *server.MCPServer { return tools.server(nil) }

@@ -55,15 +55,21 @@ func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Conte
 		IncludeSources:  firstOf(o.IncludeSources, header.IncludeSources),
 		RandomWalkSteps: firstOf(o.RandomWalkSteps, header.RandomWalkSteps),
 		RestartProb:     firstOf(o.RestartProb, header.RestartProb),
-		DatabaseConfig:  header.DatabaseConfig,
-	}
-	if o.DatabaseConfig != nil {
-		changed.Overrides.DatabaseConfig = o.DatabaseConfig
+		DatabaseConfig:  rawOf(o.DatabaseConfig, header.DatabaseConfig),
+		Reranker:        rawOf(o.Reranker, header.Reranker),
 	}
 	return tenant.NewContext(ctx, &changed), nil
 }
 
 func firstOf[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// rawOf returns the first that was given.
+func rawOf(a, b json.RawMessage) json.RawMessage {
 	if a != nil {
 		return a
 	}

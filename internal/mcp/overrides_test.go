@@ -19,11 +19,12 @@ type seen struct {
 	IndexName string
 	TopK      int
 	Filter    string
+	Reranker  string
 }
 
 func seenIn(ctx context.Context) seen {
 	r, _ := tenant.FromContext(ctx)
-	s := seen{Tenant: r.Tenant, Subject: r.Principal.Subject, Filter: r.Overrides.Filter.String()}
+	s := seen{Tenant: r.Tenant, Subject: r.Principal.Subject, Filter: r.Overrides.Filter.String(), Reranker: string(r.Overrides.Reranker)}
 	if r.Overrides.IndexName != nil {
 		s.IndexName = *r.Overrides.IndexName
 	}
@@ -52,6 +53,10 @@ func TestOverridesReachTheAPI(t *testing.T) {
 		{name: "the header's", header: header, want: func(s *seen) { s.IndexName, s.TopK, s.Filter = "from-header", 3, `{"a":1}` }},
 		{name: "the call's", meta: map[string]any{"indexName": "from-meta", "filter": map[string]any{"b": 2}},
 			want: func(s *seen) { s.IndexName, s.Filter = "from-meta", `{"b":2}` }},
+		{name: "the header's reranker", header: `{"reranker": {"kind":"llm"}}`, meta: map[string]any{"topK": 2},
+			want: func(s *seen) { s.TopK, s.Reranker = 2, `{"kind":"llm"}` }},
+		{name: "the call's reranker", header: `{"reranker": {"kind":"llm"}}`, meta: map[string]any{"reranker": map[string]any{"kind": "lexical"}},
+			want: func(s *seen) { s.Reranker = `{"kind":"lexical"}` }},
 		{name: "the call's over the header's, and both filters", header: header,
 			meta: map[string]any{"indexName": "from-meta", "filter": map[string]any{"b": 2}},
 			want: func(s *seen) { s.IndexName, s.TopK, s.Filter = "from-meta", 3, `{"$and":[{"a":1},{"b":2}]}` }},

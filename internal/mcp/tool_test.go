@@ -87,9 +87,10 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"vector_query", map[string]any{
 			"queryText": "How do I install it?", "indexName": "docs", "topK": 2, "searchMode": "hybrid", "includeVectors": true, "includeSources": true,
 			"filter": map[string]any{"year": map[string]any{"$gte": 2023}}, "explain": true, "vectorStoreName": "ragd",
+			"reranker": map[string]any{"kind": "lexical", "candidates": 40, "required": true},
 		}, message[ragdv1.VectorQueryResponse](t, anAnswer), message[ragdv1.VectorQueryRequest](t, `{"queryText": "How do I install it?", "indexName": "docs",
 			"topK": 2, "searchMode": "hybrid", "includeVectors": true, "includeSources": true, "filter": {"year": {"$gte": 2023}}, "explain": true,
-			"vectorStoreName": "ragd"}`), "vector_query.txt"},
+			"vectorStoreName": "ragd", "reranker": {"kind": "lexical", "candidates": 40, "required": true}}`), "vector_query.txt"},
 		{"vector_query", map[string]any{"queryVector": []any{0.5, 1}, "includeSources": false},
 			message[ragdv1.VectorQueryResponse](t, `{"relevantContext": "[1] Install\nRun make."}`),
 			message[ragdv1.VectorQueryRequest](t, `{"queryVector": [0.5, 1], "includeSources": false}`), "vector_query_context.txt"},

@@ -98,6 +98,16 @@ func writes(t mcpgo.Tool) bool {
 	return t.Annotations.ReadOnlyHint != nil && !*t.Annotations.ReadOnlyHint
 }
 
+// needs returns the scope that a tool needs.
+func (s *toolset) needs(name string) tenant.Scope {
+	for _, t := range s.tools {
+		if t.definition.Name == name && writes(t.definition) {
+			return tenant.Write
+		}
+	}
+	return tenant.Read
+}
+
 // indexNameStart is how the part indexName begins in a schema.
 var indexNameStart = []byte(`"indexName":{"type":"string",`)
 

@@ -1,6 +1,10 @@
 package query
 
-import "time"
+import (
+	"time"
+
+	"github.com/ragdhq/ragd/internal/rerank"
+)
 
 // Explain says how an answer was found.
 type Explain struct {
@@ -15,8 +19,10 @@ type Explain struct {
 	Complete bool
 	// Exact says that no better sources exist: nothing was found by
 	// approximation.
-	Exact  bool
-	Stages []Stage
+	Exact bool
+	// Reranking says what a second scoring took; nil without one.
+	Reranking *rerank.Report
+	Stages    []Stage
 }
 
 // Stage is one step of a query.

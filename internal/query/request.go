@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -50,9 +51,10 @@ type Request struct {
 	IncludeVectors  *bool
 	IncludeSources  *bool
 	DatabaseConfig  DatabaseConfig
-	Neighbours      int     // chunks to add before and after each source
-	Diversity       float64 // 0: by score alone, to 1: as unlike each other as can be
-	MaxPerDocument  int     // sources from one document; 0: any number
+	Neighbours      int       // chunks to add before and after each source
+	Diversity       float64   // 0: by score alone, to 1: as unlike each other as can be
+	MaxPerDocument  int       // sources from one document; 0: any number
+	Reranker        *Reranker // nil: the order of the search
 	Explain         bool
 }
 
@@ -69,6 +71,7 @@ type Source struct {
 	Vector     []float32 // nil unless asked for
 	StartByte  int
 	EndByte    int
+	Details    *rerank.Details // of a score by reranking, else nil
 }
 
 // Response is an answer: sources best first, ties by id.
@@ -95,7 +98,8 @@ type plan struct {
 	neighbours     int
 	diversity      float64
 	maxPerDocument int
-	plain          bool // of ready-made vectors: no documents are looked up, and a filter may do without a vector
+	rerank         *rerankPlan // nil: not at all
+	plain          bool        // of ready-made vectors: no documents are looked up, and a filter may do without a vector
 	warnings       []string
 }
 
@@ -109,11 +113,13 @@ func (r *Request) override(c *tenant.Request) error {
 	r.TopK = firstOf(o.TopK, r.TopK)
 	r.IncludeVectors = firstOf(o.IncludeVectors, r.IncludeVectors)
 	r.IncludeSources = firstOf(o.IncludeSources, r.IncludeSources)
-	if o.DatabaseConfig == nil {
-		return nil
-	}
 	var err error
-	r.DatabaseConfig, err = parseDatabaseConfig(o.DatabaseConfig)
+	if o.DatabaseConfig != nil {
+		if r.DatabaseConfig, err = parseDatabaseConfig(o.DatabaseConfig); err != nil {
+			return err
+		}
+	}
+	r.Reranker, err = OverrideReranker(r.Reranker, o.Reranker)
 	return err
 }
 
@@ -159,7 +165,10 @@ func (r Request) plan() (plan, error) {
 	if err := p.scope.check(); err != nil {
 		return p, err
 	}
-	return p, p.checkText()
+	if err := p.checkText(); err != nil || r.Reranker == nil {
+		return p, err
+	}
+	return p, p.planRerank(*r.Reranker)
 }
 
 func (p plan) checkNumbers() error {

@@ -1,10 +1,16 @@
 package query
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -12,13 +18,42 @@ import (
 // Reranker says how sources are scored a second time. Zero values mean the
 // defaults of internal/rerank.
 type Reranker struct {
-	Kind             rerank.Kind
-	Model            string
-	Weights          rerank.Weights
-	TopK             *int
-	Candidates       int // fetched by a query, to choose from
-	NormalizeWeights bool
-	Required         bool
+	Kind             rerank.Kind    `json:"kind"`
+	Model            string         `json:"model"`
+	Weights          rerank.Weights `json:"weights"`
+	TopK             *int           `json:"topK"`
+	Candidates       int            `json:"candidates"` // fetched by a query, to choose from
+	NormalizeWeights bool           `json:"normalizeWeights"`
+	Required         bool           `json:"required"`
+}
+
+// OverrideReranker returns the reranker of the request context if that has one,
+// else the body's. Errors: Invalid.
+func OverrideReranker(body *Reranker, override json.RawMessage) (*Reranker, error) {
+	if override == nil {
+		return body, nil
+	}
+	var r *Reranker
+	decoder := json.NewDecoder(bytes.NewReader(override))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return nil, fault.Field("reranker", "must be an object with some of kind, model, weights{semantic, vector, position}, topK, candidates, normalizeWeights and required")
+	}
+	return r, nil
+}
+
+// Depth returns how many results a query for topK gives that is reranked like
+// this, and how many candidates it fetches for that: five times topK if that is
+// not said. Errors: Invalid.
+func (r Reranker) Depth(topK int) (results, candidates int, err error) {
+	results = valueOr(r.TopK, topK)
+	switch {
+	case results < 1 || results > MaxTopK:
+		err = fault.Field("reranker.topK", "must be between 1 and %d, got %d", MaxTopK, results)
+	case r.Candidates < 0 || r.Candidates > rerank.MaxCandidates:
+		err = fault.Field("reranker.candidates", "must be between 0 and %d, got %d", rerank.MaxCandidates, r.Candidates)
+	}
+	return results, rerank.Fetch(results, cmp.Or(r.Candidates, rerank.Fetch(topK, 0))), err
 }
 
 // Reranked is a source in its new place.
@@ -28,39 +63,49 @@ type Reranked struct {
 	Details rerank.Details
 }
 
+// Reranking is a second scoring: its results, best first, and what it took.
+type Reranking struct {
+	Ranked []Reranked
+	rerank.Report
+}
+
 // maxRerankTextBytes bounds one text that is judged.
 const maxRerankTextBytes = 64 << 10
 
 // Rerank scores sources against a question, best first by the incoming order,
 // and returns them in their new order with warnings about what could not be
 // scored. Errors: those of rerank.Reranker.Rerank.
-func (s *Service) Rerank(ctx context.Context, question string, sources []Source, by Reranker) ([]Reranked, []string, error) {
+func (s *Service) Rerank(ctx context.Context, question string, sources []Source, by Reranker) (Reranking, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
-		return nil, nil, err
+		return Reranking{}, err
 	}
+	chosen, err := OverrideReranker(&by, r.Overrides.Reranker)
+	if err != nil {
+		return Reranking{}, err
+	}
+	by = valueOr(chosen, Reranker{})
 	switch {
 	case strings.TrimSpace(question) == "":
-		return nil, nil, fault.Field("queryText", "must not be blank")
+		return Reranking{}, fault.Field("queryText", "must not be blank")
 	case len(question) > MaxQueryTextBytes:
-		return nil, nil, fault.Field("queryText", "is %d bytes, over the limit of %d", len(question), MaxQueryTextBytes)
+		return Reranking{}, fault.Field("queryText", "is %d bytes, over the limit of %d", len(question), MaxQueryTextBytes)
 	case len(sources) > rerank.MaxCandidates:
-		return nil, nil, fault.Field("results", "at most %d can be reranked at once, got %d", rerank.MaxCandidates, len(sources))
+		return Reranking{}, fault.Field("results", "at most %d can be reranked at once, got %d", rerank.MaxCandidates, len(sources))
 	}
 	for i, source := range sources {
 		if len(source.Text) > maxRerankTextBytes {
-			return nil, nil, fault.Field("results", "the text of result %d is %d bytes, over the limit of %d", i, len(source.Text), maxRerankTextBytes)
+			return Reranking{}, fault.Field("results", "the text of result %d is %d bytes, over the limit of %d", i, len(source.Text), maxRerankTextBytes)
 		}
 	}
-	topK := valueOr(by.TopK, rerank.DefaultTopK)
-	return s.rerank(ctx, r.Tenant, question, sources, by, topK, false)
+	return s.rerank(ctx, r.Tenant, question, sources, by, valueOr(by.TopK, rerank.DefaultTopK), false)
 }
 
 // rerank orders sources anew. unbounded says that their scores are not in 0..1.
-func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sources []Source, by Reranker, topK int, unbounded bool) ([]Reranked, []string, error) {
+func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sources []Source, by Reranker, topK int, unbounded bool) (Reranking, error) {
 	candidates := make([]rerank.Candidate, len(sources))
 	for i, source := range sources {
-		candidates[i] = rerank.Candidate{Text: source.Text, Score: source.Score}
+		candidates[i] = rerank.Candidate{Text: clip(source.Text), Score: source.Score}
 	}
 	result, err := s.reranker.Rerank(ctx, rerank.Request{
 		Tenant: string(id), Query: question, Candidates: candidates, Kind: by.Kind, Model: by.Model,
@@ -68,11 +113,82 @@ func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sou
 		TopK: topK, Required: by.Required,
 	})
 	if err != nil {
-		return nil, nil, fault.Under("reranker", err)
+		return Reranking{}, fault.Under("reranker", err)
 	}
-	out := make([]Reranked, len(result.Ranked))
+	httplog.Add(ctx, "rerank_kind", result.Kind, "rerank_candidates", result.Candidates, "rerank_failed", result.Failed,
+		"rerank_cached", result.Cached, "rerank_calls", result.Usage.Calls, "rerank_ms", result.Took.Milliseconds())
+	out := Reranking{Ranked: make([]Reranked, len(result.Ranked)), Report: result.Report}
 	for i, ranked := range result.Ranked {
-		out[i] = Reranked{Index: ranked.Index, Score: ranked.Score, Details: ranked.Details}
+		out.Ranked[i] = Reranked{Index: ranked.Index, Score: ranked.Score, Details: ranked.Details}
 	}
-	return out, result.Warnings, nil
+	return out, nil
+}
+
+// clip cuts a text to what is judged of it.
+func clip(text string) string {
+	if len(text) <= maxRerankTextBytes {
+		return text
+	}
+	end := maxRerankTextBytes
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// RerankFound returns the topK best of what a search of ours found, by their
+// scores anew, with those scores and the details. unbounded says that the
+// search's scores are not in 0..1. Errors: those of rerank.Reranker.Rerank.
+func (s *Service) RerankFound(ctx context.Context, id tenant.ID, question string, found []Source, by Reranker, topK int, unbounded bool) ([]Source, rerank.Report, error) {
+	made, err := s.rerank(ctx, id, question, found, by, topK, unbounded)
+	if err != nil {
+		return nil, made.Report, err
+	}
+	sources := make([]Source, len(made.Ranked))
+	for i, ranked := range made.Ranked {
+		sources[i] = found[ranked.Index]
+		sources[i].Score = ranked.Score
+		if made.Reranked {
+			sources[i].Details = &made.Ranked[i].Details
+		}
+	}
+	return sources, made.Report, nil
+}
+
+// rerankPlan is how an answer is scored a second time.
+type rerankPlan struct {
+	by         Reranker
+	candidates int
+}
+
+func (p *plan) planRerank(by Reranker) error {
+	if strings.TrimSpace(p.text) == "" {
+		return fault.Field("queryText", "is needed to rerank and must not be blank")
+	}
+	results, candidates, err := by.Depth(p.topK)
+	p.topK, p.rerank = results, &rerankPlan{by, candidates}
+	return err
+}
+
+// rerankAnswer orders what was found anew.
+func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index, p plan, a *answer) error {
+	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, p.rerank.by, len(a.sources), p.unbounded(i))
+	if err != nil {
+		return err
+	}
+	a.sources, a.explain.Reranking = sources, &report
+	a.warnings = append(a.warnings, report.Warnings...)
+	return nil
+}
+
+// unbounded reports whether the search's scores are not in 0..1: inner products,
+// BM25, and ranks fused, which are all near 0.
+func (p plan) unbounded(i index.Index) bool {
+	switch p.mode {
+	case Keyword:
+		return true
+	case Hybrid:
+		return p.fusion.Method == RRF
+	}
+	return i.Metric == index.DotProduct
 }

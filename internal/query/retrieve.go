@@ -62,6 +62,12 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 		return a, err
 	}
 	a.sources = above(p.minScore, a.sources)
+	if p.rerank != nil {
+		if err := s.rerankAnswer(ctx, id, i, p, &a); err != nil {
+			return a, err
+		}
+		watch.lap("rerank", len(a.sources))
+	}
 	a.sources = arrange(p, a.sources)
 	if p.neighbours > 0 {
 		a.sources, err = withNeighbours(ctx, h, i, p, a.sources)

@@ -27,17 +27,25 @@ const (
 
 // candidates is how many chunks each leg brings.
 func (p plan) candidates() int {
-	if p.fetch() == p.topK && p.mode == Vector {
-		return p.topK
+	if p.mode == Vector {
+		return p.fetch()
 	}
-	return min(max(minCandidates, candidateFactor*p.topK), max(maxCandidates, p.topK))
+	return max(p.fetch(), p.plenty())
 }
 
 // fetch is how many sources the search brings, to choose topK from.
 func (p plan) fetch() int {
-	if p.diversity == 0 && p.maxPerDocument == 0 {
-		return p.topK
+	switch {
+	case p.rerank != nil:
+		return p.rerank.candidates
+	case p.diversity > 0 || p.maxPerDocument > 0:
+		return p.plenty()
 	}
+	return p.topK
+}
+
+// plenty is candidates enough to choose topK from.
+func (p plan) plenty() int {
 	return min(max(minCandidates, candidateFactor*p.topK), max(maxCandidates, p.topK))
 }
 

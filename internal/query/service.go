@@ -57,6 +57,9 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 	if err := req.override(r); err != nil {
 		return Response{}, err
 	}
+	if plain {
+		req.Reranker = nil // there is no question to judge by
+	}
 	p, err := req.plan()
 	if err != nil {
 		return Response{}, err

@@ -91,15 +91,24 @@ type Result struct {
 	// Ranked has at most TopK entries, best first, ties in the order of the first
 	// stage.
 	Ranked []Ranked
-	// Reranked is false when nothing could be scored: Ranked is then in the order
-	// of the first stage with its scores.
+	Report
+}
+
+// Report is how a reranking went and what it took.
+type Report struct {
+	Kind  Kind
+	Model string
+	// Reranked is false when nothing could be scored: the results are then in the
+	// order of the first stage with its scores.
 	Reranked bool
+	// Candidates were to be scored. Failed of them could not be, Cached of them
+	// had been before.
+	Candidates, Failed, Cached int
 	// Warnings say what went wrong without being an error, for the caller.
 	Warnings []string
 	// Usage is what this request cost; nothing for what came from the cache.
 	Usage llm.Usage
-	// Cached is how many candidates' scores came from the cache.
-	Cached int
+	Took  time.Duration
 }
 
 // Ranked is one candidate in its new place.
@@ -154,18 +163,24 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	scorer, err := r.scorer(request.Kind, request.Model)
+	start := time.Now()
+	result := Result{Report: Report{Candidates: len(request.Candidates)}}
+	result.Kind, result.Model = resolve(request.Kind, request.Model)
+	scorer, err := r.scorer(result.Kind, result.Model)
 	if err != nil {
 		return Result{}, err
 	}
 	if len(request.Candidates) == 0 || request.TopK == 0 {
-		return Result{Reranked: true}, nil
+		result.Reranked = true
+		return result, nil
 	}
-	verdicts, result := r.judge(ctx, scorer, request)
+	verdicts := r.judge(ctx, scorer, request, &result.Report)
+	result.Took = time.Since(start)
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("rerank %d candidates: %w", len(request.Candidates), err)
 	}
 	failed := failures(verdicts)
+	result.Failed = failed.count
 	if failed.count == len(verdicts) {
 		if request.Required {
 			return Result{}, failed.first
@@ -196,11 +211,10 @@ func (q Request) validate() error {
 
 // judge asks the scorer about every text that is not blank and not in the cache,
 // each text once, within the time there is.
-func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request) ([]verdict, Result) {
+func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request, report *Report) []verdict {
 	ctx, cancel := context.WithTimeout(ctx, r.budget(ctx))
 	defer cancel()
 
-	var result Result
 	verdicts := make([]verdict, len(request.Candidates))
 	task := task{tenant: request.Tenant, query: request.Query}
 	places := map[string][]int{} // of each text to score, in Candidates
@@ -210,7 +224,7 @@ func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request) ([
 		}
 		if score, ok := r.cache.get(scorer, task, c.Text); ok {
 			verdicts[i].score = score
-			result.Cached++
+			report.Cached++
 			continue
 		}
 		if places[c.Text] == nil {
@@ -219,10 +233,10 @@ func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request) ([
 		places[c.Text] = append(places[c.Text], i)
 	}
 	if len(task.texts) == 0 {
-		return verdicts, result
+		return verdicts
 	}
 	scored, usage := scorer.score(ctx, task)
-	result.Usage = usage
+	report.Usage = usage
 	for n, v := range scored {
 		if v.err == nil {
 			r.cache.put(scorer, task, task.texts[n], v.score)
@@ -231,7 +245,7 @@ func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request) ([
 			verdicts[i] = v
 		}
 	}
-	return verdicts, result
+	return verdicts
 }
 
 // budget is the time for scoring: a tenth of what the caller has is left for

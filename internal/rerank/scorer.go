@@ -1,6 +1,7 @@
 package rerank
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -62,18 +63,25 @@ func failAll(n int, err error) []verdict {
 	return verdicts
 }
 
-// scorer returns the scorer of this kind and model.
-func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
+// resolve fills in what a request leaves out of kind and model.
+func resolve(kind Kind, model string) (Kind, string) {
 	if model == "rerank-v3.5" {
 		model = "cohere/rerank-v3.5" // known by its bare name to users of other libraries
 	}
-	provider, id, _ := strings.Cut(model, "/")
-	if kind == "" {
-		kind = kindOf(provider)
+	provider, _, _ := strings.Cut(model, "/")
+	kind = cmp.Or(kind, kindOf(provider))
+	if kind == Lexical {
+		model = cmp.Or(model, lexicalModel)
 	}
+	return kind, model
+}
+
+// scorer returns the scorer of this kind and model, which resolve has seen.
+func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
+	provider, id, _ := strings.Cut(model, "/")
 	switch kind {
 	case Lexical:
-		if model != "" && model != lexicalModel {
+		if model != lexicalModel {
 			return nil, fault.Field("model", "lexical has no model %q, only %s", model, lexicalModel)
 		}
 		return lexicalScorer{}, nil

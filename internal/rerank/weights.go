@@ -12,7 +12,9 @@ import (
 // Weights are the shares of the parts of a score, each 0..1. Those left nil are
 // the defaults, 0.4, 0.4 and 0.2; together they add up to 1.
 type Weights struct {
-	Semantic, Vector, Position *float64
+	Semantic *float64 `json:"semantic"`
+	Vector   *float64 `json:"vector"`
+	Position *float64 `json:"position"`
 }
 
 // resolved is weights without gaps.

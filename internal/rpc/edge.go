@@ -33,6 +33,9 @@ var codes = map[fault.Kind]connect.Code{
 	fault.Deadline:        connect.CodeDeadlineExceeded,
 }
 
+// challenge is the start of every WWW-Authenticate (RFC 6750).
+const challenge = `Bearer realm="ragd"`
+
 // wireError is what a caller sees of an error: code, public message, fields and
 // the time to wait. requestID lets the operator find the rest in the log.
 func wireError(err error, requestID string) *connect.Error {
@@ -48,6 +51,10 @@ func wireError(err error, requestID string) *connect.Error {
 	var f *fault.Error
 	if kind != fault.Internal && errors.As(err, &f) {
 		addDetails(wired, f)
+	}
+	var lacking *tenant.ScopeError
+	if errors.As(err, &lacking) {
+		wired.Meta().Set("WWW-Authenticate", challenge+", "+lacking.Challenge())
 	}
 	return wired
 }
@@ -146,7 +153,11 @@ func Refuse() func(http.ResponseWriter, *http.Request, error) {
 		// The rest of the body is not worth waiting for.
 		w.Header().Set("Connection", "close")
 		if kind == fault.Unauthenticated {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
+			refused := challenge
+			if r.Header.Get("Authorization") != "" {
+				refused += `, error="invalid_token"`
+			}
+			w.Header().Set("WWW-Authenticate", refused)
 		}
 		if writer.IsSupported(r) {
 			_ = writer.Write(w, r, wired) // the caller is gone if this fails

@@ -19,7 +19,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 		QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
 		VectorStoreName: req.GetVectorStoreName(), TopK: intOf(req.TopK), Filter: f, Mode: query.Mode(req.GetSearchMode()),
 		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
-		Options: graphOptions(req.GetGraphOptions()), Explain: req.GetExplain(),
+		Options: graphOptions(req.GetGraphOptions()), Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 	})
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func graphExplainMessage(e *graph.Explain) *ragdv1.GraphExplain {
 	if e == nil {
 		return nil
 	}
-	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages})
-	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages()}
+	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages, Reranking: e.Reranking})
+	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking()}
 	for _, n := range e.Nodes {
 		message.Nodes = append(message.Nodes, &ragdv1.GraphNode{
 			DocumentId: n.DocumentID, Ordinal: int32(n.Ordinal), Title: n.Title, Score: n.Score, Seed: n.Seed, Source: n.Source,

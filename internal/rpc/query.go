@@ -23,7 +23,8 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 		Mode: query.Mode(req.GetSearchMode()), Fusion: fusionOf(req.GetHybrid()),
 		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 		DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()), Neighbours: int(req.GetNeighbours()),
-		Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Explain: req.GetExplain(),
+		Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
+		Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 	})
 	if err != nil {
 		return nil, err
@@ -75,6 +76,7 @@ func sourceMessage(s query.Source) (*ragdv1.Source, error) {
 	return &ragdv1.Source{
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
+		Details: rerankDetails(s.Details),
 	}, err
 }
 
@@ -84,14 +86,17 @@ func explainMessage(e *query.Explain) *ragdv1.Explain {
 	}
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
+		Reranking: rerankingMessage(e.Reranking),
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{
-			Name: stage.Name, DurationMs: float64(stage.Duration) / float64(time.Millisecond), Candidates: int32(stage.Candidates),
+			Name: stage.Name, DurationMs: milliseconds(stage.Duration), Candidates: int32(stage.Candidates),
 		})
 	}
 	return message
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Embed implements QueryService.
 func (h *Handlers) Embed(ctx context.Context, req *ragdv1.EmbedRequest) (*ragdv1.EmbedResponse, error) {

@@ -14,14 +14,18 @@ func (h *Handlers) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragd
 	for i, result := range req.GetResults() {
 		sources[i] = query.Source{ID: result.GetId(), Text: textOf(result), Score: result.GetScore()}
 	}
-	ranked, warnings, err := h.Queries.Rerank(ctx, req.GetQueryText(), sources, rerankerOf(req.GetReranker()))
+	var by query.Reranker
+	if given := rerankerOf(req.GetReranker()); given != nil {
+		by = *given
+	}
+	made, err := h.Queries.Rerank(ctx, req.GetQueryText(), sources, by)
 	if err != nil {
 		return nil, err
 	}
-	res := &ragdv1.RerankResponse{Warnings: warnings}
-	for _, r := range ranked {
+	res := &ragdv1.RerankResponse{Warnings: made.Warnings, Reranking: rerankingMessage(&made.Report)}
+	for _, r := range made.Ranked {
 		res.Results = append(res.Results, &ragdv1.RerankedSource{
-			Result: req.Results[r.Index], Score: r.Score, Details: rerankDetails(r.Details),
+			Result: req.Results[r.Index], Score: r.Score, Details: rerankDetails(&r.Details),
 		})
 	}
 	return res, nil
@@ -36,21 +40,34 @@ func textOf(s *ragdv1.Source) string {
 	return s.GetMetadata().GetFields()["text"].GetStringValue()
 }
 
-func rerankerOf(r *ragdv1.Reranker) query.Reranker {
-	out := query.Reranker{
+func rerankerOf(r *ragdv1.Reranker) *query.Reranker {
+	if r == nil {
+		return nil
+	}
+	out := &query.Reranker{
 		Kind: rerank.Kind(r.GetKind()), Model: r.GetModel(), Candidates: int(r.GetCandidates()),
-		NormalizeWeights: r.GetNormalizeWeights(), Required: r.GetRequired(),
+		NormalizeWeights: r.GetNormalizeWeights(), Required: r.GetRequired(), TopK: intOf(r.TopK),
 	}
 	if w := r.GetWeights(); w != nil {
 		out.Weights = rerank.Weights{Semantic: w.Semantic, Vector: w.Vector, Position: w.Position}
 	}
-	if r != nil && r.TopK != nil {
-		topK := int(r.GetTopK())
-		out.TopK = &topK
-	}
 	return out
 }
 
-func rerankDetails(d rerank.Details) *ragdv1.RerankDetails {
+func rerankDetails(d *rerank.Details) *ragdv1.RerankDetails {
+	if d == nil {
+		return nil
+	}
 	return &ragdv1.RerankDetails{Semantic: d.Semantic, Vector: d.Vector, Position: d.Position, Estimated: d.Estimated}
+}
+
+func rerankingMessage(r *rerank.Report) *ragdv1.Reranking {
+	if r == nil {
+		return nil
+	}
+	return &ragdv1.Reranking{
+		Kind: string(r.Kind), Model: r.Model, Candidates: int32(r.Candidates), Failed: int32(r.Failed), Cached: int32(r.Cached),
+		Calls: int32(r.Usage.Calls), InputTokens: int32(r.Usage.InputTokens), OutputTokens: int32(r.Usage.OutputTokens),
+		DurationMs: milliseconds(r.Took),
+	}
 }

@@ -46,6 +46,8 @@ type Service struct {
 type Config struct {
 	Embed  embed.Config
 	Rerank rerank.Config
+	// Tokens verifies access tokens; nil when only API keys are taken.
+	Tokens tenant.Tokens
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -58,7 +60,7 @@ func New(t testing.TB, config Config) *Service {
 	driver := riverpgxv5.New(pool)
 	must(t, tenant.MigrateControl(ctx, pool))
 	must(t, ingest.MigrateQueue(ctx, driver))
-	tenants, err := tenant.New(ctx, pool, tenant.Config{OperatorKey: OperatorKey})
+	tenants, err := tenant.New(ctx, pool, tenant.Config{OperatorKey: OperatorKey, Tokens: config.Tokens})
 	must(t, err)
 
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))

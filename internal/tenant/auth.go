@@ -29,6 +29,8 @@ type Authenticator struct {
 	store        *store
 	operatorHash *[sha256.Size]byte
 	cache        *lru.Cache[[sha256.Size]byte, cachedKey]
+	tokens       Tokens                        // nil when only API keys are taken
+	tenants      *lru.Cache[string, time.Time] // until when they are taken to exist
 	now          func() time.Time
 }
 
@@ -38,25 +40,33 @@ type cachedKey struct {
 	freshUntil time.Time
 }
 
-func newAuthenticator(s *store, operatorKey string, now func() time.Time) (*Authenticator, error) {
+func newAuthenticator(s *store, config Config) (*Authenticator, error) {
 	cache, err := lru.New[[sha256.Size]byte, cachedKey](keyCacheSize)
 	if err != nil {
 		return nil, err
 	}
-	a := &Authenticator{store: s, cache: cache, now: now}
-	if operatorKey != "" {
-		hash := hashSecret(operatorKey)
+	tenants, err := lru.New[string, time.Time](keyCacheSize)
+	if err != nil {
+		return nil, err
+	}
+	a := &Authenticator{store: s, cache: cache, tokens: config.Tokens, tenants: tenants, now: config.Now}
+	if config.OperatorKey != "" {
+		hash := hashSecret(config.OperatorKey)
 		a.operatorHash = &hash
 	}
 	return a, nil
 }
 
-// Authenticate returns the principal behind a secret. Errors: Unauthenticated
-// for a secret that is unknown, expired or revoked, with one message for all
-// three; Unavailable when the database cannot be asked.
+// Authenticate returns the principal behind a secret: an API key, or an access
+// token where those are taken. Errors: Unauthenticated for a key that is unknown,
+// expired or revoked, with one message for all three; Unavailable when the
+// database, or the issuer of tokens, cannot be asked.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Principal, error) {
-	if secret == "" || len(secret) > maxSecretBytes {
+	if secret == "" {
 		return Principal{}, errUnauthenticated
+	}
+	if len(secret) > maxSecretBytes {
+		return a.foreign(ctx, secret)
 	}
 	hash := hashSecret(secret)
 	if a.operatorHash != nil && subtle.ConstantTimeCompare(hash[:], a.operatorHash[:]) == 1 {
@@ -75,7 +85,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Princi
 func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (Principal, error) {
 	id, ok := apiKeyIDOf(secret)
 	if !ok {
-		return Principal{}, errUnauthenticated
+		return a.foreign(ctx, secret)
 	}
 	// The time is taken before the read, so that what is cached is never older
 	// than it says.
@@ -97,8 +107,20 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 	return principal, nil
 }
 
-// forget drops what is cached, after keys were revoked on this instance.
-func (a *Authenticator) forget() { a.cache.Purge() }
+// foreign returns the principal behind a secret that is not one of ours.
+func (a *Authenticator) foreign(ctx context.Context, secret string) (Principal, error) {
+	if a.tokens == nil || strings.HasPrefix(secret, secretPrefix) {
+		return Principal{}, errUnauthenticated
+	}
+	return a.fromToken(ctx, secret)
+}
+
+// forget drops what is cached, after keys were revoked or tenants deleted on this
+// instance.
+func (a *Authenticator) forget() {
+	a.cache.Purge()
+	a.tenants.Purge()
+}
 
 // Middleware authenticates every request and puts its Request into the context
 // for the handlers behind it. A request it turns away is answered by refuse,
@@ -114,6 +136,12 @@ func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Reques
 			next.ServeHTTP(w, r.WithContext(NewContext(r.Context(), request)))
 		})
 	}
+}
+
+// Recheck says whether the credential of a request that was let in is still good.
+func (a *Authenticator) Recheck(ctx context.Context, header http.Header) error {
+	_, err := a.resolve(ctx, header)
+	return err
 }
 
 func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Request, error) {

@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -40,15 +41,29 @@ func parseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
+// scopesUpTo lists what to ask an issuer for, so that all that needs the scope can
+// be done.
+func scopesUpTo(need Scope) string {
+	var names []string
+	for _, scope := range scopeOrder[:slices.Index(scopeOrder, need)+1] {
+		names = append(names, string(scope))
+	}
+	return strings.Join(names, " ")
+}
+
 // Principal is who calls.
 type Principal struct {
-	// Subject identifies the credential: an API key's id, or "operator".
+	// Subject identifies the credential: an API key's id, "operator", or for an
+	// access token "user:" or "client:" and who it was issued to.
 	Subject string
 	// Tenant is the credential's tenant; empty for an operator.
 	Tenant ID
 	Scopes []Scope
 	// MandatoryFilter is and-ed into every read.
 	MandatoryFilter filter.Filter
+	// ByToken says that the credential is an access token, for which the client may
+	// ask its issuer for more scopes.
+	ByToken bool
 }
 
 // Has reports whether the principal may do what needs the scope.

@@ -37,6 +37,7 @@ type Overrides struct {
 	RandomWalkSteps *int
 	RestartProb     *float64
 	DatabaseConfig  json.RawMessage // as the body's
+	Reranker        json.RawMessage // as the body's
 }
 
 // maxOverridesBytes bounds the request context a caller may send.
@@ -54,7 +55,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 	into := map[string]any{
 		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
 		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
-		"databaseConfig": &o.DatabaseConfig, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
+		"databaseConfig": &o.DatabaseConfig, "reranker": &o.Reranker, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
 	}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		target, ok := into[key]
@@ -169,9 +170,24 @@ func requireScope(ctx context.Context, need Scope) (*Request, error) {
 		return nil, errUnauthenticated
 	}
 	if !r.Principal.Has(need) {
-		return nil, fault.New(fault.Denied, "this credential lacks the scope %s", need)
+		return nil, &ScopeError{Need: need}
 	}
 	return r, nil
+}
+
+// ScopeError says which scope a credential lacks. To whoever does not ask which,
+// it is Denied.
+type ScopeError struct{ Need Scope }
+
+// Error implements error.
+func (e *ScopeError) Error() string { return fmt.Sprintf("this credential lacks the scope %s", e.Need) }
+
+// Unwrap returns the fault that callers may see.
+func (e *ScopeError) Unwrap() error { return fault.New(fault.Denied, "%s", e.Error()) }
+
+// Challenge is what WWW-Authenticate says of it (RFC 6750), after the scheme.
+func (e *ScopeError) Challenge() string {
+	return fmt.Sprintf(`error="insufficient_scope", scope="%s"`, scopesUpTo(e.Need))
 }
 
 var errUnauthenticated = fault.New(fault.Unauthenticated, "a valid API key is needed: send it as Authorization: Bearer <secret>")

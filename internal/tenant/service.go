@@ -58,6 +58,8 @@ type Config struct {
 	OperatorKey string
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
+	// Tokens verifies access tokens; nil when only API keys are taken.
+	Tokens Tokens
 }
 
 // Service manages tenants and API keys. Safe for concurrent use.
@@ -82,7 +84,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 		return nil, fault.Field("operator-key", "has %d characters and could be guessed: take 32 random ones or more, at least %d", n, minOperatorKeyBytes)
 	}
 	s := &store{pool: pool}
-	auth, err := newAuthenticator(s, config.OperatorKey, config.Now)
+	auth, err := newAuthenticator(s, config)
 	if err != nil {
 		return nil, fmt.Errorf("make the API key cache: %w", err)
 	}

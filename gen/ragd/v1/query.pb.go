@@ -60,8 +60,10 @@ type VectorQueryRequest struct {
 	Namespace string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// At most so many sources of one document; 0 (default): any number.
 	MaxPerDocument int32 `protobuf:"varint,17,opt,name=max_per_document,json=maxPerDocument,proto3" json:"max_per_document,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Scores what was found a second time; needs queryText. Default: not at all.
+	Reranker      *Reranker `protobuf:"bytes,11,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VectorQueryRequest) Reset() {
@@ -204,6 +206,13 @@ func (x *VectorQueryRequest) GetMaxPerDocument() int32 {
 		return x.MaxPerDocument
 	}
 	return 0
+}
+
+func (x *VectorQueryRequest) GetReranker() *Reranker {
+	if x != nil {
+		return x.Reranker
+	}
+	return nil
 }
 
 // Hybrid joins the scores of the embedding and of the words.
@@ -650,8 +659,11 @@ type GraphRagRequest struct {
 	// Default true.
 	IncludeSources *bool `protobuf:"varint,9,opt,name=include_sources,json=includeSources,proto3,oneof" json:"include_sources,omitempty"`
 	// Adds timings, the path to each source, and what the walk saw.
-	Explain       bool          `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
-	GraphOptions  *GraphOptions `protobuf:"bytes,11,opt,name=graph_options,json=graphOptions,proto3" json:"graph_options,omitempty"`
+	Explain      bool          `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
+	GraphOptions *GraphOptions `protobuf:"bytes,11,opt,name=graph_options,json=graphOptions,proto3" json:"graph_options,omitempty"`
+	// Scores what the walk and the search found a second time; needs queryText.
+	// Default: not at all.
+	Reranker      *Reranker `protobuf:"bytes,12,opt,name=reranker,proto3" json:"reranker,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -759,6 +771,13 @@ func (x *GraphRagRequest) GetExplain() bool {
 func (x *GraphRagRequest) GetGraphOptions() *GraphOptions {
 	if x != nil {
 		return x.GraphOptions
+	}
+	return nil
+}
+
+func (x *GraphRagRequest) GetReranker() *Reranker {
+	if x != nil {
+		return x.Reranker
 	}
 	return nil
 }
@@ -954,7 +973,10 @@ type Source struct {
 	StartByte uint32 `protobuf:"varint,10,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	EndByte   uint32 `protobuf:"varint,11,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
 	// GraphRag with explain: how the walk came here, in words.
-	Path          string `protobuf:"bytes,12,opt,name=path,proto3" json:"path,omitempty"`
+	Path string `protobuf:"bytes,12,opt,name=path,proto3" json:"path,omitempty"`
+	// What the score of a query with a reranker was made from. Absent when nothing
+	// could be scored, which a warning then says.
+	Details       *RerankDetails `protobuf:"bytes,13,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1073,6 +1095,13 @@ func (x *Source) GetPath() string {
 	return ""
 }
 
+func (x *Source) GetDetails() *RerankDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
 // Explain says how an answer was found.
 type Explain struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -1087,8 +1116,11 @@ type Explain struct {
 	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// There are topK sources, or all that match.
 	Complete bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
-	// No better sources exist: nothing was left out by approximation.
-	Exact         bool `protobuf:"varint,6,opt,name=exact,proto3" json:"exact,omitempty"`
+	// No better sources exist: nothing was left out by approximation. Of a query
+	// with a reranker: among the candidates.
+	Exact bool `protobuf:"varint,6,opt,name=exact,proto3" json:"exact,omitempty"`
+	// What the second scoring took; absent without one.
+	Reranking     *Reranking `protobuf:"bytes,7,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1165,6 +1197,13 @@ func (x *Explain) GetExact() bool {
 	return false
 }
 
+func (x *Explain) GetReranking() *Reranking {
+	if x != nil {
+		return x.Reranking
+	}
+	return nil
+}
+
 // GraphExplain says how an answer was found, and what the walk saw.
 type GraphExplain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1175,7 +1214,9 @@ type GraphExplain struct {
 	// The chunks that the walk reached, best first, at most 100.
 	Nodes []*GraphNode `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The edges between them.
-	Edges         []*GraphEdge `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
+	Edges []*GraphEdge `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
+	// What the second scoring took; absent without one.
+	Reranking     *Reranking `protobuf:"bytes,5,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1234,6 +1275,13 @@ func (x *GraphExplain) GetNodes() []*GraphNode {
 func (x *GraphExplain) GetEdges() []*GraphEdge {
 	if x != nil {
 		return x.Edges
+	}
+	return nil
+}
+
+func (x *GraphExplain) GetReranking() *Reranking {
+	if x != nil {
+		return x.Reranking
 	}
 	return nil
 }
@@ -1411,8 +1459,8 @@ func (x *GraphEdge) GetWords() string {
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// embed, words (how common the question's are), plan, search, search all (a
-	// first search found too few), neighbours, assemble; of a graph query seeds,
-	// load, walk, assemble.
+	// first search found too few), rerank, neighbours; of a graph query seeds,
+	// load, walk, rerank, assemble.
 	Name       string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	DurationMs float64 `protobuf:"fixed64,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
 	// Chunks that came out of it.
@@ -1574,6 +1622,118 @@ func (x *Reranker) GetRequired() bool {
 	return false
 }
 
+// Reranking is what a second scoring took.
+type Reranking struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Model string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// Results that were to be scored; failed of them could not be, and cached of
+	// them had been before.
+	Candidates int32 `protobuf:"varint,3,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	Failed     int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	Cached     int32 `protobuf:"varint,5,opt,name=cached,proto3" json:"cached,omitempty"`
+	// Calls of the model's provider and what they cost.
+	Calls         int32   `protobuf:"varint,6,opt,name=calls,proto3" json:"calls,omitempty"`
+	InputTokens   int32   `protobuf:"varint,7,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  int32   `protobuf:"varint,8,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	DurationMs    float64 `protobuf:"fixed64,9,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reranking) Reset() {
+	*x = Reranking{}
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reranking) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reranking) ProtoMessage() {}
+
+func (x *Reranking) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
+func (*Reranking) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Reranking) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Reranking) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Reranking) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+func (x *Reranking) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *Reranking) GetCached() int32 {
+	if x != nil {
+		return x.Cached
+	}
+	return 0
+}
+
+func (x *Reranking) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *Reranking) GetInputTokens() int32 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Reranking) GetOutputTokens() int32 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Reranking) GetDurationMs() float64 {
+	if x != nil {
+		return x.DurationMs
+	}
+	return 0
+}
+
 // RerankerWeights are the shares of the parts of a score; together 1.
 type RerankerWeights struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1589,7 +1749,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1761,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1774,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -1650,7 +1810,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1822,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1835,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -1704,13 +1864,14 @@ type RerankResponse struct {
 	// Best first; ties in the order they came in.
 	Results       []*RerankedSource `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	Warnings      []string          `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Reranking     *Reranking        `protobuf:"bytes,3,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +1883,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +1896,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -1752,6 +1913,13 @@ func (x *RerankResponse) GetWarnings() []string {
 	return nil
 }
 
+func (x *RerankResponse) GetReranking() *Reranking {
+	if x != nil {
+		return x.Reranking
+	}
+	return nil
+}
+
 // RerankedSource is a result with its new score.
 type RerankedSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1764,7 +1932,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1776,7 +1944,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1789,7 +1957,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -1827,7 +1995,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +2007,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +2020,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -1895,7 +2063,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1907,7 +2075,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1920,7 +2088,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -1948,7 +2116,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2128,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2141,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -2006,7 +2174,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2186,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2199,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -2045,7 +2213,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xa5\x05\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xd4\x05\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2068,7 +2236,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tdiversity\x18\x0e \x01(\x01R\tdiversity\x12'\n" +
 	"\x06hybrid\x18\x0f \x01(\v2\x0f.ragd.v1.HybridR\x06hybrid\x12\x1c\n" +
 	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12(\n" +
-	"\x10max_per_document\x18\x11 \x01(\x05R\x0emaxPerDocumentB\b\n" +
+	"\x10max_per_document\x18\x11 \x01(\x05R\x0emaxPerDocument\x12-\n" +
+	"\breranker\x18\v \x01(\v2\x11.ragd.v1.RerankerR\brerankerB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sources\"\x9b\x01\n" +
@@ -2103,7 +2272,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xed\x03\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\x9c\x04\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2119,7 +2288,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0finclude_sources\x18\t \x01(\bH\x02R\x0eincludeSources\x88\x01\x01\x12\x18\n" +
 	"\aexplain\x18\n" +
 	" \x01(\bR\aexplain\x12:\n" +
-	"\rgraph_options\x18\v \x01(\v2\x15.ragd.v1.GraphOptionsR\fgraphOptionsB\b\n" +
+	"\rgraph_options\x18\v \x01(\v2\x15.ragd.v1.GraphOptionsR\fgraphOptions\x12-\n" +
+	"\breranker\x18\f \x01(\v2\x11.ragd.v1.RerankerR\brerankerB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sources\"\x9c\x02\n" +
@@ -2141,7 +2311,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
-	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xc8\x02\n" +
+	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xfa\x02\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -2157,7 +2327,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"start_byte\x18\n" +
 	" \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\v \x01(\rR\aendByte\x12\x12\n" +
-	"\x04path\x18\f \x01(\tR\x04path\"\xb8\x01\n" +
+	"\x04path\x18\f \x01(\tR\x04path\x120\n" +
+	"\adetails\x18\r \x01(\v2\x16.ragd.v1.RerankDetailsR\adetails\"\xea\x01\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -2167,13 +2338,15 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"candidates\x18\x04 \x01(\x05R\n" +
 	"candidates\x12\x1a\n" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05exact\x18\x06 \x01(\bR\x05exact\"\xab\x01\n" +
+	"\x05exact\x18\x06 \x01(\bR\x05exact\x120\n" +
+	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\xdd\x01\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
 	"\x06stages\x18\x02 \x03(\v2\x0e.ragd.v1.StageR\x06stages\x12(\n" +
 	"\x05nodes\x18\x03 \x03(\v2\x12.ragd.v1.GraphNodeR\x05nodes\x12(\n" +
-	"\x05edges\x18\x04 \x03(\v2\x12.ragd.v1.GraphEdgeR\x05edges\"\x9e\x01\n" +
+	"\x05edges\x18\x04 \x03(\v2\x12.ragd.v1.GraphEdgeR\x05edges\x120\n" +
+	"\treranking\x18\x05 \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\x9e\x01\n" +
 	"\tGraphNode\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x18\n" +
@@ -2205,7 +2378,20 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04kind\x18\x05 \x01(\tR\x04kind\x12+\n" +
 	"\x11normalize_weights\x18\x06 \x01(\bR\x10normalizeWeights\x12\x1a\n" +
 	"\brequired\x18\a \x01(\bR\brequiredB\b\n" +
-	"\x06_top_k\"\x95\x01\n" +
+	"\x06_top_k\"\x84\x02\n" +
+	"\tReranking\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x03 \x01(\x05R\n" +
+	"candidates\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\x05R\x06failed\x12\x16\n" +
+	"\x06cached\x18\x05 \x01(\x05R\x06cached\x12\x14\n" +
+	"\x05calls\x18\x06 \x01(\x05R\x05calls\x12!\n" +
+	"\finput_tokens\x18\a \x01(\x05R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\b \x01(\x05R\foutputTokens\x12\x1f\n" +
+	"\vduration_ms\x18\t \x01(\x01R\n" +
+	"durationMs\"\x95\x01\n" +
 	"\x0fRerankerWeights\x12\x1f\n" +
 	"\bsemantic\x18\x01 \x01(\x01H\x00R\bsemantic\x88\x01\x01\x12\x1b\n" +
 	"\x06vector\x18\x02 \x01(\x01H\x01R\x06vector\x88\x01\x01\x12\x1f\n" +
@@ -2217,10 +2403,11 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12)\n" +
 	"\aresults\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\aresults\x12-\n" +
-	"\breranker\x18\x03 \x01(\v2\x11.ragd.v1.RerankerR\breranker\"_\n" +
+	"\breranker\x18\x03 \x01(\v2\x11.ragd.v1.RerankerR\breranker\"\x91\x01\n" +
 	"\x0eRerankResponse\x121\n" +
 	"\aresults\x18\x01 \x03(\v2\x17.ragd.v1.RerankedSourceR\aresults\x12\x1a\n" +
-	"\bwarnings\x18\x02 \x03(\tR\bwarnings\"\x81\x01\n" +
+	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x120\n" +
+	"\treranking\x18\x03 \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\x81\x01\n" +
 	"\x0eRerankedSource\x12'\n" +
 	"\x06result\x18\x01 \x01(\v2\x0f.ragd.v1.SourceR\x06result\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x120\n" +
@@ -2259,7 +2446,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),  // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),              // 1: ragd.v1.Hybrid
@@ -2279,58 +2466,65 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*GraphEdge)(nil),           // 15: ragd.v1.GraphEdge
 	(*Stage)(nil),               // 16: ragd.v1.Stage
 	(*Reranker)(nil),            // 17: ragd.v1.Reranker
-	(*RerankerWeights)(nil),     // 18: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),       // 19: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),      // 20: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),      // 21: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),       // 22: ragd.v1.RerankDetails
-	(*EmbedRequest)(nil),        // 23: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),       // 24: ragd.v1.EmbedResponse
-	(*Embedding)(nil),           // 25: ragd.v1.Embedding
-	(*structpb.Value)(nil),      // 26: google.protobuf.Value
-	(*structpb.Struct)(nil),     // 27: google.protobuf.Struct
+	(*Reranking)(nil),           // 18: ragd.v1.Reranking
+	(*RerankerWeights)(nil),     // 19: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),       // 20: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),      // 21: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),      // 22: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),       // 23: ragd.v1.RerankDetails
+	(*EmbedRequest)(nil),        // 24: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),       // 25: ragd.v1.EmbedResponse
+	(*Embedding)(nil),           // 26: ragd.v1.Embedding
+	(*structpb.Value)(nil),      // 27: google.protobuf.Value
+	(*structpb.Struct)(nil),     // 28: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	26, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	27, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	3,  // 3: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	4,  // 4: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	6,  // 5: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	5,  // 6: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	26, // 7: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	26, // 8: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	11, // 9: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	12, // 10: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	26, // 11: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	9,  // 12: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	11, // 13: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	13, // 14: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	27, // 15: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	16, // 16: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	16, // 17: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	14, // 18: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	15, // 19: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	18, // 20: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 21: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	17, // 22: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	21, // 23: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	11, // 24: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	22, // 25: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	25, // 26: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 27: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	19, // 28: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 29: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	23, // 30: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 31: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	20, // 32: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 33: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	24, // 34: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	31, // [31:35] is the sub-list for method output_type
-	27, // [27:31] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	17, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	27, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	27, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	12, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	27, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	17, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	13, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	28, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	23, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	16, // 19: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	18, // 20: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	16, // 21: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	14, // 22: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	15, // 23: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	18, // 24: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	19, // 25: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 26: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	17, // 27: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	22, // 28: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	18, // 29: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 30: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	23, // 31: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	26, // 32: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 33: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	20, // 34: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 35: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	24, // 36: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 37: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	21, // 38: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 39: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	25, // 40: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	37, // [37:41] is the sub-list for method output_type
+	33, // [33:37] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -2344,14 +2538,14 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -56,10 +56,18 @@ type Config struct {
 	// MaxStreams bounds the open streams of one tenant on this instance: GET, and
 	// POST of subscriptions/listen. Default: 1000.
 	MaxStreams int
+	// Needs returns the scope that a tool needs; nil when all need Read.
+	Needs func(tool string) tenant.Scope
 	// PublicURL is the address under which clients know the service, without
 	// Path. Default: taken from each request, which is right when no proxy stands
 	// in front.
 	PublicURL string
+	// Recheck says whether a credential that opened a stream is still good; nil for
+	// as long as the stream is open. It is the method Recheck of
+	// tenant.Authenticator.
+	Recheck func(context.Context, http.Header) error
+	// RecheckEvery is how often an open stream's credential is checked. Default: 1m.
+	RecheckEvery time.Duration
 	// RequestRate is how many requests a second one credential may make over time;
 	// twice as many at once. Default: no limit.
 	RequestRate int
@@ -87,6 +95,7 @@ func (c Config) withDefaults() Config {
 	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, 32<<20)
 	c.MaxSessions = cmp.Or(c.MaxSessions, 1000)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 1000)
+	c.RecheckEvery = cmp.Or(c.RecheckEvery, time.Minute)
 	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	if len(c.SessionKey) == 0 {
@@ -178,6 +187,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	httplog.Add(r.Context(), "mcp_method", in.method)
+	if err := h.admitTool(caller, in); err != nil {
+		h.reject(w, r, err)
+		return
+	}
 	if in.cancelsOutsideSession() {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -193,6 +206,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	defer h.recheck(visit, r.Header)()
 	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, visit.cancel)
 	out.hideSession = h.cfg.Stateless
 	defer out.close()
@@ -211,7 +225,46 @@ func (h *Handler) admit(r *http.Request) (*tenant.Request, error) {
 	if caller.Tenant == "" {
 		return nil, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header")
 	}
+	if !caller.Principal.Has(tenant.Read) {
+		return nil, &tenant.ScopeError{Need: tenant.Read}
+	}
 	return caller, h.limits.take(ownerOf(caller))
+}
+
+// admitTool refuses the call of a tool for which an access token lacks a scope, so
+// that the client can ask its issuer for it. The holder of an API key cannot, and
+// gets the tool's answer.
+func (h *Handler) admitTool(caller *tenant.Request, m message) error {
+	if m.tool == "" || h.cfg.Needs == nil || !caller.Principal.ByToken {
+		return nil
+	}
+	if need := h.cfg.Needs(m.tool); !caller.Principal.Has(need) {
+		return &tenant.ScopeError{Need: need}
+	}
+	return nil
+}
+
+// recheck ends a stream soon after its credential did, and leaves it open while
+// that cannot be told. It returns a function that stops checking.
+func (h *Handler) recheck(v *visit, header http.Header) (stop func()) {
+	if h.cfg.Recheck == nil || !v.message.isStream() {
+		return func() {}
+	}
+	ticker := time.NewTicker(h.cfg.RecheckEvery)
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				switch fault.KindOf(h.cfg.Recheck(v.ctx, header)) {
+				case fault.Unauthenticated, fault.Denied, fault.NotFound:
+					v.cancel()
+				}
+			case <-v.ctx.Done():
+				return
+			}
+		}
+	}()
+	return ticker.Stop
 }
 
 // recover answers for a panic below. A response that has begun can only be cut

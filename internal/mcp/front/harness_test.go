@@ -51,7 +51,7 @@ func fakeAuthenticate(refuse func(http.ResponseWriter, *http.Request, error)) fu
 				return
 			}
 			id := tenant.ID(owner)
-			request := &tenant.Request{Tenant: id, Principal: tenant.Principal{Subject: subject, Tenant: id}}
+			request := &tenant.Request{Tenant: id, Principal: tenant.Principal{Subject: subject, Tenant: id, Scopes: []tenant.Scope{tenant.Read, tenant.Write}}}
 			next.ServeHTTP(w, r.WithContext(tenant.NewContext(r.Context(), request)))
 		})
 	}

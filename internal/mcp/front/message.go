@@ -19,6 +19,7 @@ type message struct {
 	body   []byte
 	verb   string // HTTP method
 	method mcpgo.MCPMethod
+	tool   string // that is called
 	hasID  bool
 	modern bool // 2026-07-28 or later: no sessions
 	// session is the id that the caller presents; empty in the modern era.
@@ -81,6 +82,15 @@ func (m *message) decode() error {
 		return malformed("the request body is not a single JSON-RPC message")
 	}
 	m.method, m.hasID = base.Method, base.ID != nil
+
+	var called struct {
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	if m.method == mcpgo.MethodToolsCall && json.Unmarshal(m.body, &called) == nil {
+		m.tool = called.Params.Name
+	}
 
 	// On its own, because malformed metadata does not make a malformed message.
 	var params struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // refusal turns a request away with a status of HTTP that no kind of fault has.
@@ -38,9 +39,15 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
 	case fault.Denied:
-		w.Header().Set("WWW-Authenticate", h.challenge(r, "operator")+`, error="insufficient_scope"`)
+		w.Header().Set("WWW-Authenticate", h.challenge(r, string(tenant.Operator))+`, error="insufficient_scope"`)
 	}
 	h.reject(w, r, err)
+}
+
+// challengeScope tells the client which scopes would have been enough.
+func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, need tenant.Scope) {
+	lacking := tenant.ScopeError{Need: need}
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s", %s`, h.metadataURL(r), lacking.Challenge()))
 }
 
 func (h *Handler) challenge(r *http.Request, scope string) string {
@@ -61,6 +68,10 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
 		answer.message += fmt.Sprintf(" (request id %s)", httplog.RequestID(r.Context()))
 	}
 
+	var lacking *tenant.ScopeError
+	if errors.As(err, &lacking) {
+		h.challengeScope(w, r, lacking.Need)
+	}
 	var f *fault.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int64((f.RetryAfter+time.Second-1)/time.Second)))

@@ -90,6 +90,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	defer v.room.mcp.UnregisterSession(context.WithoutCancel(v.ctx), s.id)
 	v.stream(s)
 	defer v.endStream()
+	defer h.recheck(v, r.Header)()
 
 	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, v.cancel)
 	defer out.close()

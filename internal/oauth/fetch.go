@@ -1,0 +1,54 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// fetchTimeout bounds one question to the issuer.
+	fetchTimeout = 5 * time.Second
+	// maxAnswerBytes bounds its answer.
+	maxAnswerBytes = 1 << 20
+)
+
+// newClient returns a client that goes to the address it is given and to no other.
+func newClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func getJSON(ctx context.Context, client *http.Client, address string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	return doJSON(client, request, into)
+}
+
+// doJSON sends a request and reads the answer. Its errors are for the log.
+func doJSON(client *http.Client, request *http.Request, into any) error {
+	request.Header.Set("Accept", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", request.URL.Redacted(), response.Status)
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
+	if err != nil {
+		return fmt.Errorf("read the answer of %s: %w", request.URL.Redacted(), err)
+	}
+	if len(answer) > maxAnswerBytes {
+		return fmt.Errorf("%s answers more than %d bytes", request.URL.Redacted(), maxAnswerBytes)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("%s answers no JSON as expected: %w", request.URL.Redacted(), err)
+	}
+	return nil
+}
