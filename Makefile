@@ -53,7 +53,11 @@ generated: generate ## fail if gen/ or go.mod is not what its sources say
 	@test -z "$$(git status --porcelain gen)" || { echo "gen/ was not up to date:"; git status --porcelain gen; exit 1; }
 
 .PHONY: bench
-bench: deps ## run the benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
+bench: deps build ## measure ragd as a vector store against bare pgx and pgvector
+	go run ./bench/retrieval -ragd bin/ragd
+
+.PHONY: bench-go
+bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 .PHONY: clean

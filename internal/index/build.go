@@ -19,7 +19,8 @@ import (
 const buildKind = "build"
 
 // build makes the Postgres index over the embeddings beside the one there is, if
-// any, and then puts it in its place. Writers and readers go on all the while.
+// any, and then puts it in its place. Writers and readers go on all the while. How
+// far searches in it have to look is measured afterwards.
 func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Session, args maintainArgs) error {
 	i, jobID, rows, err := beginBuild(ctx, h, args.IndexID)
 	if err != nil {
@@ -30,7 +31,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 		if err := dropBuilt(ctx, s, i); err != nil {
 			return err
 		}
-		return endBuild(ctx, h, i, jobID, rows, false, 0)
+		return endBuild(ctx, h, i, jobID, rows, false)
 	}
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
@@ -41,13 +42,9 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	if err := replaceBuilt(ctx, h, i); err != nil {
 		return err
 	}
-	width, err := measureWidth(ctx, s, i, rows)
-	if err != nil {
-		return err
-	}
 	m.log.InfoContext(ctx, "index built", "tenant", args.Tenant, "index", i.Name, "type", i.Config.Type, "rows", rows,
-		"search_width", width, "duration_ms", time.Since(start).Milliseconds())
-	return endBuild(ctx, h, i, jobID, rows, true, width)
+		"duration_ms", time.Since(start).Milliseconds())
+	return endBuild(ctx, h, i, jobID, rows, true)
 }
 
 // claimBuild adds the job of a build that somebody asked for, unless one is on
@@ -103,28 +100,13 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 }
 
 // endBuild says what there is now and ends the job.
-func endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, rows int64, built bool, width int) error {
+func endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, rows int64, built bool) error {
 	b := h.Batch()
-	b.Exec(`UPDATE tenant.indexes SET built = $2, search_width = $3, build_job_id = NULL WHERE index_id = $1`, i.ID, built, width)
+	b.Exec(`UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = NULL WHERE index_id = $1`, i.ID, built)
 	b.Exec(`
 		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
 		WHERE job_id = $1 AND status = 'running'`, jobID, rows)
 	return b.Run(ctx)
-}
-
-// remeasure brings the search width up to date: a walk has to look further in an
-// index that has grown.
-func remeasure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64) error {
-	i, rows, err := byID(ctx, s, indexID)
-	if err != nil {
-		return err
-	}
-	width, err := measureWidth(ctx, s, i, rows)
-	if err != nil {
-		return err
-	}
-	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2 WHERE index_id = $1`, indexID, width)
-	return err
 }
 
 // recordFailure writes what the caller may know of a failed build, if one was

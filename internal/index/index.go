@@ -59,14 +59,12 @@ type Index struct {
 	TextLanguage    string         // text search configuration of PostgreSQL
 	// Built says that the Postgres index over the embeddings is there. Until it
 	// is, every search is exact.
-	Built bool
-	// SearchWidth is how far a search in that index looks for its answers to be
-	// the nearest: hnsw.ef_search or ivfflat.probes, as measured on the index's
-	// own vectors when it was built.
-	SearchWidth int
-	Building    bool // a job to build it is queued or runs
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	Built     bool
+	Building  bool // a job to build it is queued or runs
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	measuredWidth int // see SearchWidth; 0 until it has been measured
 }
 
 // Status is ready, or building while the Postgres index over the embeddings is

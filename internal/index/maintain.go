@@ -21,11 +21,12 @@ const MaintenanceQueue = "maintenance"
 
 const (
 	maintenanceTimeout = 6 * time.Hour
-	// loadPause is how long a load is watched before an index is built under it,
+	// loadPause is how long a load is watched, every loadLook, before an index is built under it,
 	// and loadRate how many chunks arriving meanwhile make it one: a live HNSW
 	// index takes in some 1,000 a second, a bare table 50 times as many. A slower
 	// load loses nothing to a live index.
 	loadPause = time.Second
+	loadLook  = loadPause / 20
 	loadRate  = 200
 	busyPause = 2 * time.Second // until a job that found its index busy tries again
 )
@@ -49,7 +50,7 @@ type Inserter interface {
 // when what the transaction has written calls for it.
 func MaintainIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID, indexID int64) error {
 	s, err := readState(ctx, tx, indexID)
-	if err != nil || !s.countDue() && !s.buildDue() {
+	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() {
 		return err
 	}
 	return tx.AsService(ctx, func(tx pgx.Tx) error {
@@ -118,12 +119,14 @@ func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.S
 			return err
 		}
 		switch {
-		case state.countDue():
-			err = m.count(ctx, h, s, args.IndexID, state)
-		case state.BuildJobID == nil && state.buildDue():
-			err = m.unlessLoading(ctx, s, args.IndexID, state, func() error { return m.build(ctx, h, s, args) })
-		case state.buildDue():
+		case state.BuildJobID != nil:
 			err = m.build(ctx, h, s, args)
+		case state.countDue():
+			err = count(ctx, h, s, args.IndexID, state)
+		case state.buildDue():
+			err = m.unlessLoading(ctx, s, args.IndexID, state, func() error { return m.build(ctx, h, s, args) })
+		case state.measureDue():
+			err = measure(ctx, h, s, args.IndexID)
 		default:
 			return nil
 		}
@@ -134,27 +137,31 @@ func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.S
 }
 
 // count brings the statistics of an index up to date that queries go by.
-func (m *Maintainer) count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, state state) error {
+func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, state state) error {
 	if state.Built {
-		if err := remeasure(ctx, h, s, indexID); err != nil {
+		if err := measure(ctx, h, s, indexID); err != nil {
 			return err
 		}
 	}
 	return countWords(ctx, h, indexID, state)
 }
 
-// unlessLoading does what a load would suffer from, unless one goes on.
+// unlessLoading does what a load would suffer from, unless one goes on. Who asks
+// for a build meanwhile need not wait.
 func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, indexID int64, before state, do func() error) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(loadPause):
+	now := before
+	for end := time.Now().Add(loadPause); time.Now().Before(end) && now.BuildJobID == nil; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(loadLook):
+		}
+		var err error
+		if now, err = readState(ctx, s, indexID); err != nil {
+			return err
+		}
 	}
-	now, err := readState(ctx, s, indexID)
-	if err != nil {
-		return err
-	}
-	if now.Written-before.Written >= loadRate {
+	if now.BuildJobID == nil && now.Written-before.Written >= loadRate {
 		return river.JobSnooze(loadPause)
 	}
 	return do()
@@ -174,10 +181,16 @@ func countWords(ctx context.Context, h *tenant.Handle, indexID int64, s state) e
 		INSERT INTO tenant.term (lexeme, chunks)
 		SELECT word, ndoc FROM ts_stat('SELECT words FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
 	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, indexID, s.Chunks, s.Written)
-	// What is new waits in a list that every query would read through.
+	FlushWords(b)
+	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
+	return b.Run(ctx)
+}
+
+// FlushWords adds to a batch what moves newly written words to their place in the
+// Postgres index over them. Until then they wait in a list, which every search
+// for a word reads through.
+func FlushWords(b *tenant.Batch) {
 	b.Exec(`SELECT gin_clean_pending_list(x.indexrelid) FROM pg_catalog.pg_index AS x
 		JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
 		WHERE a.amname = 'gin' AND x.indrelid = 'tenant.chunk'::regclass`)
-	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
-	return b.Run(ctx)
 }

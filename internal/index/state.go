@@ -29,6 +29,7 @@ type state struct {
 	CountedChunks  int64
 	CountedWritten int64
 	Built          bool
+	SearchWidth    int // 0: yet to be measured
 	BuildJobID     *string
 	IndexConfig    Config
 }
@@ -37,7 +38,7 @@ type state struct {
 func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
 	s, err := tenant.Get[state](ctx, q, `
 		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, i.counted_chunks, i.counted_written,
-			i.built, i.build_job_id::text, i.index_config
+			i.built, i.search_width, i.build_job_id::text, i.index_config
 		FROM tenant.indexes AS i
 		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written FROM tenant.index_counts WHERE index_id = $1) AS c
 		WHERE i.index_id = $1`, indexID)
@@ -55,6 +56,10 @@ func (s state) countDue() bool {
 	changed := max(s.Written-s.CountedWritten, s.Chunks-s.CountedChunks, s.CountedChunks-s.Chunks)
 	return changed*countShare >= s.Chunks
 }
+
+// measureDue reports whether the search width of a built index is yet to be
+// measured.
+func (s state) measureDue() bool { return s.Built && s.SearchWidth == 0 }
 
 // buildDue reports whether the Postgres index over the embeddings should be
 // built: somebody asked for it, or there are enough of them.

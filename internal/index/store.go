@@ -36,7 +36,7 @@ func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Built: r.Built, SearchWidth: r.SearchWidth,
+		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Built: r.Built, measuredWidth: r.SearchWidth,
 		Building: r.Building, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }

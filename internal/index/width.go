@@ -12,10 +12,14 @@ const (
 	// wantedRecall is the share of the nearest chunks that a search in the
 	// Postgres index must find, on average over questions made of the index's own
 	// vectors.
-	wantedRecall = 0.95
+	//
+	// It is above the 95 % that docs/retrieval.md promises: the narrowest of several
+	// widths that passes owes that to luck in part. Most questions find all or
+	// nothing, so few questions say little.
+	wantedRecall = 0.96
 	// widthSamples is how many questions are tried, and widthNeighbours how many
 	// neighbours of each.
-	widthSamples    = 32
+	widthSamples    = 128
 	widthNeighbours = 10
 )
 
@@ -36,12 +40,45 @@ func (i Index) widths(rows int64) []int {
 	return out
 }
 
+// unmeasuredEf and unmeasuredProbes serve until a width has been measured.
+const (
+	unmeasuredEf     = 200
+	unmeasuredProbes = 100
+)
+
+// SearchWidth is how far a search in the Postgres index looks for its answers to be
+// right: hnsw.ef_search or ivfflat.probes.
+func (i Index) SearchWidth() int {
+	switch {
+	case i.measuredWidth > 0:
+		return i.measuredWidth
+	case i.Config.Type == IVFFlat:
+		return unmeasuredProbes
+	}
+	return unmeasuredEf
+}
+
 // WidthSetting is the PostgreSQL setting that a search width is for.
 func (i Index) WidthSetting() string {
 	if i.Config.Type == IVFFlat {
 		return "ivfflat.probes"
 	}
 	return "hnsw.ef_search"
+}
+
+// measure finds the search width and writes it down: after a build, and when the
+// index has grown, as a walk then has to look further.
+func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64) error {
+	i, rows, err := byID(ctx, s, indexID)
+	if err != nil {
+		return err
+	}
+	width, err := measureWidth(ctx, s, i, rows)
+	if err != nil {
+		return err
+	}
+	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2 WHERE index_id = $1`, indexID, width)
+	return err
 }
 
 // measureWidth returns the smallest search width with which the Postgres index

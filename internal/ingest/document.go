@@ -53,6 +53,9 @@ type Chunk struct {
 	TokenCount int
 }
 
+// ingestKind is the kind of the jobs that bring documents into their index.
+const ingestKind = "ingest"
+
 // Job is asynchronous work of a tenant.
 type Job struct {
 	JobID      string

@@ -19,11 +19,14 @@ type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
 	queue   *Queue
+	gather  gatherer
 }
 
 // New returns a Service that gives its work to the queue.
 func New(db *tenant.DB, indexes *index.Service, queue *Queue) *Service {
-	return &Service{db: db, indexes: indexes, queue: queue}
+	s := &Service{db: db, indexes: indexes, queue: queue}
+	s.gather = gatherer{store: s.storeAll, waiting: map[gatherKey][]*gathered{}}
+	return s
 }
 
 // isGone reports whether a table that a statement named is not there any more.

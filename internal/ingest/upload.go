@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/parse"
@@ -63,6 +64,19 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, Job, error) {
 		return Document{}, Job{}, fault.New(fault.NotFound, "index %q not found: it was deleted", into.Name)
 	}
 	return document, job, err
+}
+
+// store writes the document and its job and queues the work, in one transaction,
+// with other uploads where nothing sets them apart.
+func (s *Service) store(ctx context.Context, id tenant.ID, into index.Index, d newDocument, visible filter.Filter) (Document, Job, error) {
+	if visible.IsZero() {
+		return s.gather.add(ctx, id, into, d)
+	}
+	stored, err := s.storeAll(ctx, id, into, []newDocument{d}, visible)
+	if err != nil {
+		return Document{}, Job{}, err
+	}
+	return stored[0].document, stored[0].job, stored[0].err
 }
 
 // firstOf returns what the request context says, else what the body says.

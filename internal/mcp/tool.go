@@ -66,6 +66,7 @@ func newToolset(cfg Config, o overrider) (*toolset, error) {
 		"document_chunker": call(cfg.API.ChunkText, chunksText),
 		"get_document":     call(cfg.API.GetDocument, documentText),
 		"get_job":          call(cfg.API.GetJob, jobText),
+		"graph_rag":        call(cfg.API.GraphRag, walkText),
 		"rerank":           call(cfg.API.Rerank, rerankedText),
 		"list_documents":   call(cfg.API.ListDocuments, documentsText),
 		"list_indexes":     call(cfg.API.ListIndexes, indexesText),

@@ -144,7 +144,7 @@ func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (
 // what the caller says, else what was measured, and as many as are wanted.
 func (p plan) width(i index.Index) int {
 	if i.Config.Type == index.IVFFlat {
-		return min(cmp.Or(p.probes, i.SearchWidth), maxProbes)
+		return min(cmp.Or(p.probes, i.SearchWidth()), maxProbes)
 	}
-	return min(cmp.Or(p.ef, max(i.SearchWidth, p.candidates())), maxEf)
+	return min(cmp.Or(p.ef, max(i.SearchWidth(), p.candidates())), maxEf)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testset/synthetic"
 )
 
 // TestFilteredRecall prints the table of docs/retrieval.md: recall against an
@@ -22,8 +25,8 @@ func TestFilteredRecall(t *testing.T) {
 	if os.Getenv("RAGD_MEASURE") == "" {
 		t.Skip("RAGD_MEASURE is not set: this takes minutes")
 	}
-	s := newBench(t, vectors)
-	values := clustered(vectors, 1)
+	values, questions := synthetic.Vectors(vectors, 1), synthetic.Vectors(asked, 99)
+	c := loaded(t, values)
 	var table strings.Builder
 	for _, tc := range []struct {
 		keeps string
@@ -39,21 +42,21 @@ func TestFilteredRecall(t *testing.T) {
 		found, wanted := 0, 0
 		var took []time.Duration
 		var plan string
-		for _, question := range s.questions[:asked] {
+		for _, question := range questions {
 			start := time.Now()
-			res, err := s.client.Query(t.Context(), &ragdv1.QueryRequest{IndexName: benchIndex, QueryVector: question, Filter: filter, Explain: true})
+			res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: recallIndex, QueryVector: question, Filter: filter, Explain: true})
 			took = append(took, time.Since(start))
 			if err != nil {
 				t.Fatal(err)
 			}
 			plan = res.Explain.Plan
-			exact := nearestOf(values, question, tc.field, topK)
+			exact := synthetic.Nearest(values, question, tc.field, topK)
 			if len(res.Results) != len(exact) {
 				t.Errorf("a filter that keeps %s: %d results, want %d", tc.keeps, len(res.Results), len(exact))
 			}
 			wanted += len(exact)
 			for _, r := range res.Results {
-				if slices.Contains(exact, r.Id) {
+				if n, err := strconv.Atoi(r.Id); err == nil && slices.Contains(exact, n) {
 					found++
 				}
 			}
@@ -70,43 +73,62 @@ func TestFilteredRecall(t *testing.T) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// nearestOf is the exact answer, by cosine.
-func nearestOf(values [][]float32, question []float32, field string, k int) []string {
-	type scored struct {
-		id    string
-		score float64
+const recallIndex = "recall"
+
+// loaded returns a client of an index of the vectors, built and measured.
+func loaded(t *testing.T, values [][]float32) servicetest.Client {
+	t.Helper()
+	const batch = 500
+	s := servicetest.New(t, servicetest.Config{})
+	c := s.Tenant(t, "acme")
+	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: recallIndex, Dimension: synthetic.Dimension}); err != nil {
+		t.Fatal(err)
 	}
-	var all []scored
-	for n, v := range values {
-		if field != "" && benchMetadata(n)[field] != 1.0 {
-			continue
+	for from := 0; from < len(values); from += batch {
+		req := &ragdv1.UpsertRequest{IndexName: recallIndex}
+		for n := from; n < min(from+batch, len(values)); n++ {
+			metadata, err := structpb.NewStruct(synthetic.Metadata(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Entries = append(req.Entries, &ragdv1.Entry{Id: fmt.Sprintf("%06d", n), Values: values[n], Metadata: metadata})
 		}
-		var dot, length float64
-		for i := range v {
-			dot += float64(v[i]) * float64(question[i])
-			length += float64(v[i]) * float64(v[i])
+		if _, err := c.Upsert(t.Context(), req); err != nil {
+			t.Fatal(err)
 		}
-		all = append(all, scored{fmt.Sprintf("%06d", n), dot * dot / length * sign(dot)})
 	}
-	slices.SortFunc(all, func(a, b scored) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
+	awaitBuilt(t, c, recallIndex, values[0])
+	for width := 0; width == 0; time.Sleep(100 * time.Millisecond) {
+		if err := s.Pool.QueryRow(t.Context(), `SELECT search_width FROM tenant_acme.indexes`).Scan(&width); err != nil {
+			t.Fatal(err)
 		}
-		return strings.Compare(a.id, b.id)
-	})
-	var ids []string
-	for _, s := range all[:min(k, len(all))] {
-		ids = append(ids, s.id)
+		if width > 0 {
+			t.Logf("search width %d", width)
+		}
 	}
-	return ids
+	time.Sleep(6 * time.Second) // until the service has forgotten that it was not measured
+	return c
 }
 
-func sign(x float64) float64 {
-	if x < 0 {
-		return -1
+// awaitBuilt waits until questions are answered by the Postgres index over the
+// embeddings.
+func awaitBuilt(t testing.TB, c servicetest.Client, index string, question []float32) {
+	t.Helper()
+	const patience = 3 * time.Minute
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: index})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: index, QueryVector: question, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Explain.Plan == "approximate" && d.Status == "ready" {
+			return
+		}
 	}
-	return 1
+	t.Fatalf("no question was answered by the Postgres index within %v", patience)
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

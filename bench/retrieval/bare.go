@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/pgvector/pgvector-go"
+	pgxvector "github.com/pgvector/pgvector-go/pgx"
+
+	"github.com/ragdhq/ragd/internal/testset/synthetic"
+)
+
+// bare is pgx and pgvector alone: a table with the Postgres indexes that ragd's
+// tables have, and one prepared statement for each question.
+type bare struct {
+	pool  *pgxpool.Pool
+	width int
+}
+
+func openBare(ctx context.Context, url string) (*bare, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	b := &bare{}
+	config.MaxConns = 16
+	config.ConnConfig.RuntimeParams["search_path"] = "extensions"
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if err := pgxvector.RegisterTypes(ctx, conn); err != nil || b.width == 0 {
+			return err
+		}
+		_, err := conn.Exec(ctx, `SELECT set_config('hnsw.ef_search', $1, false)`, strconv.Itoa(b.width))
+		return err
+	}
+	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	return b, b.exec(ctx,
+		`CREATE SCHEMA bare`,
+		`CREATE TABLE bare.vectors (id text PRIMARY KEY, metadata jsonb NOT NULL, document text NOT NULL, embedding vector(384) NOT NULL)`,
+		`ALTER TABLE bare.vectors ALTER embedding SET STORAGE PLAIN`,
+		`CREATE INDEX ON bare.vectors USING gin (metadata jsonb_path_ops)`,
+	)
+}
+
+func (b *bare) exec(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := b.pool.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write copies the vectors from one place to another.
+func (b *bare) write(ctx context.Context, d data, from, to int) error {
+	_, err := b.pool.CopyFrom(ctx, pgx.Identifier{"bare", "vectors"}, []string{"id", "metadata", "document", "embedding"},
+		pgx.CopyFromSlice(to-from, func(n int) ([]any, error) {
+			return []any{entryID(from + n), synthetic.Metadata(from + n), "", pgvector.NewVector(d.values[from+n])}, nil
+		}))
+	return err
+}
+
+func (b *bare) build(ctx context.Context) error {
+	return b.exec(ctx,
+		`CREATE INDEX ON bare.vectors USING hnsw (embedding vector_cosine_ops) WITH (m = 16, ef_construction = 64)`,
+		`ANALYZE bare.vectors`)
+}
+
+// takeWidth waits until ragd has measured how wide it searches and knows so
+// itself, searches as wide from now on, and returns how wide.
+func (b *bare) takeWidth(ctx context.Context) (int, error) {
+	const known = 6 * time.Second
+	for b.width == 0 {
+		if err := b.pool.QueryRow(ctx, `SELECT search_width FROM tenant_bench.indexes`).Scan(&b.width); err != nil {
+			return 0, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	time.Sleep(known)
+	b.pool.Reset() // connections set it as they are made
+	return b.width, nil
+}
+
+// row is what a question brings.
+type row struct {
+	ID       string
+	Metadata map[string]any
+	Document string
+	Score    float64
+}
+
+func (b *bare) query(ctx context.Context, question []float32, field string) error {
+	statement, args := `SELECT id, metadata, document, 1 - (embedding <=> $1) FROM bare.vectors`, []any{pgvector.NewVector(question)}
+	if field != "" {
+		statement += ` WHERE metadata @> $2`
+		args = append(args, map[string]any{field: 1})
+	}
+	rows, err := b.pool.Query(ctx, statement+` ORDER BY embedding <=> $1 LIMIT `+strconv.Itoa(topK), args...)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+	return err
+}

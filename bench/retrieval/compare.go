@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Vectors of one call that writes, in a bulk load and with the index in place.
+const (
+	loadBatch = 1000
+	liveBatch = 100
+)
+
+// compareLoads loads both sides, each into an empty table, and builds the index
+// over the embeddings afterwards.
+func compareLoads(ctx context.Context, d data, r *ragd, b *bare) error {
+	fmt.Printf("\n| bulk load | write | build | vectors/s | ratio |\n| --- | --- | --- | --- | --- |\n")
+	floor := 0.0
+	for _, side := range []struct {
+		name  string
+		write func(ctx context.Context, d data, from, to int) error
+		build func(ctx context.Context) error
+	}{{"bare", b.write, b.build}, {"ragd", r.write, r.build}} {
+		start := time.Now()
+		if err := inBatches(ctx, d, 0, d.loaded, loadBatch, side.write); err != nil {
+			return err
+		}
+		written := time.Since(start)
+		if err := side.build(ctx); err != nil {
+			return err
+		}
+		all := time.Since(start)
+		perSecond := float64(d.loaded) / all.Seconds()
+		if floor == 0 {
+			floor = perSecond
+		}
+		fmt.Printf("| %s | %.2f s | %.2f s | %.0f | %.2f |\n", side.name, written.Seconds(), (all - written).Seconds(), perSecond, perSecond/floor)
+	}
+	return nil
+}
+
+// compareLive writes with the Postgres index in place.
+func compareLive(ctx context.Context, d data, r *ragd, b *bare) error {
+	fmt.Printf("\n| live writes of %d | vectors/s | ratio |\n| --- | --- | --- |\n", liveBatch)
+	floor := 0.0
+	for _, side := range []struct {
+		name  string
+		write func(ctx context.Context, d data, from, to int) error
+	}{{"bare", b.write}, {"ragd", r.write}} {
+		start := time.Now()
+		if err := inBatches(ctx, d, d.loaded, len(d.values), liveBatch, side.write); err != nil {
+			return err
+		}
+		perSecond := float64(len(d.values)-d.loaded) / time.Since(start).Seconds()
+		if floor == 0 {
+			floor = perSecond
+		}
+		fmt.Printf("| %s | %.0f | %.2f |\n", side.name, perSecond, perSecond/floor)
+	}
+	return nil
+}
+
+func inBatches(ctx context.Context, d data, from, to, size int, write func(ctx context.Context, d data, from, to int) error) error {
+	for ; from < to; from += size {
+		if err := write(ctx, d, from, min(from+size, to)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareQueries asks for the nearest of all.
+func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) error {
+	fmt.Printf("\n| query, clients | p50 ms | p99 ms | queries/s | p50 ratio | queries/s ratio |\n| --- | --- | --- | --- | --- | --- |\n")
+	sides := []side{
+		{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), "") }},
+		{"ragd over Connect", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), ""); return err }},
+		{"ragd over MCP", func(ctx context.Context, n int) error { return r.ask(ctx, d.question(n)) }},
+	}
+	for _, clients := range []int{1, 8} {
+		rates, err := measure(ctx, clients, o.duration, sides)
+		if err != nil {
+			return err
+		}
+		for n, got := range rates {
+			fmt.Printf("| %s, %d | %s | %s | %.0f | %.2f | %.2f |\n", sides[n].name, clients, ms(got.p50), ms(got.p99), got.perSecond,
+				float64(got.p50)/float64(rates[0].p50), got.perSecond/rates[0].perSecond)
+		}
+	}
+	return nil
+}
+
+// compareFilters asks for the nearest that a filter keeps, one client at a time.
+func compareFilters(ctx context.Context, o options, d data, r *ragd, b *bare) error {
+	fmt.Printf("\n| filter keeps | bare p50 ms | ragd p50 ms | ragd p99 ms | ragd recall@%d |\n| --- | --- | --- | --- | --- |\n", topK)
+	for _, share := range []struct{ keeps, field string }{
+		{"50 %", "half"}, {"10 %", "tenth"}, {"5 %", "twentieth"}, {"1 %", "hundredth"}, {"0.1 %", "thousandth"},
+	} {
+		rates, err := measure(ctx, 1, o.duration, []side{
+			{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), share.field) }},
+			{"ragd", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), share.field); return err }},
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %s | %s | %s | %.3f |\n", share.keeps, ms(rates[0].p50), ms(rates[1].p50), ms(rates[1].p99), recall(ctx, d, r, share.field))
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+// Command retrieval measures ragd as a vector store against bare pgx and
+// pgvector: the same data in the same server, the same SQL shape, the same search
+// width. It starts the ragd that it is given on a data directory of its own and
+// talks to it as a client does, over Connect and over MCP.
+//
+//	go build -o bin/ragd ./cmd/ragd && go run ./bench/retrieval -ragd bin/ragd
+//
+// It prints tables in Markdown. Ratios are ragd's number to bare pgx's.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/testset/synthetic"
+)
+
+// options are what a run can be told.
+type options struct {
+	ragd      string
+	vectors   int
+	live      int // vectors written while the Postgres index is there
+	questions int
+	duration  time.Duration
+}
+
+func main() {
+	log.SetFlags(0)
+	var o options
+	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to measure")
+	flag.IntVar(&o.vectors, "vectors", 20_000, "vectors to load")
+	flag.IntVar(&o.live, "live", 2_000, "vectors to write with the Postgres index in place")
+	flag.IntVar(&o.questions, "questions", 200, "different questions")
+	flag.DurationVar(&o.duration, "duration", 3*time.Second, "time for each measurement of queries")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := compare(ctx, o); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// compare runs everything and prints the tables.
+func compare(ctx context.Context, o options) (err error) {
+	s, err := startService(ctx, o.ragd)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	r, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := openBare(ctx, s.databaseURL())
+	if err != nil {
+		return err
+	}
+	defer b.pool.Close()
+	d := data{
+		values: synthetic.Vectors(o.vectors+o.live, 1),
+		asked:  synthetic.Vectors(o.questions, 99),
+		loaded: o.vectors,
+	}
+	fmt.Printf("%d vectors of %d dimensions around %d centres, topK %d\n", o.vectors, synthetic.Dimension, synthetic.Centres, topK)
+	if err := compareLoads(ctx, d, r, b); err != nil {
+		return err
+	}
+	if err := r.awaitBuilt(ctx, d.asked[0]); err != nil {
+		return err
+	}
+	width, err := b.takeWidth(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nsearch width %d, as ragd measured it; recall@%d %.3f\n", width, topK, recall(ctx, d, r, ""))
+	if err := compareQueries(ctx, o, d, r, b); err != nil {
+		return err
+	}
+	if err := compareFilters(ctx, o, d, r, b); err != nil {
+		return err
+	}
+	return compareLive(ctx, d, r, b)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// rate is what a measurement of many calls comes to.
+type rate struct {
+	p50, p99  time.Duration
+	perSecond float64
+}
+
+// side is one of those that are compared, the first of which is the floor.
+type side struct {
+	name string
+	call func(ctx context.Context, n int) error
+}
+
+// rounds is how often the sides take turns: whatever else the machine is busy with
+// then troubles all of them alike.
+const rounds = 8
+
+// measure has each side make calls from several clients at once for a while, by
+// turns, after a round to warm up.
+func measure(ctx context.Context, clients int, duration time.Duration, sides []side) ([]rate, error) {
+	took := make([][]time.Duration, len(sides))
+	for round := range rounds + 1 {
+		for n, s := range sides {
+			got, err := calls(ctx, clients, duration/rounds, s.call)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			if round > 0 {
+				took[n] = append(took[n], got...)
+			}
+		}
+	}
+	rates := make([]rate, len(sides))
+	for n, all := range took {
+		slices.Sort(all)
+		rates[n] = rate{all[len(all)/2], all[len(all)*99/100], float64(len(all)) / duration.Seconds()}
+	}
+	return rates, nil
+}
+
+// calls returns how long each call took.
+func calls(ctx context.Context, clients int, duration time.Duration, call func(ctx context.Context, n int) error) ([]time.Duration, error) {
+	took := make([][]time.Duration, clients)
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	end := time.Now().Add(duration)
+	for client := range clients {
+		group.Go(func() error {
+			for start := time.Now(); start.Before(end) || len(took[client]) == 0; start = time.Now() {
+				if err := call(ctx, int(next.Add(1))); err != nil {
+					return err
+				}
+				took[client] = append(took[client], time.Since(start))
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(took...), err
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }

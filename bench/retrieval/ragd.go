@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/testset/synthetic"
+)
+
+const (
+	tenantID  = "bench"
+	indexName = "bench"
+)
+
+// ragd is the side that is measured.
+type ragd struct {
+	indexes   ragdv1connect.IndexServiceClient
+	vectors   ragdv1connect.VectorServiceClient
+	documents ragdv1connect.DocumentServiceClient
+	mcp       *client.Client
+}
+
+// connect makes a tenant with an index and connects to it, over Connect with
+// binary messages and over MCP.
+func (s *service) connect(ctx context.Context) (*ragd, error) {
+	headers := map[string]string{"Authorization": "Bearer " + operatorKey}
+	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, "http://"+s.address, withHeaders(headers))
+	if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: tenantID}); err != nil {
+		return nil, err
+	}
+	key, err := tenants.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: tenantID, Scopes: []string{"admin"}})
+	if err != nil {
+		return nil, err
+	}
+	headers = map[string]string{"Authorization": "Bearer " + key.GetSecret()}
+	connections := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	r := &ragd{
+		indexes:   ragdv1connect.NewIndexServiceClient(connections, "http://"+s.address, withHeaders(headers)),
+		vectors:   ragdv1connect.NewVectorServiceClient(connections, "http://"+s.address, withHeaders(headers)),
+		documents: ragdv1connect.NewDocumentServiceClient(connections, "http://"+s.address, withHeaders(headers)),
+	}
+	if _, err := r.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: indexName, Dimension: synthetic.Dimension}); err != nil {
+		return nil, err
+	}
+	r.mcp, err = client.NewStreamableHttpClient("http://"+s.address+"/mcp", transport.WithHTTPHeaders(headers), transport.WithHTTPBasicClient(connections))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.mcp.Start(ctx); err != nil {
+		return nil, err
+	}
+	var hello mcpgo.InitializeRequest
+	hello.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
+	hello.Params.ClientInfo = mcpgo.Implementation{Name: "bench", Version: "1"}
+	_, err = r.mcp.Initialize(ctx, hello)
+	return r, err
+}
+
+func withHeaders(headers map[string]string) connect.ClientOption {
+	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+			for name, value := range headers {
+				req.Header().Set(name, value)
+			}
+			return next(ctx, req)
+		}
+	}))
+}
+
+// write upserts the vectors from one place to another.
+func (r *ragd) write(ctx context.Context, d data, from, to int) error {
+	req := &ragdv1.UpsertRequest{IndexName: indexName}
+	for n := from; n < to; n++ {
+		metadata, err := structpb.NewStruct(synthetic.Metadata(n))
+		if err != nil {
+			return err
+		}
+		req.Entries = append(req.Entries, &ragdv1.Entry{Id: entryID(n), Values: d.values[n], Metadata: metadata})
+	}
+	_, err := r.vectors.Upsert(ctx, req)
+	return err
+}
+
+// build has the Postgres index over the embeddings built and waits for it.
+func (r *ragd) build(ctx context.Context) error {
+	started, err := r.indexes.BuildIndex(ctx, &ragdv1.BuildIndexRequest{IndexName: indexName})
+	if err != nil {
+		return err
+	}
+	for {
+		job, err := r.documents.GetJob(ctx, &ragdv1.GetJobRequest{JobId: started.GetJobId()})
+		switch {
+		case err != nil:
+			return err
+		case job.GetStatus() == "succeeded":
+			return nil
+		case job.GetStatus() == "failed":
+			return errors.New(job.GetError())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// awaitBuilt waits until questions are answered by the Postgres index.
+func (r *ragd) awaitBuilt(ctx context.Context, question []float32) error {
+	const patience = time.Minute
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		res, err := r.vectors.Query(ctx, &ragdv1.QueryRequest{IndexName: indexName, QueryVector: question, Explain: true})
+		if err != nil {
+			return err
+		}
+		if res.GetExplain().GetPlan() == "approximate" {
+			return nil
+		}
+	}
+	return fmt.Errorf("no question was answered by the Postgres index within %v", patience)
+}
+
+// query returns the ids of the nearest vectors whose field is 1; of all with an
+// empty field.
+func (r *ragd) query(ctx context.Context, question []float32, field string) ([]string, error) {
+	req := &ragdv1.QueryRequest{IndexName: indexName, QueryVector: question}
+	if field != "" {
+		req.Filter = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{field: structpb.NewNumberValue(1)}})
+	}
+	res, err := r.vectors.Query(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(res.GetResults()))
+	for n, result := range res.GetResults() {
+		ids[n] = result.GetId()
+	}
+	return ids, nil
+}
+
+// ask asks the tool vector_query.
+func (r *ragd) ask(ctx context.Context, question []float32) error {
+	var call mcpgo.CallToolRequest
+	call.Params.Name = "vector_query"
+	call.Params.Arguments = map[string]any{"indexName": indexName, "queryVector": question}
+	res, err := r.mcp.CallTool(ctx, call)
+	if err == nil && res.IsError {
+		err = fmt.Errorf("vector_query: %v", res.Content)
+	}
+	return err
+}

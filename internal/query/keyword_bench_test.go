@@ -1,0 +1,85 @@
+package query_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// run measures a call by several clients at once.
+func run(b *testing.B, clients int, call func(n int)) {
+	var mu sync.Mutex
+	var took []time.Duration
+	var wait sync.WaitGroup
+	work := make(chan int)
+	for range clients {
+		wait.Go(func() {
+			var own []time.Duration
+			for n := range work {
+				start := time.Now()
+				call(n)
+				own = append(own, time.Since(start))
+			}
+			mu.Lock()
+			took = append(took, own...)
+			mu.Unlock()
+		})
+	}
+	b.ResetTimer()
+	start := time.Now()
+	for n := range b.N {
+		work <- n
+	}
+	close(work)
+	wait.Wait()
+	slices.Sort(took)
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "queries/s")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkKeyword measures keyword search over passages that are halves of those
+// of a labelled set, joined at random. It needs RAGD_DATASETS.
+func BenchmarkKeyword(b *testing.B) {
+	const passages = 100_000
+	set := loadSet(b, "squad-xquad-en")
+	s := servicetest.New(b, servicetest.Config{})
+	c := s.Tenant(b, "bench")
+	if _, err := c.CreateIndex(b.Context(), &ragdv1.CreateIndexRequest{IndexName: "bench", Dimension: 3, IndexConfig: &ragdv1.IndexConfig{Type: "flat"}}); err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	half := func() string {
+		text := set.documents[r.IntN(len(set.documents))].Text
+		return text[:len(text)/2]
+	}
+	for from := 0; from < passages; from += 1000 {
+		req := &ragdv1.UpsertRequest{IndexName: "bench"}
+		for range 1000 {
+			text := strings.ToValidUTF8(half()+" "+half(), "")
+			req.Entries = append(req.Entries, &ragdv1.Entry{Values: []float32{1, 0, 0}, Document: text})
+		}
+		if _, err := c.Upsert(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(5 * time.Second) // the words are being counted
+	for _, clients := range []int{1, 8} {
+		b.Run(fmt.Sprintf("passages=%d/clients=%d", passages, clients), func(b *testing.B) {
+			run(b, clients, func(n int) {
+				question := set.questions[n%len(set.questions)].Text
+				_, err := c.VectorQuery(b.Context(), &ragdv1.VectorQueryRequest{IndexName: "bench", QueryText: question, SearchMode: "keyword"})
+				if err != nil {
+					b.Error(err)
+				}
+			})
+		})
+	}
+}
