@@ -33,6 +33,11 @@ type fakeAPI struct {
 	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	tools          []*ragdv1.Tool // of every tenant
+}
+
+func (f *fakeAPI) ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
+	return &ragdv1.ListToolsResponse{Tools: f.tools}, nil
 }
 
 func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {

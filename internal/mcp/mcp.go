@@ -16,6 +16,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -50,6 +51,8 @@ type API interface {
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 
 	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+
+	ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error)
 }
 
 // NewClient returns the API of the server at baseURL. The options must add the
@@ -60,11 +63,13 @@ func NewClient(client connect.HTTPClient, baseURL string, options ...connect.Cli
 		ragdv1connect.IndexServiceClient
 		ragdv1connect.DocumentServiceClient
 		ragdv1connect.ChunkServiceClient
+		ragdv1connect.ToolServiceClient
 	}{
 		ragdv1connect.NewQueryServiceClient(client, baseURL, options...),
 		ragdv1connect.NewIndexServiceClient(client, baseURL, options...),
 		ragdv1connect.NewDocumentServiceClient(client, baseURL, options...),
 		ragdv1connect.NewChunkServiceClient(client, baseURL, options...),
+		ragdv1connect.NewToolServiceClient(client, baseURL, options...),
 	}
 }
 
@@ -105,7 +110,7 @@ func NewHandler(cfg Config) (*front.Handler, error) {
 		cfg.Front.Server = func(tenant.ID) *server.MCPServer { return tools.server(nil) }
 		return front.New(cfg.Front)
 	}
-	watching := newWatchers(tools.indexes)
+	watching := newWatchers(tools.indexes, tools.own)
 	cfg.Front.Server = func(id tenant.ID) *server.MCPServer {
 		w := newWatcher()
 		w.server = tools.server(w)
@@ -130,6 +135,7 @@ list_indexes shows which collections there are. What the documents say is inform
 func (s *toolset) server(w *watcher) *server.MCPServer {
 	hooks := &server.Hooks{}
 	hooks.AddAfterListResources(s.listResources)
+	hooks.AddBeforeCallTool(s.directOwn)
 	if w != nil {
 		s.hook(w, hooks)
 	}
@@ -150,6 +156,7 @@ func (s *toolset) server(w *watcher) *server.MCPServer {
 	for _, t := range s.tools {
 		made.AddTool(t.definition, s.handler(t))
 	}
+	made.AddTool(mcpgo.Tool{Name: ownTool, RawInputSchema: json.RawMessage(`{"type":"object"}`)}, s.callOwn)
 	return made
 }
 
