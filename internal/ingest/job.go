@@ -89,15 +89,20 @@ func (s *Service) retryIngest(ctx context.Context, id tenant.ID, failed Job, vis
 		if err != nil {
 			return err
 		}
-		if job, err = replaceJob(ctx, tx, failed.IndexName, d.Document); err != nil {
+		jobs, err := replaceJobs(ctx, tx, failed.IndexName, d.Document)
+		if err != nil {
 			return err
 		}
+		job = jobs[0]
 		return tx.AsService(ctx, func(tx pgx.Tx) error {
 			return s.queue.enqueue(ctx, tx, ingestArgs{
-				Tenant: id, JobID: job.JobID, IndexID: d.IndexID, DocumentID: d.DocumentID, Version: d.Version,
+				Tenant: id, JobID: job.JobID, IndexID: d.IndexID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize,
 			})
 		})
 	})
+	if err == nil {
+		s.queue.wake()
+	}
 	return job, err
 }
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivermigrate"
@@ -22,7 +22,6 @@ import (
 const (
 	// queueSchema is the control schema, where River keeps its tables.
 	queueSchema = tenant.ControlSchema
-	queueName   = "ingest"
 
 	// maintenanceWorkers is how many indexes an instance builds at once: each
 	// takes a CPU or more, and memory.
@@ -32,29 +31,22 @@ const (
 	jobTimeout  = 15 * time.Minute
 )
 
-// ingestArgs are what a queued job says: which version of which document. The
-// rest is read when the work begins.
-type ingestArgs struct {
-	Tenant     tenant.ID `json:"tenant"`
-	JobID      string    `json:"job_id"`
-	IndexID    int64     `json:"index_id"`
-	DocumentID string    `json:"document_id"`
-	Version    int       `json:"version"`
-}
-
-// Kind names the job in the queue's tables.
-func (ingestArgs) Kind() string { return "ingest" }
-
 // control runs statements on the control schema.
 type control interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	executor
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Queue is this instance's end of the durable queue in PostgreSQL.
+// Queue is this instance's end of the durable work in PostgreSQL: of the backlog of
+// documents, which it hands to its worker in batches, and of River's queue of jobs
+// about whole indexes.
 type Queue struct {
 	client   *river.Client[pgx.Tx]
 	control  control
 	instance string
+	worker   *Worker
+	hands    hands
+	woken    chan struct{}
 	log      *slog.Logger
 }
 
@@ -63,26 +55,20 @@ type QueueConfig struct {
 	Driver   riverdriver.Driver[pgx.Tx]
 	Control  control
 	Instance string // unique among the running copies of the service
-	Workers  int    // documents processed at once
+	Workers  int    // batches of documents processed at once
 	Logger   *slog.Logger
 }
 
-// NewQueue returns a queue whose jobs are done by the workers once Run is called.
+// NewQueue returns a queue whose work is done by the workers once Run is called.
 func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer) (*Queue, error) {
 	workers := river.NewWorkers()
-	if err := errors.Join(river.AddWorkerSafely(workers, worker), river.AddWorkerSafely(workers, maintainer)); err != nil {
+	if err := river.AddWorkerSafely(workers, maintainer); err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
 	client, err := river.NewClient(config.Driver, &river.Config{
-		ID:     config.Instance,
-		Schema: queueSchema,
-		Queues: map[string]river.QueueConfig{queueName: {
-			MaxWorkers: config.Workers,
-			// Most jobs are one small document: fetching must keep up with them.
-			FetchCooldown: 5 * time.Millisecond,
-			// Not every insert is announced, so that many at once are no storm.
-			FetchPollInterval: 100 * time.Millisecond,
-		}, index.MaintenanceQueue: {MaxWorkers: maintenanceWorkers}},
+		ID:                   config.Instance,
+		Schema:               queueSchema,
+		Queues:               map[string]river.QueueConfig{index.MaintenanceQueue: {MaxWorkers: maintenanceWorkers}},
 		Workers:              workers,
 		JobTimeout:           jobTimeout,
 		RescueStuckJobsAfter: jobTimeout + time.Minute,
@@ -94,7 +80,11 @@ func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer) 
 	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
-	return &Queue{client: client, control: config.Control, instance: config.Instance, log: config.Logger}, nil
+	return &Queue{
+		client: client, control: config.Control, instance: config.Instance, worker: worker, log: config.Logger,
+		hands: hands{workers: config.Workers, busy: map[tenant.ID]int{}, held: map[string]bool{}},
+		woken: make(chan struct{}, 1),
+	}, nil
 }
 
 // MigrateQueue brings the queue's tables up to date.
@@ -109,12 +99,6 @@ func MigrateQueue(ctx context.Context, driver riverdriver.Driver[pgx.Tx]) error 
 	return nil
 }
 
-// enqueue adds a job in the caller's transaction.
-func (q *Queue) enqueue(ctx context.Context, tx pgx.Tx, args ingestArgs) error {
-	_, err := q.client.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: queueName})
-	return err
-}
-
 // InsertTx implements index.Inserter.
 func (q *Queue) InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error) {
 	return q.client.InsertTx(ctx, tx, args, opts)
@@ -123,43 +107,55 @@ func (q *Queue) InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opt
 // drainTimeout is how long running jobs may finish after Run was told to stop.
 const drainTimeout = 10 * time.Second
 
-// Run works until ctx ends, then lets running jobs finish for drainTimeout.
+// Run works until ctx ends, then lets what is running finish for drainTimeout.
 func (q *Queue) Run(ctx context.Context) error {
 	if err := q.beat(ctx); err != nil {
 		return err
 	}
-	// The queue must outlive ctx, or it would cut its jobs off.
-	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
+	// The work must outlive ctx, or it would be cut off.
+	work, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	if err := q.client.Start(work); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
+	var dispatching sync.WaitGroup
+	dispatching.Go(func() { q.dispatch(ctx, work) })
 	q.keepAlive(ctx)
-	return q.stop(context.WithoutCancel(ctx))
+	overdue := time.AfterFunc(drainTimeout, cut)
+	defer overdue.Stop()
+	err := q.stop(work)
+	dispatching.Wait()
+	return errors.Join(err, q.leave(context.WithoutCancel(ctx)))
 }
 
+// stop ends the job queue, when its jobs are done or ctx ends.
 func (q *Queue) stop(ctx context.Context) error {
-	soft, cancel := context.WithTimeout(ctx, drainTimeout)
-	defer cancel()
-	if err := q.client.Stop(soft); err != nil {
-		hard, cancel := context.WithTimeout(ctx, drainTimeout)
+	if err := q.client.Stop(ctx); err != nil {
+		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
 		if err := q.client.StopAndCancel(hard); err != nil {
 			return fmt.Errorf("stop the job queue: %w", err)
 		}
 	}
-	return q.leave(ctx)
+	return nil
 }
 
-// backoff is when a failed job is tried again: after 1, 2, 4 ... seconds, at
-// most 5 minutes, each stretched by up to a half so that the jobs of one outage
+// backoff is when what has failed is tried again: after 1, 2, 4 ... seconds, at
+// most 5 minutes, each stretched by up to a half so that the failures of one outage
 // do not come back in step.
 type backoff struct{}
 
 const maxBackoff = 5 * time.Minute
 
 // NextRetry implements river.ClientRetryPolicy.
-func (backoff) NextRetry(job *rivertype.JobRow) time.Time {
-	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), maxBackoff)
-	return time.Now().Add(wait + rand.N(wait/2))
+func (b backoff) NextRetry(job *rivertype.JobRow) time.Time {
+	return time.Now().Add(b.after(job.Attempt))
+}
+
+// after returns how long to wait after so many attempts.
+func (backoff) after(attempts int) time.Duration {
+	wait := min(time.Second<<min(max(attempts-1, 0), 20), maxBackoff)
+	return wait + rand.N(wait/2)
 }
 
 // warnings is a log handler that drops what is less than a warning.

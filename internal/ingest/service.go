@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -19,11 +20,15 @@ type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
 	queue   *Queue
+	spooled atomic.Int64 // bytes of large documents that are arriving, on disk
+	gather  gatherer
 }
 
 // New returns a Service that gives its work to the queue.
 func New(db *tenant.DB, indexes *index.Service, queue *Queue) *Service {
-	return &Service{db: db, indexes: indexes, queue: queue}
+	s := &Service{db: db, indexes: indexes, queue: queue}
+	s.gather = gatherer{store: s.storeAll, waiting: map[gatherKey][]*gathered{}}
+	return s
 }
 
 // isGone reports whether a table that a statement named is not there any more.

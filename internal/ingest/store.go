@@ -3,6 +3,8 @@ package ingest
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,77 +15,204 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.created_at, d.updated_at`
+const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
 
-// store writes the document and its job and queues the work, in one transaction.
-func (s *Service) store(ctx context.Context, id tenant.ID, into index.Index, d newDocument, visible filter.Filter) (stored Document, job Job, err error) {
-	h := s.db.Handle(id)
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		stored, err = upsertDocument(ctx, tx, into.ID, d, visible)
-		if errors.Is(err, pgx.ErrNoRows) { // the same bytes and settings
-			stored, err = documentByRef(ctx, tx, into.ID, Ref{URI: d.URI}, visible)
-			if fault.KindOf(err) == fault.NotFound {
-				return fault.New(fault.Denied, "this credential's mandatory filter does not let it write under this uri")
-			}
-			if err != nil {
-				return err
-			}
-			job, err = jobByID(ctx, tx, stored.JobID, visible)
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		if job, err = replaceJob(ctx, tx, into.Name, stored); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `
-			INSERT INTO tenant.document_contents (document_id, content) VALUES ($1, $2)
-			ON CONFLICT (document_id) DO UPDATE SET content = excluded.content`, stored.DocumentID, d.content)
-		if err != nil {
-			return err
-		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			return s.queue.enqueue(ctx, tx, ingestArgs{
-				Tenant: id, JobID: stored.JobID, IndexID: into.ID, DocumentID: stored.DocumentID, Version: stored.Version,
-			})
-		})
-	})
-	return stored, job, err
+// storedUpload is what became of an upload.
+type storedUpload struct {
+	document  Document
+	job       Job
+	unchanged bool // it was there before
+	err       error
 }
 
-// upsertDocument inserts the document or makes it the next version of the one
-// with its uri. It returns pgx.ErrNoRows when that one has the same content and
-// has not failed, and when the filter hides it.
-func upsertDocument(ctx context.Context, tx *tenant.Tx, indexID int64, d newDocument, visible filter.Filter) (Document, error) {
-	args := filter.NewArgs(d.DocumentID, indexID, d.URI, d.Title, d.ContentType, d.Metadata, d.chunking, d.ContentHash, d.ByteSize, d.JobID)
-	return tenant.Get[Document](ctx, tx, `
+// storeAll writes documents, of different uris, with their jobs into one index and
+// the backlog, in one transaction: what it returns is never lost. Its error is that
+// of all of them.
+func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) ([]storedUpload, error) {
+	h := s.db.Handle(id)
+	unchanged, err := unchangedDocuments(ctx, h, into, docs, visible)
+	if err != nil {
+		return nil, err
+	}
+	if err := nameContents(ctx, h, docs, unchanged); err != nil {
+		return nil, err
+	}
+	changed := slices.DeleteFunc(slices.Clone(docs), func(d newDocument) bool { return unchanged[d.URI].job.JobID != "" })
+	stored := unchanged
+	if len(changed) > 0 {
+		err = h.Tx(ctx, func(tx *tenant.Tx) error {
+			stored, err = s.storeChanged(ctx, tx, id, into, changed, visible)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.queue.wake()
+		maps.Copy(stored, unchanged)
+	}
+	out := make([]storedUpload, len(docs))
+	for i, d := range docs {
+		out[i] = stored[d.URI]
+	}
+	return out, nil
+}
+
+// storeChanged writes documents of which none, as far as was seen, is there already.
+// It returns what became of them by uri.
+func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[string]storedUpload, error) {
+	written, err := upsertDocuments(ctx, tx, into.ID, docs, visible)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := replaceJobs(ctx, tx, into.Name, written...)
+	if err != nil {
+		return nil, err
+	}
+	stored := make(map[string]storedUpload, len(docs))
+	var args []ingestArgs
+	for i, d := range written {
+		stored[d.URI] = storedUpload{document: d, job: jobs[i]}
+		args = append(args, ingestArgs{
+			Tenant: id, JobID: d.JobID, IndexID: into.ID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize,
+		})
+	}
+	if len(written) < len(docs) { // somebody has just stored the same, or the filter hides what is there
+		rest, err := unchangedDocuments(ctx, tx, into, docs, visible)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			if _, ok := stored[d.URI]; ok {
+				continue
+			}
+			found, ok := rest[d.URI]
+			if !ok {
+				found.err = fault.New(fault.Denied, "this credential's mandatory filter does not let it write under this uri")
+			}
+			stored[d.URI] = found
+		}
+	}
+	if len(args) == 0 {
+		return stored, nil
+	}
+	return stored, tx.AsService(ctx, func(tx pgx.Tx) error { return s.queue.enqueue(ctx, tx, args...) })
+}
+
+// unchangedDocuments returns, by uri, those of the documents that are stored with
+// the same content and have not failed, as far as the filter lets them be seen.
+func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[string]storedUpload, error) {
+	uris, hashes := make([]string, len(docs)), make([]string, len(docs))
+	for i, d := range docs {
+		uris[i], hashes[i] = d.URI, d.ContentHash
+	}
+	args := filter.NewArgs(into.ID, uris, hashes)
+	const same = `
+		FROM unnest($2::text[], $3::text[]) AS given (uri, content_hash)
+		JOIN tenant.documents AS d USING (uri, content_hash)`
+	where := ` WHERE d.index_id = $1 AND d.status <> 'failed' AND ` + visible.SQL("d.metadata", args)
+	found, err := tenant.Select[Document](ctx, q, `SELECT `+documentColumns+same+where, args.Values()...)
+	if err != nil || len(found) == 0 {
+		return map[string]storedUpload{}, err
+	}
+	jobs, err := tenant.Select[Job](ctx, q, `SELECT `+jobColumns+same+` JOIN tenant.jobs AS j USING (job_id)`+where, args.Values()...)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]Job, len(jobs))
+	for _, job := range jobs {
+		byID[job.JobID] = job
+	}
+	out := make(map[string]storedUpload, len(found))
+	for _, d := range found {
+		if job, ok := byID[d.JobID]; ok { // else it was uploaded again between the two
+			out[d.URI] = storedUpload{document: d, job: job, unchanged: true}
+		}
+	}
+	return out, nil
+}
+
+// upsertDocuments inserts documents with their contents, or makes them the next
+// version of those with their uris, and returns them. Missing are those that have
+// the same content and have not failed, and those that the filter hides.
+func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
+	var ids, uris, titles, types, hashes, jobs []string
+	var metadata, chunking []map[string]any
+	var sizes []int64
+	var fingerprints []string
+	for _, d := range docs {
+		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
+		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
+		sizes, jobs, fingerprints = append(sizes, d.ByteSize), append(jobs, d.JobID), append(fingerprints, d.Fingerprint)
+	}
+	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints)
+	written, err := tenant.Select[Document](ctx, tx, `
 		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, 'pending', $9, $10)
+			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint)
+		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
+			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[])
+			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint)
+		ORDER BY given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
 		ON CONFLICT (index_id, uri) DO UPDATE SET
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
 			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
-			job_id = excluded.job_id, version = d.version + 1, status = 'pending', error = '', updated_at = now()
+			job_id = excluded.job_id, fingerprint = excluded.fingerprint, version = d.version + 1, status = 'pending', error = '', updated_at = now()
 		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
 		RETURNING `+documentColumns, args.Values()...)
+	if err != nil || len(written) == 0 {
+		return nil, err
+	}
+	return written, storeContents(ctx, tx, docs, written)
 }
 
-// replaceJob adds the job of a document's new version and ends those of older
-// versions.
-func replaceJob(ctx context.Context, tx *tenant.Tx, indexName string, d Document) (Job, error) {
-	if d.Version > 1 {
-		_, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'cancelled', error = 'replaced by a newer version', updated_at = now()
-			WHERE document_id = $1 AND status IN ('queued', 'running')`, d.DocumentID)
-		if err != nil {
-			return Job{}, err
+// nameContents notes what the uploader calls now the contents that are unchanged.
+func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[string]storedUpload) error {
+	var ids, fingerprints []string
+	for _, d := range docs {
+		if known, ok := unchanged[d.URI]; ok && known.document.Fingerprint != d.Fingerprint {
+			ids, fingerprints = append(ids, known.document.DocumentID), append(fingerprints, d.Fingerprint)
+			known.document.Fingerprint = d.Fingerprint
+			unchanged[d.URI] = known
 		}
 	}
-	return tenant.Get[Job](ctx, tx, `
-		INSERT INTO tenant.jobs AS j (job_id, kind, status, index_name, document_id, unit)
-		VALUES ($1, 'ingest', 'queued', $2, $3, 'chunks')
-		RETURNING `+jobColumns, d.JobID, indexName, d.DocumentID)
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := h.Exec(ctx, `
+		UPDATE tenant.documents AS d SET fingerprint = given.fingerprint
+		FROM unnest($1::uuid[], $2::text[]) AS given (document_id, fingerprint)
+		WHERE d.document_id = given.document_id`, ids, fingerprints)
+	return err
+}
+
+// replaceJobs adds the jobs of documents' new versions and ends those of older
+// versions.
+func replaceJobs(ctx context.Context, tx *tenant.Tx, indexName string, docs ...Document) ([]Job, error) {
+	jobs := make([]Job, len(docs))
+	var ids, documents, older []string
+	for i, d := range docs {
+		ids, documents = append(ids, d.JobID), append(documents, d.DocumentID)
+		if d.Version > 1 {
+			older = append(older, d.DocumentID)
+		}
+		jobs[i] = Job{
+			JobID: d.JobID, Kind: ingestKind, Status: JobQueued, IndexName: indexName, DocumentID: &docs[i].DocumentID,
+			Unit: "chunks", CreatedAt: d.UpdatedAt, UpdatedAt: d.UpdatedAt,
+		}
+	}
+	if len(older) > 0 {
+		_, err := tx.Exec(ctx, `
+			UPDATE tenant.jobs SET status = 'cancelled', error = 'replaced by a newer version', updated_at = now()
+			WHERE document_id = ANY($1::uuid[]) AND status IN ('queued', 'running')`, older)
+		if err != nil {
+			return nil, err
+		}
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO tenant.jobs (job_id, kind, status, index_name, document_id, unit)
+		SELECT given.job_id, $3, 'queued', $4, given.document_id, 'chunks'
+		FROM unnest($1::uuid[], $2::uuid[]) AS given (job_id, document_id)`, ids, documents, ingestKind, indexName)
+	return jobs, err
 }
 
 // documentByRef returns the document if the filter lets it be seen.

@@ -2,13 +2,12 @@ package ingest
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
-	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -16,6 +15,7 @@ import (
 
 // workDocument is what a worker needs of a document.
 type workDocument struct {
+	ID             string
 	URI            string
 	Title          string
 	ContentType    string
@@ -23,20 +23,20 @@ type workDocument struct {
 	Chunking       map[string]any
 	Status         string
 	ChunkCount     int
-	IndexID        int64
 	EmbeddingModel string
 	Dimension      int
 	Metric         index.Metric
 	IndexConfig    index.Config
 	TextLanguage   string
 	VectorType     index.VectorType
-	Content        []byte
+	Content        []byte // of a large document, its first part
 }
 
 // index returns what is known of the document's index.
-func (d workDocument) index() index.Index {
+func (t *task) index() index.Index {
+	d := t.workDocument
 	return index.Index{
-		ID: d.IndexID, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
+		ID: t.IndexID, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
 		TextLanguage: d.TextLanguage, VectorType: d.VectorType,
 	}
 }
@@ -48,31 +48,59 @@ func (d workDocument) file() file {
 	}
 }
 
-// begin marks the job as running and reads the version of the document that it
-// is about, in one round trip. A document that is ready stays ready. It returns
-// errOvertaken when that version is not the current one.
-func begin(ctx context.Context, h *tenant.Handle, args ingestArgs, attempt int) (d workDocument, err error) {
+// begin marks the jobs as running and reads the versions of the documents that they
+// are about, in one round trip. Documents that are ready stay ready. A task whose
+// version is not the current one gets errOvertaken.
+func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
+	jobs, documents, versions, attempts := columnsOfTasks(tasks)
+	var found []workDocument
 	b := h.Batch()
 	b.Exec(`
-		UPDATE tenant.documents SET status = 'processing', updated_at = now()
-		WHERE document_id = $1 AND version = $2 AND status IN ('pending', 'failed')`, args.DocumentID, args.Version)
+		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
+		FROM (
+			SELECT d.document_id FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
+			JOIN tenant.documents AS d USING (document_id, version)
+			WHERE d.status IN ('pending', 'failed') ORDER BY d.document_id FOR NO KEY UPDATE OF d
+		) AS t
+		WHERE d.document_id = t.document_id`, documents, versions)
 	b.Exec(`
-		UPDATE tenant.jobs SET status = 'running', attempts = $2, updated_at = now()
-		WHERE job_id = $1 AND status IN ('queued', 'running')`, args.JobID, attempt)
-	b.Query(func(rows pgx.Rows) error {
-		d, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[workDocument])
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = errOvertaken
-		}
+		UPDATE tenant.jobs AS j SET status = 'running', attempts = t.attempt, updated_at = now()
+		FROM unnest($1::uuid[], $2::int[]) AS t (job_id, attempt)
+		WHERE j.job_id = t.job_id AND j.status IN ('queued', 'running')`, jobs, attempts)
+	b.Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[workDocument])
 		return err
 	}, `
-		SELECT d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count, i.index_id, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language,
-			i.vector_type, c.content
-		FROM tenant.documents AS d
+		SELECT d.document_id::text AS id, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count,
+			i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type, c.content
+		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
+		JOIN tenant.documents AS d USING (document_id, version)
 		JOIN tenant.indexes AS i USING (index_id)
-		JOIN tenant.document_contents AS c USING (document_id)
-		WHERE d.document_id = $1 AND d.version = $2`, args.DocumentID, args.Version)
-	return d, b.Run(ctx)
+		JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.part = 0`, documents, versions)
+	if err := b.Run(ctx); err != nil {
+		return err
+	}
+	current := make(map[string]workDocument, len(found))
+	for _, d := range found {
+		current[d.ID] = d
+	}
+	for _, t := range tasks {
+		d, ok := current[t.DocumentID]
+		if !ok {
+			t.err = errOvertaken
+		}
+		t.workDocument = d
+	}
+	return nil
+}
+
+// columnsOfTasks are tasks by column, as statements take them.
+func columnsOfTasks(tasks []*task) (jobs, documents []string, versions, attempts []int) {
+	for _, t := range tasks {
+		jobs, documents = append(jobs, t.JobID), append(documents, t.DocumentID)
+		versions, attempts = append(versions, t.Version), append(attempts, t.Attempt)
+	}
+	return jobs, documents, versions, attempts
 }
 
 // progress says how far the job is. It returns errOvertaken when the job has ended:
@@ -87,50 +115,126 @@ func progress(ctx context.Context, h *tenant.Handle, jobID string, done, total i
 	return err
 }
 
-// swap replaces the document's chunks by those of the new version. Readers see the old ones or the new ones, never both and never neither.
-func swap(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument, chunks []chunk.Chunk, embeddings [][]float32) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		// The document's row is locked first, as by all who change its chunks.
-		n, err := tx.Exec(ctx, `
-			UPDATE tenant.documents SET status = 'ready', error = '', chunk_count = $3, title = $4, updated_at = now()
-			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, args.DocumentID, args.Version, len(chunks), d.Title)
-		if err != nil {
+// swap replaces the documents' chunks by those of the new versions, in one
+// transaction. Readers see the old ones or the new ones of a document, never both
+// and never neither. A task whose document has another version by now gets
+// errOvertaken.
+func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t *task) bool { return t.Status == DocumentReady })
+	if len(tasks) == 0 {
+		return nil
+	}
+	var current []*task
+	err := h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+		if current, err = makeReady(ctx, tx, tasks); err != nil || len(current) == 0 {
 			return err
 		}
-		if n == 0 {
-			return errOvertaken
+		var older []string
+		for _, t := range current {
+			if t.Version > 1 {
+				older = append(older, t.DocumentID)
+			}
 		}
-		if args.Version > 1 {
-			if _, err := tx.Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = $1`, args.DocumentID); err != nil {
+		if len(older) > 0 {
+			if _, err := tx.Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, older); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.CopyFrom(ctx, chunkColumns, chunkRows(args.DocumentID, d, chunks, embeddings)); err != nil {
+		if _, err := tx.CopyFrom(ctx, chunkColumns, rowsOf(current)); err != nil {
 			return err
 		}
-		return index.MaintainIfDue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, args.Tenant, args.IndexID)
+		return index.MaintainIfDue(ctx, q, tx, tasks[0].Tenant, tasks[0].IndexID)
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if !slices.Contains(current, t) {
+			t.err = errOvertaken
+		}
+	}
+	return nil
+}
+
+// makeReady marks the documents as ready whose versions are the current ones, and
+// returns their tasks. The documents' rows are locked first, as by all who change
+// their chunks, and in one order.
+func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*task, err error) {
+	_, documents, versions, _ := columnsOfTasks(tasks)
+	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
+	for i, t := range tasks {
+		counts[i], titles[i] = len(t.chunks), t.Title
+	}
+	ready, err := tenant.Select[struct{ DocumentID string }](ctx, tx, `
+		UPDATE tenant.documents AS d SET status = 'ready', error = '', chunk_count = t.chunks, title = t.title, updated_at = now()
+		FROM (
+			SELECT d.document_id, t.chunks, t.title
+			FROM unnest($1::uuid[], $2::int[], $3::int[], $4::text[]) AS t (document_id, version, chunks, title)
+			JOIN tenant.documents AS d USING (document_id, version)
+			WHERE d.status = 'processing' ORDER BY d.document_id FOR NO KEY UPDATE OF d
+		) AS t
+		WHERE d.document_id = t.document_id
+		RETURNING d.document_id::text`, documents, versions, counts, titles)
+	isReady := map[string]bool{}
+	for _, r := range ready {
+		isReady[r.DocumentID] = true
+	}
+	for _, t := range tasks {
+		if isReady[t.DocumentID] {
+			current = append(current, t)
+		}
+	}
+	return current, err
+}
+
+// finish ends the jobs, unless someone else has, and takes the documents out of the
+// backlog.
+func finish(ctx context.Context, h *tenant.Handle, q *Queue, tasks []*task) error {
+	jobs, _, _, _ := columnsOfTasks(tasks)
+	counts := make([]int, len(tasks))
+	args := make([]ingestArgs, len(tasks))
+	for i, t := range tasks {
+		counts[i], args[i] = t.count(), t.ingestArgs
+	}
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', done = t.chunks, total = t.chunks, updated_at = now()
+			FROM unnest($1::uuid[], $2::int[]) AS t (job_id, chunks)
+			WHERE j.job_id = t.job_id AND j.status IN ('queued', 'running')`, jobs, counts)
+		if err != nil {
+			return err
+		}
+		return tx.AsService(ctx, func(tx pgx.Tx) error { return q.drop(ctx, tx, args...) })
 	})
 }
 
-// finish ends the job, unless someone else has.
-func finish(ctx context.Context, h *tenant.Handle, args ingestArgs, chunks int) error {
-	_, err := h.Exec(ctx, `
-		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
-		WHERE job_id = $1 AND status IN ('queued', 'running')`, args.JobID, chunks)
-	return err
+// count is the number of the document's chunks.
+func (t *task) count() int {
+	if t.Status == DocumentReady {
+		return t.ChunkCount
+	}
+	return len(t.chunks)
 }
 
 var chunkColumns = []string{
 	"chunk_id", "document_id", "ordinal", "title", "text", "metadata", "start_byte", "end_byte", "token_count", "embedding",
 }
 
-func chunkRows(documentID string, d workDocument, chunks []chunk.Chunk, embeddings [][]float32) pgx.CopyFromSource {
-	into := d.index()
-	return pgx.CopyFromSlice(len(chunks), func(i int) ([]any, error) {
-		c := chunks[i]
+// rowsOf are the chunks of the tasks as they are stored.
+func rowsOf(tasks []*task) pgx.CopyFromSource {
+	into := tasks[0].index()
+	at, i := 0, -1
+	return pgx.CopyFromFunc(func() ([]any, error) {
+		for i++; at < len(tasks) && i == len(tasks[at].chunks); i = 0 {
+			at++
+		}
+		if at == len(tasks) {
+			return nil, nil
+		}
+		t, c := tasks[at], tasks[at].chunks[i]
 		return []any{
-			documentID + ":" + strconv.Itoa(i), documentID, i, d.Title, c.Text, merged(d.Metadata, c.Metadata),
-			c.StartByte, c.EndByte, c.TokenCount, into.Column(embeddings[i]),
+			t.DocumentID + ":" + strconv.Itoa(i), t.DocumentID, i, t.Title, c.Text, merged(t.Metadata, c.Metadata),
+			c.StartByte, c.EndByte, c.TokenCount, into.Column(t.embeddings[i]),
 		}, nil
 	})
 }
@@ -150,18 +254,33 @@ func merged(document, chunk map[string]any) map[string]any {
 	return out
 }
 
-// recordFailure writes what the caller may know of a failed attempt.
-func recordFailure(ctx context.Context, h *tenant.Handle, args ingestArgs, reason string, final bool) error {
+// recordFailure writes what the caller may know of a failed attempt, and gives the
+// document back to the backlog if there is to be another.
+func recordFailure(ctx context.Context, h *tenant.Handle, q *Queue, t *task) error {
+	final := t.hopeless()
 	document, job := DocumentPending, JobQueued
 	if final {
 		document, job = DocumentFailed, JobFailed
 	}
-	b := h.Batch()
-	b.Exec(`
-		UPDATE tenant.documents SET status = $3, error = $4, updated_at = now()
-		WHERE document_id = $1 AND version = $2 AND status = 'processing'`, args.DocumentID, args.Version, document, reason)
-	b.Exec(`
-		UPDATE tenant.jobs SET status = $2, error = $3, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, args.JobID, job, reason)
-	return b.Run(ctx)
+	reason := fault.Public(t.err)
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE tenant.documents SET status = $3, error = $4, updated_at = now()
+			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, t.DocumentID, t.Version, document, reason)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE tenant.jobs SET status = $2, error = $3, updated_at = now()
+			WHERE job_id = $1 AND status = 'running'`, t.JobID, job, reason)
+		if err != nil {
+			return err
+		}
+		return tx.AsService(ctx, func(tx pgx.Tx) error {
+			if final {
+				return q.drop(ctx, tx, t.ingestArgs)
+			}
+			return q.postpone(ctx, tx, t.ingestArgs, backoff{}.after(t.Attempt))
+		})
+	})
 }

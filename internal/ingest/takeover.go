@@ -3,11 +3,13 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
-// An instance says that it lives by a heartbeat. The jobs of one that fell
-// silent are made available again by whoever notices first: at once for an
+// An instance says that it lives by a heartbeat. The work of one that fell
+// silent is made available again by whoever notices first: at once for an
 // instance that is taken over on start, after deadAfter otherwise. Should the
 // silent one still be working, its result is refused or the same, see doc.go.
 const (
@@ -65,7 +67,9 @@ func (q *Queue) keepAlive(ctx context.Context) {
 	}
 }
 
-// takeOver makes the running jobs of dead instances available again.
+// takeOver makes the work of dead instances available again, and what this instance
+// has claimed and does not have at hand: the database did not come round to saying
+// so, or to hearing how it ended.
 func (q *Queue) takeOver(ctx context.Context) error {
 	_, err := q.control.Exec(ctx, `DELETE FROM ragd.instances WHERE heartbeat_at < clock_timestamp() - $1::interval`, deadAfter)
 	if err != nil {
@@ -78,8 +82,27 @@ func (q *Queue) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := tag.RowsAffected(); n > 0 {
-		q.log.InfoContext(ctx, "took over the jobs of dead instances", "jobs", n)
+	documents, err := q.takeOverBacklog(ctx)
+	if err != nil {
+		return err
+	}
+	if jobs := tag.RowsAffected(); jobs+documents > 0 {
+		q.log.InfoContext(ctx, "took over the work of dead instances", "jobs", jobs, "documents", documents)
+	}
+	if documents > 0 {
+		q.wake()
 	}
 	return nil
+}
+
+func (q *Queue) takeOverBacklog(ctx context.Context) (int64, error) {
+	q.hands.mu.Lock() // nothing is on its way into our hands
+	defer q.hands.mu.Unlock()
+	held := slices.AppendSeq([]string{}, maps.Keys(q.hands.held))
+	tag, err := q.control.Exec(ctx, `
+		UPDATE ragd.backlog AS b SET claimed_by = NULL
+		WHERE b.claimed_by IS NOT NULL AND (
+			b.claimed_by = $1 AND b.job_id <> ALL($2::uuid[])
+			OR NOT EXISTS (SELECT FROM ragd.instances AS i WHERE i.instance_id = b.claimed_by))`, q.instance, held)
+	return tag.RowsAffected(), err
 }

@@ -9,18 +9,16 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Worker does ingest jobs. Safe for concurrent use.
+// Worker brings documents into their index. Safe for concurrent use.
 type Worker struct {
-	river.WorkerDefaults[ingestArgs]
 	db     *tenant.DB
 	models *embed.Registry
 	parse  ParseFunc
@@ -36,130 +34,233 @@ func NewWorker(db *tenant.DB, models *embed.Registry, parse ParseFunc, log *slog
 // job was queued. Whoever did that has ended the job in the tenant's table.
 var errOvertaken = errors.New("overtaken by a newer version or a deletion")
 
-// Work brings one version of a document into its index. It implements
-// river.Worker.
-func (w *Worker) Work(ctx context.Context, job *river.Job[ingestArgs]) error {
-	start := time.Now()
-	h := w.db.Handle(job.Args.Tenant).OfIndex(job.Args.IndexID)
-	n, err := w.ingest(ctx, h, job)
-	log := w.log.With("tenant", job.Args.Tenant, "document", job.Args.DocumentID, "job", job.Args.JobID,
-		"attempt", job.Attempt, "chunks", n, "duration_ms", time.Since(start).Milliseconds())
-	switch {
-	case err == nil:
-		log.InfoContext(ctx, "document ingested")
-		return nil
-	case errors.Is(err, errOvertaken), isGone(err), ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
-		log.InfoContext(ctx, "ingest job overtaken")
-		return river.JobCancel(err)
-	}
-	log.WarnContext(ctx, "ingest job attempt failed", "err", err)
-	return w.fail(ctx, h, job, err)
+// task is the work on one version of one document.
+type task struct {
+	claim
+	workDocument
+	chunks     []chunk.Chunk
+	embeddings [][]float32
+	err        error // why this attempt is over
 }
 
-// ingest does the work and turns a panic into an error: a document that breaks a
-// parser fails alone.
-func (w *Worker) ingest(ctx context.Context, h *tenant.Handle, job *river.Job[ingestArgs]) (n int, err error) {
+// batch is what a worker does at once: documents of one index.
+type batch struct {
+	worker *Worker
+	queue  *Queue
+	handle *tenant.Handle
+	tasks  []*task
+}
+
+// work brings the claimed versions of documents into their index. All of them go
+// through each step together, but those for which a step fails, which go no
+// further: documents are written and committed by the batch, and fail alone.
+func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
+	start := time.Now()
+	first := claimed[0]
+	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant).OfIndex(first.IndexID)}
+	for _, c := range claimed {
+		b.tasks = append(b.tasks, &task{claim: c})
+	}
+	limited, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
+	b.run(limited)
+	if ctx.Err() != nil {
+		return // the service stops; what is not finished is taken up again
+	}
+	b.settle(ctx, time.Since(start))
+}
+
+func (b *batch) run(ctx context.Context) {
+	b.step(func(open []*task) error { return begin(ctx, b.handle, open) })
+	for _, t := range b.open() {
+		if t.Status != DocumentReady { // else it was stored by an attempt that came no further
+			t.err = b.read(ctx, t)
+		}
+	}
+	b.eachPart(func(part []*task) error { return b.worker.embed(ctx, b.handle, part) })
+	b.step(func(open []*task) error { return b.swap(ctx, open) })
+	b.step(func(open []*task) error { return b.connect(ctx, open) })
+	b.step(func(open []*task) error { return finish(ctx, b.handle, b.queue, open) })
+}
+
+// open are the tasks that have not failed.
+func (b *batch) open() (open []*task) {
+	for _, t := range b.tasks {
+		if t.err == nil {
+			open = append(open, t)
+		}
+	}
+	return open
+}
+
+// step does something for all open tasks. Its error is everybody's.
+func (b *batch) step(do func(open []*task) error) {
+	open := b.open()
+	if len(open) == 0 {
+		return
+	}
+	if err := guarded(func() error { return do(open) }); err != nil {
+		for _, t := range open {
+			t.err = cmp.Or(t.err, err)
+		}
+	}
+}
+
+// eachPart does something for the open tasks that have never failed together, and
+// for each of the others alone: what fails for all is told apart from what one of
+// them makes fail.
+func (b *batch) eachPart(do func(part []*task) error) {
+	var fresh []*task
+	parts := [][]*task{}
+	for _, t := range b.open() {
+		switch {
+		case t.Status == DocumentReady:
+		case t.Attempt > 1:
+			parts = append(parts, []*task{t})
+		default:
+			fresh = append(fresh, t)
+		}
+	}
+	if len(fresh) > 0 {
+		parts = append(parts, fresh)
+	}
+	for _, part := range parts {
+		if err := guarded(func() error { return do(part) }); err != nil {
+			for _, t := range part {
+				t.err = err
+			}
+		}
+	}
+}
+
+// guarded turns a panic into an error: a document that breaks a parser fails, and
+// not the process.
+func guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	d, err := begin(ctx, h, job.Args, job.Attempt)
-	if err != nil {
-		return 0, err
+	return do()
+}
+
+// read completes a document's content and cuts it.
+func (b *batch) read(ctx context.Context, t *task) (err error) {
+	if t.Content, err = wholeContent(ctx, b.handle, t.DocumentID, t.Content, t.Bytes); err != nil {
+		return err
 	}
-	if d.Status == DocumentReady { // stored before, by an attempt that came no further
-		if err := graph.Reconnect(ctx, h, d.index(), job.Args.DocumentID); err != nil {
-			return 0, err
+	return b.worker.split(ctx, t)
+}
+
+// split parses a document and cuts it.
+func (w *Worker) split(ctx context.Context, t *task) error {
+	if t.Attempt > maxAttempts {
+		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", maxAttempts)
+	}
+	return guarded(func() error {
+		parsed, chunks, err := t.file().split(ctx, w.parse)
+		if err != nil {
+			return err
 		}
-		return d.ChunkCount, finish(ctx, h, job.Args, d.ChunkCount)
+		if n := len(parsed.Skipped); n > 0 {
+			w.log.InfoContext(ctx, "parts of a document could not be read", "tenant", t.Tenant, "document", t.DocumentID, "parts", n)
+		}
+		t.take(parsed, chunks)
+		return nil
+	})
+}
+
+// take keeps what reading the file gave. The file itself is not needed any more.
+func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
+	givePlace(t.Metadata, chunks)
+	t.Metadata = ofFile(t.Metadata, parsed)
+	t.Title = cmp.Or(t.Title, parsed.Title)
+	t.chunks, t.Content = chunks, nil
+}
+
+// swap stores the chunks of all tasks, or, where that fails for a reason that one
+// document may be, of each alone.
+func (b *batch) swap(ctx context.Context, open []*task) error {
+	err := swap(ctx, b.queue, b.handle, open)
+	if err == nil || len(open) == 1 || passes(err) {
+		return err
 	}
-	parsed, chunks, err := d.file().split(ctx, w.parse)
-	if err != nil {
-		return 0, err
+	for _, t := range open {
+		t.err = swap(ctx, b.queue, b.handle, []*task{t})
 	}
-	if n := len(parsed.Skipped); n > 0 {
-		w.log.InfoContext(ctx, "parts of a document could not be read", "tenant", job.Args.Tenant, "document", job.Args.DocumentID, "parts", n)
+	return nil
+}
+
+// passes reports whether what failed is likely to work later as it is.
+func passes(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Unavailable, fault.Exhausted, fault.Conflict, fault.Canceled, fault.Deadline:
+		return true
 	}
-	givePlace(d.Metadata, chunks)
-	d.Metadata = ofFile(d.Metadata, parsed)
-	d.Title = cmp.Or(d.Title, parsed.Title)
-	embeddings, err := w.embedAll(ctx, h, job.Args, d, chunks)
-	if err != nil {
-		return 0, err
+	return isGone(err)
+}
+
+// connect brings the documents into the graph.
+func (b *batch) connect(ctx context.Context, open []*task) error {
+	into := open[0].index()
+	for _, t := range open {
+		if t.Status == DocumentReady {
+			t.err = graph.Reconnect(ctx, b.handle, into, t.DocumentID)
+		} else {
+			t.err = graph.Connect(ctx, b.handle, into, t.connected())
+		}
 	}
-	if err := swap(ctx, h, job.Args, d, chunks, embeddings); err != nil {
-		return 0, err
-	}
-	if err := graph.Connect(ctx, h, d.index(), connected(job.Args.DocumentID, d, chunks)); err != nil {
-		return 0, err
-	}
-	return len(chunks), finish(ctx, h, job.Args, len(chunks))
+	return nil
 }
 
 // connected is the document as the graph sees it.
-func connected(documentID string, d workDocument, chunks []chunk.Chunk) graph.Document {
-	texts := make([]string, len(chunks))
-	for i, c := range chunks {
+func (t *task) connected() graph.Document {
+	texts := make([]string, len(t.chunks))
+	for i, c := range t.chunks {
 		texts[i] = c.Text
 	}
-	return graph.Document{DocumentID: documentID, Title: d.Title, URI: d.URI, Texts: texts}
+	return graph.Document{DocumentID: t.DocumentID, Title: t.Title, URI: t.URI, Texts: texts}
 }
 
-// embedBatch is how many chunks are embedded between two reports of progress.
-const embedBatch = 256
-
-func (w *Worker) embedAll(ctx context.Context, h *tenant.Handle, args ingestArgs, d workDocument, chunks []chunk.Chunk) ([][]float32, error) {
-	model, err := d.index().Model(w.models)
-	if err != nil {
-		return nil, err
-	}
-	embeddings := make([][]float32, 0, len(chunks))
-	for done := 0; done < len(chunks); done += embedBatch {
-		if len(chunks) > embedBatch {
-			if err := progress(ctx, h, args.JobID, done, len(chunks)); err != nil {
-				return nil, err
-			}
-		}
-		batch := chunks[done:min(done+embedBatch, len(chunks))]
-		texts := make([]string, len(batch))
-		for i, c := range batch {
-			texts[i] = embeddedText(d.Title, c.Text)
-		}
-		made, err := model.Embed(ctx, texts)
-		if err != nil {
-			return nil, err
-		}
-		embeddings = append(embeddings, made...)
-	}
-	return embeddings, nil
-}
-
-// embeddedText is what stands for a chunk in the embedding: a chunk in the middle
-// of a document rarely says what the document is about, so its title goes first.
-func embeddedText(title, text string) string {
-	if title == "" {
-		return text
-	}
-	return title + "\n\n" + text
-}
-
-// fail records a failed attempt. What no retry can mend ends the job.
-func (w *Worker) fail(ctx context.Context, h *tenant.Handle, job *river.Job[ingestArgs], cause error) error {
-	final := job.Attempt >= job.MaxAttempts
-	switch fault.KindOf(cause) {
-	case fault.Invalid, fault.Precondition, fault.Denied:
-		final = true
-	}
-	// The attempt may have failed because its context ended, so recording that
-	// must not depend on it.
+// settle records how the attempts ended that did not succeed.
+func (b *batch) settle(ctx context.Context, took time.Duration) {
+	// An attempt may have failed because its time was over, so recording that must
+	// not depend on it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := recordFailure(ctx, h, job.Args, fault.Public(cause), final); err != nil {
-		return errors.Join(cause, err)
+	chunks := 0
+	var overtaken []ingestArgs
+	for _, t := range b.tasks {
+		log := b.worker.log.With("tenant", t.Tenant, "document", t.DocumentID, "job", t.JobID, "attempt", t.Attempt)
+		switch {
+		case t.err == nil:
+			chunks += len(t.chunks)
+			log.DebugContext(ctx, "document ingested", "chunks", len(t.chunks))
+		case errors.Is(t.err, errOvertaken), isGone(t.err), fault.KindOf(t.err) == fault.NotFound:
+			overtaken = append(overtaken, t.ingestArgs)
+			log.InfoContext(ctx, "ingest job overtaken")
+		default:
+			log.WarnContext(ctx, "ingest job attempt failed", "err", t.err)
+			if err := recordFailure(ctx, b.handle, b.queue, t); err != nil {
+				log.WarnContext(ctx, "recording a failed attempt", "err", err)
+			}
+		}
 	}
-	if final {
-		return river.JobCancel(cause)
+	if len(overtaken) > 0 {
+		if err := b.queue.drop(ctx, b.queue.control, overtaken...); err != nil {
+			b.worker.log.WarnContext(ctx, "removing documents from the backlog", "err", err)
+		}
 	}
-	return cause
+	first := b.tasks[0]
+	b.worker.log.InfoContext(ctx, "documents ingested", "tenant", first.Tenant, "index", first.IndexID,
+		"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", took.Milliseconds())
+}
+
+// hopeless reports whether there will be no other attempt.
+func (t *task) hopeless() bool {
+	switch fault.KindOf(t.err) {
+	case fault.Invalid, fault.Precondition, fault.Denied:
+		return true
+	}
+	return t.Attempt >= maxAttempts
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
@@ -38,6 +39,7 @@ type Handlers struct {
 	Vectors *vector.Service
 	Queries *query.Service
 	Graphs  *graph.Service
+	Tools   *tool.Service
 }
 
 // ServiceNames are the services that Mount serves.
@@ -45,6 +47,7 @@ func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
+		ragdv1connect.ToolServiceName,
 	}
 }
 
@@ -66,6 +69,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 	add(ragdv1connect.NewChunkServiceHandler(h, options))
 	add(ragdv1connect.NewQueryServiceHandler(h, options))
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
+	add(ragdv1connect.NewToolServiceHandler(h, options))
 
 	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...)))
 	reflector := grpcreflect.NewStaticReflector(ServiceNames()...)

@@ -66,21 +66,25 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 	_, err = f.pool.Exec(t.Context(), `
 		INSERT INTO ragd.river_job (state, max_attempts, kind, args, queue) VALUES ('available', 1, 'ingest', jsonb_build_object('tenant', $1::text), 'ingest')`, name)
 	must(t, err)
+	_, err = f.pool.Exec(t.Context(), `
+		INSERT INTO ragd.backlog (tenant_id, document_id, index_id, version, job_id, bytes) VALUES ($1, gen_random_uuid(), 1, 1, gen_random_uuid(), 1)`, name)
+	must(t, err)
 	schema := tenant.ID(name).Schema()
-	left := func() [4]int {
-		return [4]int{
+	left := func() [5]int {
+		return [5]int{
 			f.count(t, `SELECT count(*) FROM pg_namespace WHERE nspname = $1`, schema),
 			f.count(t, `SELECT count(*) FROM pg_roles WHERE rolname = $1`, schema),
 			f.count(t, `SELECT count(*) FROM ragd.api_keys WHERE tenant_id = $1`, name),
 			f.count(t, `SELECT count(*) FROM ragd.river_job WHERE args->>'tenant' = $1`, name),
+			f.count(t, `SELECT count(*) FROM ragd.backlog WHERE tenant_id = $1`, name),
 		}
 	}
-	if got := left(); got != [4]int{1, 1, 1, 1} {
-		t.Fatalf("schema, role, keys, jobs = %v before", got)
+	if got := left(); got != [5]int{1, 1, 1, 1, 1} {
+		t.Fatalf("schema, role, keys, jobs, backlog = %v before", got)
 	}
 	must(t, f.tenants.Delete(f.operator, name))
-	if got := left(); got != [4]int{} {
-		t.Errorf("schema, role, keys, jobs = %v after", got)
+	if got := left(); got != [5]int{} {
+		t.Errorf("schema, role, keys, jobs, backlog = %v after", got)
 	}
 	if _, err := f.tenants.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
 		t.Errorf("its key: %v", err)
@@ -220,6 +224,7 @@ func TestHandleReachesOnlyItsTenant(t *testing.T) {
 		"the tenants":             `SELECT count(*)::int FROM ragd.tenants`,
 		"the API keys":            `SELECT count(*)::int FROM ragd.api_keys`,
 		"the job queue":           `SELECT count(*)::int FROM ragd.river_job`,
+		"the backlog":             `SELECT count(*)::int FROM ragd.backlog`,
 		"a table without schema":  `SELECT count(*)::int FROM documents`,
 		"a table in public":       `SELECT count(*)::int FROM public.documents`,
 		"another tenant's schema": `SELECT 1 FROM (SELECT set_config('search_path', '` + other + `', true)) AS s, ` + other + `.indexes`,

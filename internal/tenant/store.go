@@ -184,6 +184,9 @@ func (s *store) dropTenant(ctx context.Context, id ID) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM ragd.river_job WHERE args->>'tenant' = $1 AND state <> 'running'`, id); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, `DELETE FROM ragd.backlog WHERE tenant_id = $1`, id); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // its keys follow
 		return err
 	})
