@@ -361,6 +361,20 @@ func (f *fake) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentReq
 	return &ragdv1.UploadDocumentResponse{Document: document, Job: running}, nil
 }
 
+func (f *fake) UploadDocuments(ctx context.Context, stream *connect.ClientStream[ragdv1.UploadDocumentsRequest]) (*ragdv1.UploadDocumentsResponse, error) {
+	res := &ragdv1.UploadDocumentsResponse{}
+	for stream.Receive() {
+		stored, err := f.UploadDocument(ctx, stream.Msg().GetDocument())
+		result := &ragdv1.UploadResult{Job: stored.GetJob()}
+		if err != nil {
+			said, _ := strings.CutPrefix(err.Error(), connect.CodeOf(err).String()+": ")
+			result.Error = &ragdv1.UploadError{Code: connect.CodeOf(err).String(), Message: said}
+		}
+		res.Results = append(res.Results, result)
+	}
+	return res, stream.Err()
+}
+
 func (f *fake) document(ctx context.Context, index, id, uri string) (*fakeIndex, int, error) {
 	_, i, err := f.index(ctx, index)
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.created_at, d.updated_at`
+const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
 
 // storedUpload is what became of an upload.
 type storedUpload struct {
-	document Document
-	job      Job
-	err      error
+	document  Document
+	job       Job
+	unchanged bool // it was there before
+	err       error
 }
 
 // storeAll writes documents, of different uris, with their jobs into one index and
@@ -31,6 +32,9 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 	h := s.db.Handle(id)
 	unchanged, err := unchangedDocuments(ctx, h, into, docs, visible)
 	if err != nil {
+		return nil, err
+	}
+	if err := nameContents(ctx, h, docs, unchanged); err != nil {
 		return nil, err
 	}
 	changed := slices.DeleteFunc(slices.Clone(docs), func(d newDocument) bool { return unchanged[d.URI].job.JobID != "" })
@@ -121,7 +125,7 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 	out := make(map[string]storedUpload, len(found))
 	for _, d := range found {
 		if job, ok := byID[d.JobID]; ok { // else it was uploaded again between the two
-			out[d.URI] = storedUpload{document: d, job: job}
+			out[d.URI] = storedUpload{document: d, job: job, unchanged: true}
 		}
 	}
 	return out, nil
@@ -134,37 +138,51 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	var ids, uris, titles, types, hashes, jobs []string
 	var metadata, chunking []map[string]any
 	var sizes []int64
-	var contents [][]byte
+	var fingerprints []string
 	for _, d := range docs {
 		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
 		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
-		sizes, jobs, contents = append(sizes, d.ByteSize), append(jobs, d.JobID), append(contents, d.content)
+		sizes, jobs, fingerprints = append(sizes, d.ByteSize), append(jobs, d.JobID), append(fingerprints, d.Fingerprint)
 	}
-	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs)
+	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints)
 	written, err := tenant.Select[Document](ctx, tx, `
 		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id)
+			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
-			given.content_hash, 1, 'pending', given.byte_size, given.job_id
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[])
-			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id)
+			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[])
+			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint)
 		ORDER BY given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
 		ON CONFLICT (index_id, uri) DO UPDATE SET
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
 			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
-			job_id = excluded.job_id, version = d.version + 1, status = 'pending', error = '', updated_at = now()
+			job_id = excluded.job_id, fingerprint = excluded.fingerprint, version = d.version + 1, status = 'pending', error = '', updated_at = now()
 		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
 		RETURNING `+documentColumns, args.Values()...)
 	if err != nil || len(written) == 0 {
 		return nil, err
 	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO tenant.document_contents (document_id, content)
-		SELECT d.document_id, given.content
-		FROM unnest($2::text[], $3::bytea[]) AS given (uri, content) JOIN tenant.documents AS d USING (uri)
-		WHERE d.index_id = $1 AND d.job_id = ANY($4::uuid[])
-		ON CONFLICT (document_id) DO UPDATE SET content = excluded.content`, indexID, uris, contents, jobs)
-	return written, err
+	return written, storeContents(ctx, tx, docs, written)
+}
+
+// nameContents notes what the uploader calls now the contents that are unchanged.
+func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[string]storedUpload) error {
+	var ids, fingerprints []string
+	for _, d := range docs {
+		if known, ok := unchanged[d.URI]; ok && known.document.Fingerprint != d.Fingerprint {
+			ids, fingerprints = append(ids, known.document.DocumentID), append(fingerprints, d.Fingerprint)
+			known.document.Fingerprint = d.Fingerprint
+			unchanged[d.URI] = known
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := h.Exec(ctx, `
+		UPDATE tenant.documents AS d SET fingerprint = given.fingerprint
+		FROM unnest($1::uuid[], $2::text[]) AS given (document_id, fingerprint)
+		WHERE d.document_id = given.document_id`, ids, fingerprints)
+	return err
 }
 
 // replaceJobs adds the jobs of documents' new versions and ends those of older

@@ -74,7 +74,7 @@ func (b *batch) run(ctx context.Context) {
 	b.step(func(open []*task) error { return begin(ctx, b.handle, open) })
 	for _, t := range b.open() {
 		if t.Status != DocumentReady { // else it was stored by an attempt that came no further
-			t.err = b.worker.split(ctx, t)
+			t.err = b.read(ctx, t)
 		}
 	}
 	b.eachPart(func(part []*task) error { return b.worker.embed(ctx, b.handle, part) })
@@ -142,6 +142,14 @@ func guarded(do func() error) (err error) {
 		}
 	}()
 	return do()
+}
+
+// read completes a document's content and cuts it.
+func (b *batch) read(ctx context.Context, t *task) (err error) {
+	if t.Content, err = wholeContent(ctx, b.handle, t.DocumentID, t.Content, t.Bytes); err != nil {
+		return err
+	}
+	return b.worker.split(ctx, t)
 }
 
 // split parses a document and cuts it.
