@@ -267,12 +267,17 @@ func deleteDocument(ctx context.Context, tx *tenant.Tx, indexID int64, ref Ref, 
 	if err != nil {
 		return err
 	}
-	if _, err := tx.OfIndex(indexID).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = $1`, deleted); err != nil {
+	return deleteTraces(ctx, tx, indexID, []string{deleted})
+}
+
+// deleteTraces removes the chunks of documents that were deleted and ends their jobs.
+func deleteTraces(ctx context.Context, tx *tenant.Tx, indexID int64, deleted []string) error {
+	if _, err := tx.OfIndex(indexID).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `
+	_, err := tx.Exec(ctx, `
 		UPDATE tenant.jobs SET status = 'cancelled', error = 'the document was deleted', updated_at = now()
-		WHERE document_id = $1 AND status IN ('queued', 'running')`, deleted)
+		WHERE document_id = ANY($1::uuid[]) AND status IN ('queued', 'running')`, deleted)
 	return err
 }
 
