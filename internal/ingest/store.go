@@ -102,15 +102,21 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 		uris[i], hashes[i] = d.URI, d.ContentHash
 	}
 	args := filter.NewArgs(into.ID, uris, hashes)
-	const same = `
+	// One look into the index of uris for each, however large the table has become
+	// since PostgreSQL last counted it.
+	same := `
 		FROM unnest($2::text[], $3::text[]) AS given (uri, content_hash)
-		JOIN tenant.documents AS d USING (uri, content_hash)`
-	where := ` WHERE d.index_id = $1 AND d.status <> 'failed' AND ` + visible.SQL("d.metadata", args)
+		CROSS JOIN LATERAL (SELECT d.* FROM tenant.documents AS d WHERE d.index_id = $1 AND d.uri = given.uri LIMIT 1) AS d`
+	where := ` WHERE d.content_hash = given.content_hash AND d.status <> 'failed' AND ` + visible.SQL("d.metadata", args)
 	found, err := tenant.Select[Document](ctx, q, `SELECT `+documentColumns+same+where, args.Values()...)
 	if err != nil || len(found) == 0 {
 		return map[string]storedUpload{}, err
 	}
-	jobs, err := tenant.Select[Job](ctx, q, `SELECT `+jobColumns+same+` JOIN tenant.jobs AS j USING (job_id)`+where, args.Values()...)
+	jobIDs := make([]string, len(found))
+	for i, d := range found {
+		jobIDs[i] = d.JobID
+	}
+	jobs, err := tenant.Select[Job](ctx, q, `SELECT `+jobColumns+` FROM tenant.jobs AS j WHERE j.job_id = ANY($1::uuid[])`, jobIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +140,10 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	var ids, uris, titles, types, hashes, jobs []string
 	var metadata, chunking []map[string]any
 	var sizes []int64
-	var contents [][]byte
 	for _, d := range docs {
 		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
 		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
-		sizes, jobs, contents = append(sizes, d.ByteSize), append(jobs, d.JobID), append(contents, d.content)
+		sizes, jobs = append(sizes, d.ByteSize), append(jobs, d.JobID)
 	}
 	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs)
 	written, err := tenant.Select[Document](ctx, tx, `
@@ -158,13 +163,24 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	if err != nil || len(written) == 0 {
 		return nil, err
 	}
-	_, err = tx.Exec(ctx, `
+	return written, storeContents(ctx, tx, docs, written)
+}
+
+// storeContents stores the bytes of those documents that were written.
+func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
+	byURI := make(map[string][]byte, len(docs))
+	for _, d := range docs {
+		byURI[d.URI] = d.content
+	}
+	ids, contents := make([]string, len(written)), make([][]byte, len(written))
+	for i, d := range written {
+		ids[i], contents[i] = d.DocumentID, byURI[d.URI]
+	}
+	_, err := tx.Exec(ctx, `
 		INSERT INTO tenant.document_contents (document_id, content)
-		SELECT d.document_id, given.content
-		FROM unnest($2::text[], $3::bytea[]) AS given (uri, content) JOIN tenant.documents AS d USING (uri)
-		WHERE d.index_id = $1 AND d.job_id = ANY($4::uuid[])
-		ON CONFLICT (document_id) DO UPDATE SET content = excluded.content`, indexID, uris, contents, jobs)
-	return written, err
+		SELECT * FROM unnest($1::uuid[], $2::bytea[])
+		ON CONFLICT (document_id) DO UPDATE SET content = excluded.content`, ids, contents)
+	return err
 }
 
 // replaceJobs adds the jobs of documents' new versions and ends those of older

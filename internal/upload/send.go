@@ -37,7 +37,7 @@ func (r *run) send(ctx context.Context, docs iter.Seq2[corpus.Document, error]) 
 			}
 		}
 	}()
-	for range cmp.Or(r.cfg.Concurrency, 4) {
+	for range cmp.Or(r.cfg.Concurrency, 16) {
 		workers.Go(func() error { return r.work(ctx, queue) })
 	}
 	return workers.Wait()

@@ -30,7 +30,7 @@ type Client struct {
 type Config struct {
 	Index string
 	// Concurrency bounds the uploads in flight, and with them the documents in
-	// memory. Default 4.
+	// memory. Default 16.
 	Concurrency int
 	// Chunking and Metadata go with every document; a document's own metadata wins
 	// key by key.
