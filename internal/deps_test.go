@@ -50,11 +50,12 @@ var mayImport = map[string][]string{
 	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
 	"internal/query":  {"internal/fault", "internal/httplog", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
 	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph", "internal/parse"},
+	"internal/tool":   {"internal/fault", "internal/filter", "internal/index", "internal/page", "internal/tenant"},
 	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/embed", "internal/lexical", "internal/lru", "internal/rerank"},
 
 	"internal/rpc": {
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/graph", "internal/rerank", "internal/vector",
+		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/graph", "internal/rerank", "internal/vector", "internal/tool",
 	},
 
 	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},

@@ -27,6 +27,7 @@ type client struct {
 	documents ragdv1connect.DocumentServiceClient
 	queries   ragdv1connect.QueryServiceClient
 	chunks    ragdv1connect.ChunkServiceClient
+	tools     ragdv1connect.ToolServiceClient
 }
 
 // clientFlags makes cmd, and what is below it, a client command.
@@ -77,6 +78,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		documents: ragdv1connect.NewDocumentServiceClient(caller, server, options),
 		queries:   ragdv1connect.NewQueryServiceClient(caller, server, options),
 		chunks:    ragdv1connect.NewChunkServiceClient(caller, server, options),
+		tools:     ragdv1connect.NewToolServiceClient(caller, server, options),
 	}
 }
 

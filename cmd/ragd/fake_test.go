@@ -34,6 +34,7 @@ type fake struct {
 	ragdv1connect.UnimplementedDocumentServiceHandler
 	ragdv1connect.UnimplementedQueryServiceHandler
 	ragdv1connect.UnimplementedChunkServiceHandler
+	ragdv1connect.UnimplementedToolServiceHandler
 
 	url string
 
@@ -51,6 +52,7 @@ type fakeTenant struct {
 	tenant  *ragdv1.Tenant
 	indexes map[string]*fakeIndex
 	jobs    []*ragdv1.Job
+	tools   map[string]*ragdv1.Tool
 }
 
 type fakeIndex struct {
@@ -73,6 +75,7 @@ func newFake(t *testing.T) *fake {
 	mux.Handle(ragdv1connect.NewDocumentServiceHandler(f))
 	mux.Handle(ragdv1connect.NewQueryServiceHandler(f))
 	mux.Handle(ragdv1connect.NewChunkServiceHandler(f))
+	mux.Handle(ragdv1connect.NewToolServiceHandler(f))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +167,7 @@ func (f *fake) CreateTenant(ctx context.Context, req *ragdv1.CreateTenantRequest
 		TenantId: req.GetTenantId(), DisplayName: req.GetDisplayName(), Settings: req.GetSettings(),
 		CreateTime: timestamppb.New(made), UpdateTime: timestamppb.New(made),
 	}
-	f.tenants[req.GetTenantId()] = &fakeTenant{tenant: t, indexes: map[string]*fakeIndex{}}
+	f.tenants[req.GetTenantId()] = &fakeTenant{tenant: t, indexes: map[string]*fakeIndex{}, tools: map[string]*ragdv1.Tool{}}
 	return t, nil
 }
 
@@ -356,6 +359,20 @@ func (f *fake) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentReq
 	i.documents = append(i.documents, &fakeDocument{document, text, job})
 	running := &ragdv1.Job{JobId: job.GetJobId(), Status: "queued", CreateTime: timestamppb.New(made)}
 	return &ragdv1.UploadDocumentResponse{Document: document, Job: running}, nil
+}
+
+func (f *fake) UploadDocuments(ctx context.Context, stream *connect.ClientStream[ragdv1.UploadDocumentsRequest]) (*ragdv1.UploadDocumentsResponse, error) {
+	res := &ragdv1.UploadDocumentsResponse{}
+	for stream.Receive() {
+		stored, err := f.UploadDocument(ctx, stream.Msg().GetDocument())
+		result := &ragdv1.UploadResult{Job: stored.GetJob()}
+		if err != nil {
+			said, _ := strings.CutPrefix(err.Error(), connect.CodeOf(err).String()+": ")
+			result.Error = &ragdv1.UploadError{Code: connect.CodeOf(err).String(), Message: said}
+		}
+		res.Results = append(res.Results, result)
+	}
+	return res, stream.Err()
 }
 
 func (f *fake) document(ctx context.Context, index, id, uri string) (*fakeIndex, int, error) {

@@ -53,7 +53,7 @@ two minutes. What failed is listed at the end, and makes the command fail.`,
 	o := ingestOptions{}
 	flags.StringVar(&o.index, "index", "", "name of the index (default the tenant's only index)")
 	flags.BoolVar(&o.create, "create", true, "make the index if it is missing")
-	flags.IntVar(&o.concurrency, "concurrency", 16, "uploads at once")
+	flags.IntVar(&o.concurrency, "concurrency", 4, "uploads at once")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "read JSON Lines")
 	flags.StringVar(&o.base, "base", ".", "folder that uris are relative to")
 	wait := flags.Bool("wait", true, "wait until the documents are searchable")

@@ -103,7 +103,7 @@ func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
 	defer cancel()
 	uploads := 0
 	s.fake.refuse = func() error {
-		if uploads++; uploads == 3 {
+		if uploads++; uploads == 1003 { // in the second batch
 			cancel()
 		}
 		return nil

@@ -34,6 +34,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/sandbox"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
@@ -161,6 +162,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
 		Graphs:  graph.New(db, indexes, queries, models),
+		Tools:   tool.New(db, indexes),
 	}
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{

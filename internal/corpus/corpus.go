@@ -11,11 +11,11 @@ package corpus
 
 import "fmt"
 
-// Limits of one document. The service refuses more than MaxDocument; MaxLine
-// leaves room for what JSON's escapes add.
+// Limits of one document. The service refuses more than MaxDocument; a line is in
+// memory as a whole.
 const (
-	MaxDocument = 16 << 20 // bytes
-	MaxLine     = 32 << 20 // bytes
+	MaxDocument = 256 << 20 // bytes
+	MaxLine     = 32 << 20  // bytes
 )
 
 // Document is one document as it was found. The reader keeps nothing of it.

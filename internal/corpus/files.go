@@ -231,11 +231,12 @@ func readContent(f file) ([]byte, error) {
 	if f.size > MaxDocument {
 		return nil, problem(f.path, "has %d bytes, over the limit of %d for one document", f.size, MaxDocument)
 	}
-	content, err := io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, MaxDocument)))
-	if err != nil {
+	content := bytes.NewBuffer(make([]byte, 0, f.size+bytes.MinRead))
+	content.Write(head)
+	if _, err := content.ReadFrom(io.LimitReader(r, MaxDocument)); err != nil {
 		return nil, problem(f.path, "%v", reason(err))
 	}
-	return content, nil
+	return content.Bytes(), nil
 }
 
 func uriOf(base, name string) (string, error) {

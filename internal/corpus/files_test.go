@@ -136,7 +136,7 @@ func TestFilesRefusesAFileOverTheLimitUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := collect(Files(root, root), root)
-	want := []found{{URI: "big.txt", Problem: "has 16777217 bytes, over the limit of 16777216 for one document"}}
+	want := []found{{URI: "big.txt", Problem: "has 268435457 bytes, over the limit of 268435456 for one document"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -133,8 +133,6 @@ func decodeLine(line []byte) (Document, error) {
 		return Document{}, errors.New(`has neither a field "id" nor a field "uri" that names the document`)
 	case fields.Text == nil:
 		return Document{}, errors.New(`has no field "text"`)
-	case len(*fields.Text) > MaxDocument:
-		return Document{}, fmt.Errorf("has a text of %d bytes, over the limit of %d for one document", len(*fields.Text), MaxDocument)
 	}
 	doc.Text = *fields.Text
 	return doc, nil

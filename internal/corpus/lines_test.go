@@ -75,10 +75,6 @@ func TestLinesNamesTheLineOfEveryProblemAndGoesOn(t *testing.T) {
 		{"metadata of another type", `{"id":"x","text":"","metadata":[]}`, `field "metadata" must be an object, not a JSON array`},
 		{"huge number", `{"id":"x","text":"","metadata":{"n":1e999}}`, `field "metadata" has a number out of range: number 1e999`},
 		{"invalid UTF-8", "{\"id\":\"x\",\"text\":\"caf\xe9\"}", "is not valid UTF-8"},
-		{
-			"text over the limit of a document", `{"id":"x","text":"` + strings.Repeat("x", MaxDocument+1) + `"}`,
-			"has a text of 16777217 bytes, over the limit of 16777216 for one document",
-		},
 		{"too long", strings.Repeat("x", MaxLine+1), "is longer than 32 MiB, the limit of one line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,6 +30,9 @@ type Event struct {
 	// Document is the id of the document; empty when the index itself was made,
 	// changed or deleted.
 	Document string
+	// Tool is the name of the tenant's tool that was made, changed or deleted; then
+	// Index is empty.
+	Tool string
 }
 
 // Listener hears the events of a database over one connection of its own. Safe
@@ -125,10 +128,10 @@ func (l *Listener) tell(e Event) {
 
 // parse reads an announcement. One that is not of a tenant's table is no event.
 func parse(payload string) (Event, bool) {
-	var wire struct{ Schema, Index, Document string }
+	var wire struct{ Schema, Index, Document, Tool string }
 	if err := json.Unmarshal([]byte(payload), &wire); err != nil {
 		return Event{}, false
 	}
 	id, ok := tenant.OfSchema(wire.Schema)
-	return Event{Tenant: id, Index: wire.Index, Document: wire.Document}, ok
+	return Event{Tenant: id, Index: wire.Index, Document: wire.Document, Tool: wire.Tool}, ok
 }

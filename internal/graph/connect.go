@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -31,7 +32,8 @@ const (
 	mostMentions = 200
 )
 
-// Types of rows in an edge table; 1 is a name.
+// Types of rows in an edge table. A name is 1, and the first words of one that is
+// longer 4.
 const (
 	mentionRow = 2
 	similarRow = 3
@@ -178,22 +180,52 @@ func textsOf(documents []Document) []placedText {
 // mentionsIn returns what the texts mention: names that are known, and whatever
 // looks like an identifier or a path, should it become a name.
 func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText) ([]mention, error) {
-	phrases := make([][]Key, len(texts))
+	phrases := make([][]phrase, len(texts))
 	for i, text := range texts {
-		phrases[i] = Phrases(text.Text)
+		phrases[i] = phrasesOf(text.Text)
 	}
-	known, err := knownKeys(ctx, h, distinct(slices.Concat(phrases...)))
+	known, err := namesAmong(ctx, h, slices.Concat(phrases...))
 	if err != nil {
 		return nil, err
 	}
 	var found []mention
 	for i, text := range texts {
-		keys := append(Mentions(phrases[i], func(key Key) bool { return known[key] }), References(text.Text)...)
+		keys := References(text.Text)
+		for _, p := range phrases[i] {
+			if known[p.key] {
+				keys = append(keys, p.key)
+			}
+		}
 		for _, key := range distinct(keys) {
 			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
 		}
 	}
 	return found, nil
+}
+
+// namesAmong returns which of the phrases are names to be followed: the short
+// ones first, then those of the long ones that begin as a name does.
+func namesAmong(ctx context.Context, h *tenant.Handle, phrases []phrase) (map[Key]bool, error) {
+	var short, beginnings, long []Key
+	for _, p := range phrases {
+		if p.prefix == 0 {
+			short = append(short, p.key)
+		} else {
+			beginnings = append(beginnings, p.prefix)
+		}
+	}
+	known, begun, err := knownKeys(ctx, h, distinct(short), distinct(beginnings))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range phrases {
+		if begun[p.prefix] {
+			long = append(long, p.key)
+		}
+	}
+	more, _, err := knownKeys(ctx, h, distinct(long), nil)
+	maps.Copy(known, more)
+	return known, err
 }
 
 // mentionsOf returns which of the texts mention which of the names. That a text
@@ -212,8 +244,8 @@ func mentionsOf(names []placedName, texts []placedText) []mention {
 	return found
 }
 
+// distinct sorts the keys and returns each once.
 func distinct(keys []Key) []Key {
-	keys = slices.Clone(keys)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 	"unicode"
@@ -14,14 +13,35 @@ import (
 // the text. Common words alone count only where they are written as names are,
 // one of them in upper case. A key may come more than once.
 func Phrases(text string) []Key {
-	words := wordsOf(text)
-	keys := make([]Key, 0, maxNameWords*len(words))
-	for i := range words {
-		for key := range beginning(words[i:]) {
-			keys = append(keys, key)
-		}
+	phrases := phrasesOf(text)
+	keys := make([]Key, len(phrases))
+	for i, p := range phrases {
+		keys[i] = p.key
 	}
 	return keys
+}
+
+// phrase is a sequence of words that might be a name.
+type phrase struct {
+	key Key
+	// prefix is the key of the first prefixWords words, 0 if there are no more.
+	prefix Key
+}
+
+// prefixWords is how many words decide whether longer names are looked for. Most
+// sequences of words begin no name, and texts share short sequences: looking
+// long ones up only where a name begins so asks for a sixth of them.
+const prefixWords = 2
+
+func phrasesOf(text string) []phrase {
+	words := wordsOf(text)
+	phrases := make([]phrase, 0, maxNameWords*len(words))
+	for i := range words {
+		for p := range beginning(words[i:]) {
+			phrases = append(phrases, p)
+		}
+	}
+	return phrases
 }
 
 // Mentions returns the phrases of a text that are known names, each once, in the
@@ -49,9 +69,9 @@ func Named(question string, known func(Key) bool) []Key {
 	for i := 0; i < len(words); {
 		var longest Key
 		length := 0
-		for key, n := range beginning(words[i:]) {
-			if known(key) {
-				longest, length = key, n
+		for p, n := range beginning(words[i:]) {
+			if known(p.key) {
+				longest, length = p.key, n
 			}
 		}
 		if length > 0 {
@@ -69,10 +89,10 @@ func References(text string) []Key {
 	var names nameList
 	for _, word := range strings.FieldsFunc(text, endsReference) {
 		word = strings.Trim(word, ".,:;!?-/*_")
-		if identifier.MatchString(word) {
+		if isIdentifier(word) {
 			names.add(Identifier, word)
 		}
-		if strings.Contains(word, "/") || fileName.MatchString(word) {
+		if strings.Contains(word, "/") || strings.Contains(word, ".") && fileName.MatchString(word) {
 			names.addPath(word)
 		}
 	}
@@ -99,9 +119,12 @@ type word struct {
 
 func wordsOf(text string) []word {
 	var words []word
+	stems := make([]byte, 0, len(text))
 	for token := range lexical.Tokens(text) {
 		if token.Form != lexical.Pair {
-			words = append(words, word{bytes.Clone(token.Stem), token.Upper || token.Rank() == lexical.Content})
+			begin := len(stems)
+			stems = append(stems, token.Stem...)
+			words = append(words, word{stems[begin:], token.Upper || token.Rank() == lexical.Content})
 		}
 	}
 	return words
@@ -109,14 +132,18 @@ func wordsOf(text string) []word {
 
 // beginning yields the phrases that begin with the first word, with their
 // lengths in words, the shortest first.
-func beginning(words []word) func(yield func(Key, int) bool) {
-	return func(yield func(Key, int) bool) {
+func beginning(words []word) func(yield func(phrase, int) bool) {
+	return func(yield func(phrase, int) bool) {
 		hash, nameLike := emptyHash, false
+		var prefix Key
 		for i, w := range words[:min(maxNameWords, len(words))] {
 			hash = hash.word(w.stem)
 			nameLike = nameLike || w.nameLike
-			if nameLike && !yield(Key(hash), i+1) {
+			if nameLike && !yield(phrase{Key(hash), prefix}, i+1) {
 				return
+			}
+			if i+1 == prefixWords {
+				prefix = Key(hash)
 			}
 		}
 	}

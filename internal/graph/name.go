@@ -33,6 +33,8 @@ type Name struct {
 	Kind  NameKind
 	Text  string // as it stands in the chunk
 	Words int
+	// Prefix is the key of its first two words, 0 if it has no more.
+	Prefix Key
 }
 
 // maxNameWords bounds names and, with them, what matching costs: a text is
@@ -49,11 +51,11 @@ func NamesOfDocument(title, uri string) []Name {
 	bare := strings.TrimSpace(brackets.ReplaceAllString(title, " "))
 	names.add(TitlePart, bare)
 	for _, word := range strings.Fields(bare) {
-		if word = strings.Trim(word, `.,:;!?"'“”«»`); identifier.MatchString(word) {
+		if word = strings.Trim(word, `.,:;!?"'“”«»`); isIdentifier(word) {
 			names.add(Identifier, word)
 		}
 	}
-	if lead, rest, ok := strings.Cut(bare, " "); ok && identifier.MatchString(strings.TrimRight(lead, ":.,")) {
+	if lead, rest, ok := strings.Cut(bare, " "); ok && isIdentifier(strings.TrimRight(lead, ":.,")) {
 		names.addPart(rest)
 	}
 	for _, part := range separators.Split(bare, -1) {
@@ -87,6 +89,11 @@ var (
 	boldTerm   = regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)([^*_]{2,80}?)[.:]?(?:\*\*|__)`)
 )
 
+// isIdentifier spares most words the pattern.
+func isIdentifier(word string) bool {
+	return strings.ContainsAny(word, "0123456789") && identifier.MatchString(word)
+}
+
 type nameList struct {
 	names []Name
 	known map[Key]bool
@@ -95,7 +102,7 @@ type nameList struct {
 // add takes in a name, unless it says too little or too much.
 func (l *nameList) add(kind NameKind, text string) {
 	text = strings.TrimSpace(text)
-	key, words := keyOf(text)
+	key, prefix, words := keyOf(text)
 	if words == 0 || words > maxNameWords || l.known[key] {
 		return
 	}
@@ -109,13 +116,13 @@ func (l *nameList) add(kind NameKind, text string) {
 		l.known = map[Key]bool{}
 	}
 	l.known[key] = true
-	l.names = append(l.names, Name{Key: key, Kind: kind, Text: text, Words: words})
+	l.names = append(l.names, Name{Key: key, Kind: kind, Text: text, Words: words, Prefix: prefix})
 }
 
 // addPart takes in a part of a title: of two words or more, as single ones
 // ("Lambert" of "Lambert, Margrave of Tuscany") are shared by too many.
 func (l *nameList) addPart(text string) {
-	if _, words := keyOf(text); words > 1 {
+	if _, _, words := keyOf(text); words > 1 {
 		l.add(TitlePart, text)
 	}
 }
@@ -145,17 +152,21 @@ func telling(text string) bool {
 	return false
 }
 
-// keyOf returns the key of a text and how many words it has.
-func keyOf(text string) (Key, int) {
-	hash, words := emptyHash, 0
+// keyOf returns the key of a text, that of its first prefixWords words if it has
+// more, and how many words it has.
+func keyOf(text string) (key, prefix Key, words int) {
+	hash := emptyHash
 	for token := range lexical.Tokens(text) {
 		if token.Form == lexical.Pair {
 			continue
 		}
+		if words == prefixWords {
+			prefix = Key(hash)
+		}
 		hash = hash.word(token.Stem)
 		words++
 	}
-	return Key(hash), words
+	return Key(hash), prefix, words
 }
 
 // wordHash is FNV-1a over words with a space after each.

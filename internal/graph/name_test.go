@@ -61,7 +61,7 @@ func TestNamesInText(t *testing.T) {
 func known(names ...string) func(Key) bool {
 	keys := map[Key]bool{}
 	for _, name := range names {
-		key, _ := keyOf(name)
+		key, _, _ := keyOf(name)
 		keys[key] = true
 	}
 	return func(key Key) bool { return keys[key] }
@@ -108,7 +108,7 @@ func TestReferencesAreSeenBeforeWhatTheyReferTo(t *testing.T) {
 		{"LD-101", true}, {"files/drive.toml.md", true}, {"drive.toml", true}, {"berths.csv", true},
 		{"well-known", false}, {"12", false}, {"etc", false}, {"the file", false},
 	} {
-		key, _ := keyOf(c.name)
+		key, _, _ := keyOf(c.name)
 		if slices.Contains(got, key) != c.want {
 			t.Errorf("%s: found %v", c.name, !c.want)
 		}
@@ -121,7 +121,7 @@ func TestAQuestionNamesTheLongest(t *testing.T) {
 	got := Named("Is dark river (2017 Film) by Clio Barnard about a river?", names)
 	var want []Key
 	for _, name := range []string{"Dark River (2017 film)", "Clio Barnard", "River"} {
-		key, _ := keyOf(name)
+		key, _, _ := keyOf(name)
 		want = append(want, key)
 	}
 	if name := "River"; !names(want[2]) {

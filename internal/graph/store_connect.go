@@ -72,41 +72,74 @@ func heldColumns(texts []placedText) []any {
 	return []any{documents, ordinals, hashes}
 }
 
+// insertNames stores the names of chunks, with the first words of long ones.
 func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, names []placedName) error {
 	if len(names) == 0 {
 		return nil
 	}
-	documents, ordinals, keys := make([]string, len(names)), make([]int, len(names)), make([]Key, len(names))
+	documents, ordinals := make([]string, len(names)), make([]int, len(names))
+	keys, prefixes := make([]int64, len(names)), make([]int64, len(names))
 	kinds, written := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
-		documents[i], ordinals[i], keys[i] = name.DocumentID, name.Ordinal, name.Key
+		documents[i], ordinals[i], keys[i], prefixes[i] = name.DocumentID, name.Ordinal, int64(name.Key), int64(name.Prefix)
 		kinds[i], written[i] = string(name.Kind), name.Text
 	}
-	_, err := h.Exec(ctx, held+`
+	_, err := h.Exec(ctx, held+`, name AS (
+			SELECT held.document_id, held.ordinal, n.key, n.prefix, n.kind, n.name
+			FROM unnest($4::uuid[], $5::int[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) AS n (document_id, ordinal, key, prefix, kind, name)
+			JOIN held USING (document_id, ordinal)
+		)
 		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
-		SELECT held.document_id, n.ordinal, 1, n.key, n.kind, n.name
-		FROM unnest($4::uuid[], $5::int[], $6::bigint[], $7::text[], $8::text[]) AS n (document_id, ordinal, key, kind, name)
-		JOIN held USING (document_id, ordinal)
-		ORDER BY n.key, n.document_id, n.ordinal
-		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys, kinds, written)...)
+		SELECT * FROM (
+			SELECT document_id, ordinal, 1 AS type, key, kind, name FROM name
+			UNION ALL
+			SELECT DISTINCT document_id, ordinal, 4, prefix, NULL, NULL FROM name WHERE prefix <> 0
+		) AS r
+		ORDER BY key, type, document_id, ordinal
+		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys, prefixes, kinds, written)...)
 	return err
 }
 
-// knownKeys returns which of the keys are names of chunks, and not mentioned by
-// too many to be followed.
-func knownKeys(ctx context.Context, h *tenant.Handle, keys []Key) (map[Key]bool, error) {
-	known := map[Key]bool{}
-	if len(keys) == 0 {
-		return known, nil
+// knownKeys returns which of the keys are names of chunks and not mentioned by
+// too many to be followed, and which of the prefixes longer names have. Each is a
+// look-up in the table's index, whatever statistics of a growing table say.
+func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []Key) (known, begun map[Key]bool, err error) {
+	known, begun = map[Key]bool{}, map[Key]bool{}
+	if len(keys)+len(prefixes) == 0 {
+		return known, begun, nil
 	}
-	rows, err := tenant.Select[struct{ Key Key }](ctx, h, `
-		SELECT k.key
-		FROM (SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.key = ANY($1::bigint[]) AND e.type = 1) AS k
-		WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS m WHERE m.key = k.key AND m.type = 2 LIMIT $2 + 1) AS m) <= $2`, keys, mostMentions)
-	for _, row := range rows {
-		known[row.Key] = true
+	b := h.Batch()
+	b.Set("enable_seqscan", "off")
+	b.Query(addTo(known), `
+		SELECT k.key FROM unnest($1::bigint[]) AS k (key)
+		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 1 LIMIT 1) AS n
+		WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS m WHERE m.key = k.key AND m.type = 2 LIMIT $2 + 1) AS m) <= $2`,
+		int64s(keys), mostMentions)
+	b.Query(addTo(begun), `
+		SELECT k.key FROM unnest($1::bigint[]) AS k (key)
+		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 4 LIMIT 1) AS p`, int64s(prefixes))
+	return known, begun, b.Run(ctx)
+}
+
+// addTo reads keys into a set.
+func addTo(set map[Key]bool) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var key int64
+		_, err := pgx.ForEachRow(rows, []any{&key}, func() error {
+			set[Key(key)] = true
+			return nil
+		})
+		return err
 	}
-	return known, err
+}
+
+// int64s are keys in the type whose arrays pgx encodes fastest.
+func int64s(keys []Key) []int64 {
+	out := make([]int64, len(keys))
+	for i, key := range keys {
+		out[i] = int64(key)
+	}
+	return out
 }
 
 // placedText is the text of a chunk.
@@ -119,17 +152,20 @@ type placedText struct {
 // textsWith returns the texts of other documents that may have one of the names,
 // as far as PostgreSQL's idea of words goes: it is asked for the words in their
 // order. A name that too many chunks have is not worth looking for.
-func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName, documents []Document) ([]placedText, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
+func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName, documents []Document) (found []placedText, err error) {
 	var keys []Key
 	var texts []string
 	for _, name := range names {
 		keys = append(keys, name.Key)
 		texts = append(texts, name.Text)
 	}
-	return tenant.Select[placedText](ctx, h, `
+	b := h.Batch()
+	b.Set("enable_seqscan", "off")
+	index.FlushWords(b)
+	b.Query(func(rows pgx.Rows) error {
+		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[placedText])
+		return err
+	}, `
 		WITH sought AS (
 			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS words
 			FROM unnest($2::bigint[], $3::text[]) AS n (key, name)
@@ -144,6 +180,7 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 		SELECT c.document_id::text, c.ordinal, c.text
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)
 		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, mostDefinitions, mostMentions, idsOf(documents))
+	return found, b.Run(ctx)
 }
 
 func idsOf(documents []Document) []string {

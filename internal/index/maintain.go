@@ -28,7 +28,9 @@ const (
 	loadPause = time.Second
 	loadLook  = loadPause / 20
 	loadRate  = 200
-	busyPause = 2 * time.Second // until a job that found its index busy tries again
+	// batchPauses is how many times longer a load of documents is watched.
+	batchPauses = 5
+	busyPause   = 2 * time.Second // until a job that found its index busy tries again
 )
 
 // maintainArgs are what a queued job says. Jobs that say the same are one job.
@@ -150,7 +152,8 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 // for a build meanwhile need not wait.
 func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, indexID int64, before state, do func() error) error {
 	now := before
-	for end := time.Now().Add(loadPause); time.Now().Before(end) && now.BuildJobID == nil; {
+	start := time.Now()
+	for time.Since(start) < now.watch() && now.Written-before.Written < loadRate && now.BuildJobID == nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -181,10 +184,16 @@ func countWords(ctx context.Context, h *tenant.Handle, indexID int64, s state) e
 		INSERT INTO tenant.term (lexeme, chunks)
 		SELECT word, ndoc FROM ts_stat('SELECT words FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
 	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, indexID, s.Chunks, s.Written)
-	// What is new waits in a list that every query would read through.
+	FlushWords(b)
+	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
+	return b.Run(ctx)
+}
+
+// FlushWords adds to a batch what moves newly written words to their place in the
+// Postgres index over them. Until then they wait in a list, which every search
+// for a word reads through.
+func FlushWords(b *tenant.Batch) {
 	b.Exec(`SELECT gin_clean_pending_list(x.indexrelid) FROM pg_catalog.pg_index AS x
 		JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
 		WHERE a.amname = 'gin' AND x.indrelid = 'tenant.chunk'::regclass`)
-	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
-	return b.Run(ctx)
 }

@@ -10,9 +10,11 @@ import (
 
 // Limits of an upload. Sizes are bytes.
 const (
-	MaxContentBytes = 16 << 20
-	maxURIBytes     = 2048
-	maxTitleBytes   = 1024
+	MaxContentBytes     = 16 << 20 // of a document that comes in one piece
+	maxURIBytes         = 2048
+	maxTitleBytes       = 1024
+	maxFingerprintBytes = 128
+	titleBytes          = 64 << 10 // of the text, in which a title is looked for
 )
 
 // Document is one uploaded thing.
@@ -23,12 +25,13 @@ type Document struct {
 	ContentType string
 	Metadata    map[string]any
 	ContentHash string // SHA-256 in hex over the bytes and the settings they are processed with
-	Version     int    // counts the contents this uri has had, from 1
+	Version     int    // grows with every content and every attempt that a caller asks for
 	Status      string
 	Error       string // public
 	ChunkCount  int
 	ByteSize    int64
 	JobID       string
+	Fingerprint string // the uploader's
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }

@@ -35,15 +35,14 @@ type gatherKey struct {
 // gathered is an upload that waits to be written.
 type gathered struct {
 	newDocument
-	into index.Index
 	done chan storedUpload // takes one without blocking
 }
 
 // add writes a document with those that come meanwhile and returns what became of
 // it. When ctx ends before, it may or may not be written.
-func (g *gatherer) add(ctx context.Context, id tenant.ID, into index.Index, d newDocument) (Document, Job, error) {
-	key := gatherKey{id, into.ID}
-	one := &gathered{newDocument: d, into: into, done: make(chan storedUpload, 1)}
+func (g *gatherer) add(ctx context.Context, id tenant.ID, d newDocument) (Document, Job, error) {
+	key := gatherKey{id, d.into.ID}
+	one := &gathered{newDocument: d, done: make(chan storedUpload, 1)}
 	g.mu.Lock()
 	others, writing := g.waiting[key]
 	g.waiting[key] = append(others, one)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -19,6 +20,7 @@ type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
 	queue   *Queue
+	spooled atomic.Int64 // bytes of large documents that are arriving, on disk
 	gather  gatherer
 }
 

@@ -15,13 +15,14 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.created_at, d.updated_at`
+const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
 
 // storedUpload is what became of an upload.
 type storedUpload struct {
-	document Document
-	job      Job
-	err      error
+	document  Document
+	job       Job
+	unchanged bool // it was there before
+	err       error
 }
 
 // storeAll writes documents, of different uris, with their jobs into one index and
@@ -31,6 +32,9 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 	h := s.db.Handle(id)
 	unchanged, err := unchangedDocuments(ctx, h, into, docs, visible)
 	if err != nil {
+		return nil, err
+	}
+	if err := nameContents(ctx, h, docs, unchanged); err != nil {
 		return nil, err
 	}
 	changed := slices.DeleteFunc(slices.Clone(docs), func(d newDocument) bool { return unchanged[d.URI].job.JobID != "" })
@@ -97,18 +101,15 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 // unchangedDocuments returns, by uri, those of the documents that are stored with
 // the same content and have not failed, as far as the filter lets them be seen.
 func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[string]storedUpload, error) {
-	uris, hashes := make([]string, len(docs)), make([]string, len(docs))
+	uris, hashes := make([]string, len(docs)), make(map[string]string, len(docs))
 	for i, d := range docs {
-		uris[i], hashes[i] = d.URI, d.ContentHash
+		uris[i], hashes[d.URI] = d.URI, d.ContentHash
 	}
-	args := filter.NewArgs(into.ID, uris, hashes)
-	// One look into the index of uris for each, however large the table has become
-	// since PostgreSQL last counted it.
-	same := `
-		FROM unnest($2::text[], $3::text[]) AS given (uri, content_hash)
-		CROSS JOIN LATERAL (SELECT d.* FROM tenant.documents AS d WHERE d.index_id = $1 AND d.uri = given.uri LIMIT 1) AS d`
-	where := ` WHERE d.content_hash = given.content_hash AND d.status <> 'failed' AND ` + visible.SQL("d.metadata", args)
-	found, err := tenant.Select[Document](ctx, q, `SELECT `+documentColumns+same+where, args.Values()...)
+	args := filter.NewArgs(into.ID, uris)
+	found, err := tenant.Select[Document](ctx, q, `
+		SELECT `+documentColumns+` FROM tenant.documents AS d
+		WHERE d.index_id = $1 AND d.uri = ANY($2) AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args), args.Values()...)
+	found = slices.DeleteFunc(found, func(d Document) bool { return d.ContentHash != hashes[d.URI] })
 	if err != nil || len(found) == 0 {
 		return map[string]storedUpload{}, err
 	}
@@ -127,7 +128,7 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 	out := make(map[string]storedUpload, len(found))
 	for _, d := range found {
 		if job, ok := byID[d.JobID]; ok { // else it was uploaded again between the two
-			out[d.URI] = storedUpload{document: d, job: job}
+			out[d.URI] = storedUpload{document: d, job: job, unchanged: true}
 		}
 	}
 	return out, nil
@@ -140,24 +141,25 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	var ids, uris, titles, types, hashes, jobs []string
 	var metadata, chunking []map[string]any
 	var sizes []int64
+	var fingerprints []string
 	for _, d := range docs {
 		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
 		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
-		sizes, jobs = append(sizes, d.ByteSize), append(jobs, d.JobID)
+		sizes, jobs, fingerprints = append(sizes, d.ByteSize), append(jobs, d.JobID), append(fingerprints, d.Fingerprint)
 	}
-	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs)
+	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints)
 	written, err := tenant.Select[Document](ctx, tx, `
 		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id)
+			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
-			given.content_hash, 1, 'pending', given.byte_size, given.job_id
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[])
-			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id)
+			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[])
+			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint)
 		ORDER BY given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
 		ON CONFLICT (index_id, uri) DO UPDATE SET
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
 			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
-			job_id = excluded.job_id, version = d.version + 1, status = 'pending', error = '', updated_at = now()
+			job_id = excluded.job_id, fingerprint = excluded.fingerprint, version = d.version + 1, status = 'pending', error = '', updated_at = now()
 		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
 		RETURNING `+documentColumns, args.Values()...)
 	if err != nil || len(written) == 0 {
@@ -166,20 +168,23 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	return written, storeContents(ctx, tx, docs, written)
 }
 
-// storeContents stores the bytes of those documents that were written.
-func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
-	byURI := make(map[string][]byte, len(docs))
+// nameContents notes what the uploader calls now the contents that are unchanged.
+func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[string]storedUpload) error {
+	var ids, fingerprints []string
 	for _, d := range docs {
-		byURI[d.URI] = d.content
+		if known, ok := unchanged[d.URI]; ok && known.document.Fingerprint != d.Fingerprint {
+			ids, fingerprints = append(ids, known.document.DocumentID), append(fingerprints, d.Fingerprint)
+			known.document.Fingerprint = d.Fingerprint
+			unchanged[d.URI] = known
+		}
 	}
-	ids, contents := make([]string, len(written)), make([][]byte, len(written))
-	for i, d := range written {
-		ids[i], contents[i] = d.DocumentID, byURI[d.URI]
+	if len(ids) == 0 {
+		return nil
 	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO tenant.document_contents (document_id, content)
-		SELECT * FROM unnest($1::uuid[], $2::bytea[])
-		ON CONFLICT (document_id) DO UPDATE SET content = excluded.content`, ids, contents)
+	_, err := h.Exec(ctx, `
+		UPDATE tenant.documents AS d SET fingerprint = given.fingerprint
+		FROM unnest($1::uuid[], $2::text[]) AS given (document_id, fingerprint)
+		WHERE d.document_id = given.document_id`, ids, fingerprints)
 	return err
 }
 

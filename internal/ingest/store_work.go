@@ -29,7 +29,7 @@ type workDocument struct {
 	IndexConfig    index.Config
 	TextLanguage   string
 	VectorType     index.VectorType
-	Content        []byte
+	Content        []byte // of a large document, its first part
 }
 
 // index returns what is known of the document's index.
@@ -80,7 +80,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
 		JOIN tenant.documents AS d USING (document_id, version)
 		JOIN tenant.indexes AS i USING (index_id)
-		JOIN tenant.document_contents AS c USING (document_id)
+		JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.part = 0
 		WHERE d.document_id = ANY($1) AND c.document_id = ANY($1)`, documents, versions)
 	if err := b.Run(ctx); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/parse"
@@ -30,6 +29,7 @@ type Upload struct {
 	Content     []byte         // text, or a file of a format that parse knows
 	Metadata    map[string]any // copied into every chunk's
 	Chunking    map[string]any // as chunk.ParseOptions takes them; the index's if empty
+	Fingerprint string         // what tells this content of the uri from others to the caller
 }
 
 // Upload stores a document and starts the job that makes it searchable. The
@@ -37,46 +37,86 @@ type Upload struct {
 // returned with the job that made it. Errors: Invalid naming the field, NotFound
 // for an unknown index, Precondition for an index of ready-made vectors.
 func (s *Service) Upload(ctx context.Context, u Upload) (Document, Job, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	in, err := s.newIntake(ctx)
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	if err := u.check(); err != nil {
-		return Document{}, Job{}, err
-	}
-	into, err := s.indexes.Resolve(ctx, r.Tenant, firstOf(r.Overrides.IndexName, u.IndexName))
+	d, err := in.accept(ctx, u)
 	if err != nil {
 		return Document{}, Job{}, err
 	}
-	if into.EmbeddingModel == "" {
-		return Document{}, Job{}, fault.New(fault.Precondition, "index %q has no embedding model: it takes ready-made vectors, not documents", into.Name)
+	if d.ByteSize > MaxContentBytes {
+		return Document{}, Job{}, fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", d.ByteSize, MaxContentBytes)
 	}
-	d, err := u.document(into)
-	if err != nil {
-		return Document{}, Job{}, err
+	if in.request.Principal.MandatoryFilter.IsZero() {
+		return s.gather.add(ctx, in.request.Tenant, d)
 	}
-	if visible := r.Principal.MandatoryFilter; !visible.IsZero() && !visible.Match(d.Metadata) {
-		return Document{}, Job{}, fault.New(fault.Denied, "this credential's mandatory filter does not let it write a document with this metadata")
-	}
-	document, job, err := s.store(ctx, r.Tenant, into, d, r.Principal.MandatoryFilter)
-	if isGone(err) {
-		s.indexes.Forget(r.Tenant, into.Name)
-		return Document{}, Job{}, fault.New(fault.NotFound, "index %q not found: it was deleted", into.Name)
-	}
-	return document, job, err
-}
-
-// store writes the document and its job and queues the work, in one transaction,
-// with other uploads where nothing sets them apart.
-func (s *Service) store(ctx context.Context, id tenant.ID, into index.Index, d newDocument, visible filter.Filter) (Document, Job, error) {
-	if visible.IsZero() {
-		return s.gather.add(ctx, id, into, d)
-	}
-	stored, err := s.storeAll(ctx, id, into, []newDocument{d}, visible)
+	stored, err := in.store(ctx, []newDocument{d})
 	if err != nil {
 		return Document{}, Job{}, err
 	}
 	return stored[0].document, stored[0].job, stored[0].err
+}
+
+// intake takes the documents of one request in.
+type intake struct {
+	service *Service
+	request *tenant.Request
+	indexes map[string]index.Index // by the name they are asked for by
+}
+
+func (s *Service) newIntake(ctx context.Context) (*intake, error) {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return nil, err
+	}
+	return &intake{s, r, map[string]index.Index{}}, nil
+}
+
+// accept checks an upload and completes it.
+func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
+	if err := u.check(); err != nil {
+		return newDocument{}, err
+	}
+	into, err := in.index(ctx, firstOf(in.request.Overrides.IndexName, u.IndexName))
+	if err != nil {
+		return newDocument{}, err
+	}
+	d, err := u.document(into)
+	if err != nil {
+		return newDocument{}, err
+	}
+	if visible := in.request.Principal.MandatoryFilter; !visible.IsZero() && !visible.Match(d.Metadata) {
+		return newDocument{}, fault.New(fault.Denied, "this credential's mandatory filter does not let it write a document with this metadata")
+	}
+	return d, nil
+}
+
+func (in *intake) index(ctx context.Context, name string) (index.Index, error) {
+	if known, ok := in.indexes[name]; ok {
+		return known, nil
+	}
+	into, err := in.service.indexes.Resolve(ctx, in.request.Tenant, name)
+	if err != nil {
+		return index.Index{}, err
+	}
+	if into.EmbeddingModel == "" {
+		return index.Index{}, fault.New(fault.Precondition, "index %q has no embedding model: it takes ready-made vectors, not documents", into.Name)
+	}
+	in.indexes[name] = into
+	return into, nil
+}
+
+// store stores documents of one index, all or none but for those that have an error
+// of their own. Their uris must differ.
+func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload, error) {
+	id, into := in.request.Tenant, docs[0].into
+	stored, err := in.service.storeAll(ctx, id, into, docs, in.request.Principal.MandatoryFilter)
+	if fault.KindOf(err) == fault.Conflict { // the index was deleted, or made again
+		in.service.indexes.Forget(id, into.Name)
+		clear(in.indexes)
+	}
+	return stored, err
 }
 
 // firstOf returns what the request context says, else what the body says.
@@ -90,15 +130,16 @@ func firstOf(override *string, body string) string {
 // newDocument is an upload, checked and completed, on its way into the store.
 type newDocument struct {
 	Document
+	into     index.Index
 	chunking map[string]any
 	content  []byte
 }
 
 func (u Upload) document(into index.Index) (newDocument, error) {
-	d := newDocument{content: u.Content, chunking: u.Chunking}
+	d := newDocument{into: into, content: u.Content, chunking: u.Chunking}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
 	d.JobID = uuid.Must(uuid.NewV7()).String()
-	d.URI, d.Title, d.Metadata = u.URI, u.Title, u.Metadata
+	d.URI, d.Title, d.Metadata, d.Fingerprint = u.URI, u.Title, u.Metadata, u.Fingerprint
 	d.ByteSize = int64(len(u.Content))
 	if d.URI == "" {
 		d.URI = "document:" + d.DocumentID
@@ -121,7 +162,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	}
 	// Of what is no text, the title is found when it is read.
 	if d.Title == "" && format.IsText() {
-		d.Title = parse.TitleOf(d.ContentType, string(u.Content))
+		d.Title = parse.TitleOf(d.ContentType, string(u.Content[:min(len(u.Content), titleBytes)]))
 	}
 	if _, err := chunk.ParseRetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI, d.chunking); err != nil {
 		return d, fault.Under("chunking", err)
@@ -150,8 +191,8 @@ func (u Upload) check() error {
 	if err := checkText("title", u.Title, maxTitleBytes); err != nil {
 		return err
 	}
-	if len(u.Content) > MaxContentBytes {
-		return fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", len(u.Content), MaxContentBytes)
+	if err := checkText("fingerprint", u.Fingerprint, maxFingerprintBytes); err != nil {
+		return err
 	}
 	if len(bytes.TrimSpace(u.Content)) == 0 {
 		return fault.Field("text", "is empty: there is nothing to search in it")

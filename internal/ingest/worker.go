@@ -137,7 +137,7 @@ func (b *batch) embed(ctx context.Context, open []*task) error {
 func (b *batch) split(ctx context.Context, open []*task) error {
 	for _, t := range open {
 		if t.Status != DocumentReady {
-			t.err = b.worker.split(ctx, t)
+			t.err = b.read(ctx, t)
 		}
 	}
 	return nil
@@ -152,6 +152,14 @@ func guarded(do func() error) (err error) {
 		}
 	}()
 	return do()
+}
+
+// read completes a document's content and cuts it.
+func (b *batch) read(ctx context.Context, t *task) (err error) {
+	if t.Content, err = wholeContent(ctx, b.handle, t.DocumentID, t.Content, t.Bytes); err != nil {
+		return err
+	}
+	return b.worker.split(ctx, t)
 }
 
 // split parses a document and cuts it.

@@ -22,6 +22,7 @@ import (
 // fakeAPI is an API made of functions; a test sets those it calls.
 type fakeAPI struct {
 	vectorQuery    func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	graphRag       func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
 	rerank         func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
 	listIndexes    func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
 	describeIndex  func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
@@ -32,10 +33,19 @@ type fakeAPI struct {
 	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	tools          []*ragdv1.Tool // of every tenant
+}
+
+func (f *fakeAPI) ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
+	return &ragdv1.ListToolsResponse{Tools: f.tools}, nil
 }
 
 func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
 	return f.vectorQuery(ctx, req)
+}
+
+func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
+	return f.graphRag(ctx, req)
 }
 
 func (f *fakeAPI) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {

@@ -21,8 +21,12 @@ const metaContext = "ragd/context"
 // were parsed from.
 type overrider func(ctx context.Context, o tenant.Overrides, raw []byte) (context.Context, error)
 
-// apply reads the overrides from a call's _meta. Errors: Invalid.
-func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta) (context.Context, error) {
+// apply reads the overrides from a call's _meta. Of those for a fixed tool only the
+// filter counts, wherever they stand. Errors: Invalid.
+func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta, fixed bool) (context.Context, error) {
+	if fixed {
+		ctx = filterOnly(ctx)
+	}
 	if meta == nil || meta.AdditionalFields[metaContext] == nil {
 		return ctx, nil
 	}
@@ -34,7 +38,25 @@ func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta) (context.Context
 	if err != nil {
 		return ctx, fault.Under("_meta", err)
 	}
+	if fixed {
+		overrides = tenant.Overrides{Filter: overrides.Filter}
+		raw = []byte(`{}`)
+		if !overrides.Filter.IsZero() {
+			raw = []byte(`{"filter":` + string(overrides.Filter.JSON()) + `}`)
+		}
+	}
 	return o(ctx, overrides, raw)
+}
+
+// filterOnly leaves of the request context's overrides the filter.
+func filterOnly(ctx context.Context) context.Context {
+	request, ok := tenant.FromContext(ctx)
+	if !ok {
+		return ctx
+	}
+	changed := *request
+	changed.Overrides = tenant.Overrides{Filter: request.Overrides.Filter}
+	return tenant.NewContext(ctx, &changed)
 }
 
 // inRequest puts the overrides into a copy of the caller's request context, over

@@ -66,9 +66,31 @@ func TestToolsOverTheService(t *testing.T) {
 				t.Errorf("MCP and Connect differ: %s", diff)
 			}
 
+			// The client's restartProb counts, not the model's, which would be refused.
+			result, text = callTool(t, c, "graph_rag", map[string]any{
+				"queryText": question, "filter": map[string]any{"era": era}, "explain": true, "graphOptions": map[string]any{"restartProb": 7},
+			}, map[string]any{metaContext: map[string]any{"restartProb": 0.25, "randomWalkSteps": 10}})
+			var walked ragdv1.GraphRagResponse
+			structuredInto(t, result, &walked)
+			if !strings.Contains(text, "path: ") || !strings.Contains(text, "whale oil in the "+era) {
+				t.Errorf("not walked to: %s", text)
+			}
+			steps, restart := int32(10), 0.25
+			wantWalk, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{
+				QueryText: question, Filter: structpb.NewStringValue(`{"era": "` + era + `"}`), Explain: true,
+				GraphOptions: &ragdv1.GraphOptions{RestartProb: &restart, RandomWalkSteps: &steps},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wantWalk, &walked, protocmp.Transform(), protocmp.IgnoreFields(&ragdv1.Stage{}, "duration_ms")); diff != "" {
+				t.Errorf("MCP and Connect differ: %s", diff)
+			}
+
 			other := as(t, globex.Secret, options)
 			for tool, arguments := range map[string]map[string]any{
 				"vector_query":   {"queryText": question},
+				"graph_rag":      {"queryText": question},
 				"list_documents": nil,
 				"get_document":   {"uri": uri},
 				"get_job":        {"jobId": document.GetDocumentId()},

@@ -16,25 +16,50 @@ import (
 
 func answerText(req *ragdv1.VectorQueryRequest, res *ragdv1.VectorQueryResponse) string {
 	var b strings.Builder
-	writeWarnings(&b, res.GetWarnings())
-	switch sources := res.GetSources(); {
+	writeAnswer(&b, res, req.GetFilter() != nil)
+	if e := res.GetExplain(); e != nil {
+		fmt.Fprintf(&b, "\n\nFound by %s search:", e.GetSearchMode())
+		writeStages(&b, e.GetStages())
+	}
+	return b.String()
+}
+
+func walkText(req *ragdv1.GraphRagRequest, res *ragdv1.GraphRagResponse) string {
+	var b strings.Builder
+	writeAnswer(&b, res, req.GetFilter() != nil)
+	if e := res.GetExplain(); e != nil {
+		fmt.Fprintf(&b, "\n\nWalked from %s search, %d passages and %d links near it:", e.GetSearchMode(), len(e.GetNodes()), len(e.GetEdges()))
+		writeStages(&b, e.GetStages())
+	}
+	return b.String()
+}
+
+// answer is what the answers to questions have in common.
+type answer interface {
+	GetWarnings() []string
+	GetSources() []*ragdv1.Source
+	GetRelevantContext() string
+}
+
+func writeAnswer(b *strings.Builder, a answer, filtered bool) {
+	writeWarnings(b, a.GetWarnings())
+	switch sources := a.GetSources(); {
 	case len(sources) > 0:
-		writeSources(&b, sources)
-	case res.GetRelevantContext() != "":
-		b.WriteString(res.GetRelevantContext())
+		writeSources(b, sources)
+	case a.GetRelevantContext() != "":
+		b.WriteString(a.GetRelevantContext())
 	default:
 		b.WriteString("Nothing was found.")
-		if req.GetFilter() != nil {
+		if filtered {
 			b.WriteString(" The filter may be too strict.")
 		}
 	}
-	if e := res.GetExplain(); e != nil {
-		fmt.Fprintf(&b, "\n\nFound by %s search:", e.GetSearchMode())
-		for _, stage := range e.GetStages() {
-			fmt.Fprintf(&b, " %s %.1f ms (%d)", stage.GetName(), stage.GetDurationMs(), stage.GetCandidates())
-		}
+}
+
+func writeStages(b *strings.Builder, stages []*ragdv1.Stage) {
+	for _, stage := range stages {
+		fmt.Fprintf(b, " %s %.1f ms (%d)", stage.GetName(), stage.GetDurationMs(), stage.GetCandidates())
 	}
-	return b.String()
 }
 
 func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
@@ -49,6 +74,9 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 			}
 		}
 		fmt.Fprintf(b, " (score %.3f)\n", source.GetScore())
+		if source.GetPath() != "" {
+			fmt.Fprintf(b, "path: %s\n", source.GetPath())
+		}
 		writeMetadata(b, withoutText(source))
 		b.WriteString(source.GetDocument())
 	}

@@ -20,6 +20,7 @@ type toolset struct {
 	tools       []*tool
 	api         API
 	indexes     *indexNames
+	own         *ownTools
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger
@@ -31,6 +32,8 @@ type tool struct {
 	definition mcpgo.Tool
 	arguments  *arguments
 	run        run
+	// fixed keeps the request context from changing anything but the filter.
+	fixed bool
 }
 
 // run calls the API with arguments that fit the tool's schema, as JSON, and
@@ -63,6 +66,7 @@ func newToolset(cfg Config, o overrider) (*toolset, error) {
 		"document_chunker": call(cfg.API.ChunkText, chunksText),
 		"get_document":     call(cfg.API.GetDocument, documentText),
 		"get_job":          call(cfg.API.GetJob, jobText),
+		"graph_rag":        call(cfg.API.GraphRag, walkText),
 		"rerank":           call(cfg.API.Rerank, rerankedText),
 		"list_documents":   call(cfg.API.ListDocuments, documentsText),
 		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
@@ -75,6 +79,7 @@ func newToolset(cfg Config, o overrider) (*toolset, error) {
 		}
 		s.tools = append(s.tools, t)
 	}
+	s.own = newOwnTools(cfg.API, s.tools)
 	return s, nil
 }
 
@@ -155,7 +160,7 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if ctx, err = s.overrides.apply(ctx, req.Params.Meta); err != nil {
+	if ctx, err = s.overrides.apply(ctx, req.Params.Meta, t.fixed); err != nil {
 		return nil, err
 	}
 	arguments, err := t.arguments.accept(req)

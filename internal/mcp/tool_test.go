@@ -70,6 +70,13 @@ const (
 		 "title": "Install", "documentId": "d1", "ordinal": 3, "startByte": 10, "endByte": 19},
 		{"id": "c2", "document": "Or not.", "score": 0.5, "vector": [0.5, 1]}],
 		"explain": {"searchMode": "hybrid", "stages": [{"name": "embed", "durationMs": 0.25}, {"name": "search", "durationMs": 1.5, "candidates": 2}]}}`
+	aWalk = `{"relevantContext": "[1] Dark River\nBy Clio Barnard.\n\n[2] Clio Barnard\nFrom Otley.", "sources": [
+		{"id": "c1", "document": "By Clio Barnard.", "score": 0.6, "uri": "film", "title": "Dark River", "documentId": "d1", "path": "named by the question: Dark River"},
+		{"id": "c2", "document": "From Otley.", "score": 0.2, "uri": "people/clio", "title": "Clio Barnard", "documentId": "d2",
+		 "path": "named by the question: Dark River, names \"Clio Barnard\" → Clio Barnard"}],
+		"explain": {"searchMode": "keyword", "stages": [{"name": "seeds", "durationMs": 2, "candidates": 1}, {"name": "walk", "durationMs": 0.5, "candidates": 2}],
+		"nodes": [{"documentId": "d1", "title": "Dark River", "score": 0.6, "seed": 4, "source": true}, {"documentId": "d2", "title": "Clio Barnard", "score": 0.2, "source": true}],
+		"edges": [{"from": 0, "to": 1, "type": "mention", "share": 1, "words": "names \"Clio Barnard\""}]}}`
 )
 
 // Every tool, over HTTP, in both eras: the arguments arrive as the message they
@@ -100,6 +107,16 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"vector_query", map[string]any{"queryText": "5", "topK": "5", "filter": `{"a": 1}`, "indexName": nil, "includeVectors": "false", "searchMode": "keyword"},
 			&ragdv1.VectorQueryResponse{}, message[ragdv1.VectorQueryRequest](t, `{"queryText": "5", "topK": 5, "filter": {"a": 1}, "includeVectors": false,
 			"searchMode": "keyword"}`), "vector_query_nothing.txt"},
+		{"graph_rag", map[string]any{
+			"queryText": "Who made Dark River?", "indexName": "films", "topK": 2, "searchMode": "keyword", "includeVectors": false, "includeSources": true,
+			"filter": map[string]any{"year": 2017}, "explain": true, "vectorStoreName": "ragd", "reranker": map[string]any{"kind": "lexical"},
+			"graphOptions": map[string]any{"threshold": 0.8, "randomWalkSteps": 50, "restartProb": 0.3, "candidates": 0, "edgeTypes": []any{"mention", "next"}, "dimension": 512},
+		}, message[ragdv1.GraphRagResponse](t, aWalk), message[ragdv1.GraphRagRequest](t, `{"queryText": "Who made Dark River?", "indexName": "films",
+			"topK": 2, "searchMode": "keyword", "includeVectors": false, "includeSources": true, "filter": {"year": 2017}, "explain": true, "vectorStoreName": "ragd",
+			"reranker": {"kind": "lexical"}, "graphOptions": {"threshold": 0.8, "randomWalkSteps": 50, "restartProb": 0.3, "edgeTypes": ["mention", "next"],
+			"dimension": 512}}`), "graph_rag.txt"},
+		{"graph_rag", map[string]any{"queryText": "x", "filter": `{"a": 1}`, "graphOptions": `{"restartProb": 0.5}`}, &ragdv1.GraphRagResponse{},
+			message[ragdv1.GraphRagRequest](t, `{"queryText": "x", "filter": {"a": 1}, "graphOptions": {"restartProb": 0.5}}`), "graph_rag_nothing.txt"},
 		{"rerank", map[string]any{"queryText": "How?", "results": []any{map[string]any{"id": "c1", "document": "Run make.", "score": 0.5}},
 			"reranker": map[string]any{"topK": 1, "weights": map[string]any{"semantic": 1, "vector": 0, "position": 0}}},
 			message[ragdv1.RerankResponse](t, `{"results": [{"result": {"id": "c1", "document": "Run make.", "title": "Install", "score": 0.5}, "score": 0.75,
@@ -188,6 +205,7 @@ func TestToolsOverHTTP(t *testing.T) {
 func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 	return &fakeAPI{
 		vectorQuery:    record[ragdv1.VectorQueryRequest, *ragdv1.VectorQueryResponse](asked, answer),
+		graphRag:       record[ragdv1.GraphRagRequest, *ragdv1.GraphRagResponse](asked, answer),
 		rerank:         record[ragdv1.RerankRequest, *ragdv1.RerankResponse](asked, answer),
 		listIndexes:    record[ragdv1.ListIndexesRequest, *ragdv1.ListIndexesResponse](asked, answer),
 		describeIndex:  record[ragdv1.DescribeIndexRequest, *ragdv1.Index](asked, answer),
@@ -274,6 +292,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 	t.Parallel()
 	for name, messages := range map[string]struct{ in, out proto.Message }{
 		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
+		"graph_rag":        {&ragdv1.GraphRagRequest{}, &ragdv1.GraphRagResponse{}},
 		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
 		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},

@@ -38,13 +38,10 @@ func newIndexNames(api API) *indexNames {
 // are more than maxNamed or they cannot be told now. Indexes are seen by the
 // whole tenant, so that its callers share what is in memory.
 func (n *indexNames) of(ctx context.Context) []string {
-	var id tenant.ID // a program on standard input has one tenant, whose name it need not know
-	if r, ok := tenant.FromContext(ctx); ok {
-		if !r.Principal.Has(tenant.Read) {
-			return nil
-		}
-		id = r.Tenant
+	if r, ok := tenant.FromContext(ctx); ok && !r.Principal.Has(tenant.Read) {
+		return nil
 	}
+	id := tenantOf(ctx)
 	if names, ok := n.known.Get(id); ok {
 		return names
 	}
@@ -82,6 +79,7 @@ func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool 
 	if len(tools) < 2 {
 		return tools
 	}
+	tools = s.withOwn(ctx, tools)
 	names := s.indexes.of(ctx)
 	if len(names) == 0 {
 		return tools

@@ -26,6 +26,7 @@ const (
 // concurrent use.
 type watchers struct {
 	indexes *indexNames
+	own     *ownTools
 
 	mu       sync.Mutex
 	byTenant map[tenant.ID]*watcher
@@ -39,7 +40,7 @@ type watcher struct {
 	mu         sync.Mutex
 	subscribed map[subscription]deliver
 	changed    map[string]bool // URIs, since the clients were told
-	indexes    bool            // whether one was made, changed or deleted
+	tools      bool            // whether one, or an index that they name, was made, changed or deleted
 	timer      *time.Timer     // nil while nothing has changed
 }
 
@@ -54,8 +55,8 @@ type subscription struct {
 // gone.
 type deliver func(uri string) bool
 
-func newWatchers(indexes *indexNames) *watchers {
-	return &watchers{indexes: indexes, byTenant: map[tenant.ID]*watcher{}}
+func newWatchers(indexes *indexNames, own *ownTools) *watchers {
+	return &watchers{indexes: indexes, own: own, byTenant: map[tenant.ID]*watcher{}}
 }
 
 // watch begins to tell the clients of a tenant's server, until forget.
@@ -81,8 +82,11 @@ func (w *watchers) hear(e event.Event) {
 		concerned[e.Tenant] = found
 	}
 	w.mu.Unlock()
-	if e.Document == "" {
+	if e.Document == "" && e.Tool == "" {
 		w.indexes.forget(e.Tenant)
+	}
+	if e.Tool != "" || e.Tenant == "" {
+		w.own.forget(e.Tenant)
 	}
 	for _, to := range concerned {
 		to.note(e)
@@ -97,19 +101,21 @@ func (w *watcher) note(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
+	case e.Tool != "":
+		w.tools = true
 	case e.Tenant == "": // anything
-		w.indexes = true
+		w.tools = true
+		w.changed[indexesURI] = true
 		for s := range w.subscribed {
 			w.changed[s.uri] = true
 		}
 	case e.Document == "":
-		w.indexes = true
-		w.changed[indexURI(e.Index)] = true
+		w.tools = true
+		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
 	default: // the counts of its index change with a document
 		w.changed[documentURI(e.Index, e.Document)] = true
-		w.changed[indexURI(e.Index)] = true
+		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
 	}
-	w.changed[indexesURI] = true
 	if w.timer == nil {
 		w.timer = time.AfterFunc(settle, w.tell)
 	}
@@ -118,18 +124,20 @@ func (w *watcher) note(e event.Event) {
 // tell tells the clients what has changed.
 func (w *watcher) tell() {
 	w.mu.Lock()
-	indexes := w.indexes
+	tools, resources := w.tools, len(w.changed) > 0
 	due := map[subscription]deliver{}
 	for s, send := range w.subscribed {
 		if w.touches(s.uri) {
 			due[s] = send
 		}
 	}
-	w.changed, w.indexes, w.timer = map[string]bool{}, false, nil
+	w.changed, w.tools, w.timer = map[string]bool{}, false, nil
 	w.mu.Unlock()
 
-	w.server.SendNotificationToAllClients(mcpgo.MethodNotificationResourcesListChanged, nil)
-	if indexes { // the tools name them
+	if resources {
+		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationResourcesListChanged, nil)
+	}
+	if tools {
 		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationToolsListChanged, nil)
 	}
 	for s, send := range due {

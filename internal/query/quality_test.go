@@ -26,9 +26,10 @@ func TestQuality(t *testing.T) {
 	for _, tc := range []struct {
 		set          string
 		recall, ndcg float64 // least recall@5 and nDCG@10 of keyword search
+		gain         float64 // least of nDCG@10 by lexical reranking over hybrid search
 	}{
-		{"squad-xquad-en", 0.955, 0.930},
-		{"2wikimultihopqa", 0.695, 0.738},
+		{"squad-xquad-en", 0.955, 0.930, 0.005},
+		{"2wikimultihopqa", 0.695, 0.738, 0.015},
 	} {
 		t.Run(tc.set, func(t *testing.T) {
 			set := loadSet(t, tc.set)
@@ -36,10 +37,10 @@ func TestQuality(t *testing.T) {
 			c.Index(t, "passages")
 			set.upload(t, c)
 			measured := map[string]eval.Cut{}
-			for _, mode := range []string{"vector", "keyword", "hybrid"} {
+			for _, mode := range []string{"vector", "keyword", "hybrid", reranked} {
 				summary := set.ask(t, c, mode)
 				measured[mode] = eval.Cut{Recall: summary.Cuts[0].Recall, NDCG: summary.Cuts[1].NDCG}
-				t.Logf("%-8s recall@5 %.4f nDCG@10 %.4f p50 %v p99 %v", mode, measured[mode].Recall, measured[mode].NDCG, summary.P50, summary.P99)
+				t.Logf("%-14s recall@5 %.4f nDCG@10 %.4f p50 %v p99 %v", mode, measured[mode].Recall, measured[mode].NDCG, summary.P50, summary.P99)
 			}
 			if k := measured["keyword"]; k.Recall < tc.recall || k.NDCG < tc.ndcg {
 				t.Errorf("keyword search has recall@5 %.4f and nDCG@10 %.4f, want %.3f and %.3f", k.Recall, k.NDCG, tc.recall, tc.ndcg)
@@ -50,9 +51,15 @@ func TestQuality(t *testing.T) {
 					t.Errorf("hybrid search %v is worse than its leg %s %v", hybrid, leg, m)
 				}
 			}
+			if gain := measured[reranked].NDCG - hybrid.NDCG; gain < tc.gain {
+				t.Errorf("reranking by words gains %.4f of nDCG@10, want %.3f", gain, tc.gain)
+			}
 		})
 	}
 }
+
+// reranked is hybrid search with lexical reranking.
+const reranked = "hybrid+lexical"
 
 // labelled is a corpus with questions whose answers are known.
 type labelled struct {
@@ -142,9 +149,13 @@ func (s labelled) upload(t *testing.T, c servicetest.Client) {
 func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) eval.Summary {
 	t.Helper()
 	var answers []eval.Answer
+	var reranker *ragdv1.Reranker
+	if mode == reranked {
+		mode, reranker = "hybrid", &ragdv1.Reranker{Kind: "lexical"}
+	}
 	for _, q := range s.questions {
 		start := time.Now()
-		res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: q.Text, SearchMode: mode})
+		res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: q.Text, SearchMode: mode, Reranker: reranker})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ func (s *Service) Rerank(ctx context.Context, question string, sources []Source,
 func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sources []Source, by Reranker, topK int, unbounded bool) (Reranking, error) {
 	candidates := make([]rerank.Candidate, len(sources))
 	for i, source := range sources {
-		candidates[i] = rerank.Candidate{Text: clip(source.Text), Score: source.Score}
+		candidates[i] = rerank.Candidate{Title: source.Title, Text: clip(source.Text), Score: source.Score}
 	}
 	result, err := s.reranker.Rerank(ctx, rerank.Request{
 		Tenant: string(id), Query: question, Candidates: candidates, Kind: by.Kind, Model: by.Model,

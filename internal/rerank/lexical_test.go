@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 )
 
+const filler = " And then there is whatever else can be said of tugs and sails and of the weather, day by day."
+
 func TestLexicalPutsTheBetterTextFirst(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, query, better, worse string }{
@@ -17,6 +19,7 @@ func TestLexicalPutsTheBetterTextFirst(t *testing.T) {
 		{"the same words closer together", "tide table", "A tide table hangs there.", "A table stands where the tide comes in."},
 		{"a rare word over a common one", "first lighthouse", "A lighthouse stands there.", "The first stands there."},
 		{"more often", "lighthouse", "The lighthouse is a lighthouse.", "The lighthouse is a house."},
+		{"the words in one place", "old harbour lighthouse keeper", "The lighthouse has a keeper in the old harbour." + filler, "The lighthouse." + filler + "A keeper. " + filler + "The old harbour."},
 		{"shorter", "lighthouse", "The lighthouse.", "The lighthouse" + strings.Repeat(" and whatever else there is", 20)},
 		{"another ending", "repainting", "It was repainted.", "It was rebuilt."},
 		{"a word that begins alike over none", "pilotage", "The pilots wait.", "The tugs wait."},
@@ -32,6 +35,37 @@ func TestLexicalPutsTheBetterTextFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 			if result.Ranked[0].Index != 1 || result.Ranked[0].Score == result.Ranked[1].Score {
+				t.Errorf("%+v", result.Ranked)
+			}
+		})
+	}
+}
+
+func TestLexicalFollowsTitles(t *testing.T) {
+	t.Parallel()
+	film := rerank.Candidate{Title: "Dark River (2017 film)", Text: "It was directed by Clio Barnard, as 2017 was ending, with an ox."}
+	stranger := rerank.Candidate{Title: "Ropes", Text: "A rope is spliced by hand."}
+	for _, tc := range []struct {
+		name  string
+		named rerank.Candidate
+		comes bool // before the stranger
+	}{
+		{"a title", rerank.Candidate{Title: "Clio Barnard", Text: "She paints."}, true},
+		{"a title with an aside", rerank.Candidate{Title: "Clio Barnard (director)", Text: "She paints."}, true},
+		{"half of a title", rerank.Candidate{Title: "Clio Barnard Smith", Text: "She paints."}, false},
+		{"a number", rerank.Candidate{Title: "2017", Text: "A year."}, false},
+		{"a word that is no name there", rerank.Candidate{Title: "Ox", Text: "A beast."}, false},
+		{"no title", rerank.Candidate{Text: "Clio Barnard paints."}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			result, err := rerank.New(rerank.Config{}).Rerank(t.Context(), rerank.Request{
+				Query: "who made Dark River", Candidates: []rerank.Candidate{film, stranger, tc.named}, Weights: semanticOnly(), TopK: 3,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if second := result.Ranked[1]; result.Ranked[0].Index != 0 || (second.Index == 2) != tc.comes || second.Score >= result.Ranked[0].Score {
 				t.Errorf("%+v", result.Ranked)
 			}
 		})

@@ -61,7 +61,7 @@ func TestLexicalQuality(t *testing.T) {
 					for _, normalize := range []bool{false, true} {
 						request := rerank.Request{Query: q.Text, TopK: topK, NormalizeScores: normalize}
 						for _, place := range first {
-							request.Candidates = append(request.Candidates, rerank.Candidate{Text: set.Texts[place], Score: scores[place]})
+							request.Candidates = append(request.Candidates, rerank.Candidate{Title: set.Documents[place].Title, Text: set.Documents[place].Text, Score: scores[place]})
 						}
 						result, err := reranker.Rerank(t.Context(), request)
 						if err != nil {

@@ -80,10 +80,20 @@ type Request struct {
 
 // Candidate is one result of the first stage.
 type Candidate struct {
+	// Title, if there is one, is judged with the text.
+	Title string
 	// Text is what is judged. A blank one has the semantic score 0.
 	Text string
 	// Score is the first stage's, higher is better. NaN and infinities count as 0.
 	Score float64
+}
+
+// judged is the text with its title, unless it begins with that already.
+func (c Candidate) judged() string {
+	if c.Title == "" || strings.HasPrefix(c.Text, c.Title) {
+		return c.Text
+	}
+	return c.Title + "\n" + c.Text
 }
 
 // Result is the candidates in their new order.
@@ -222,15 +232,16 @@ func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request, re
 		if strings.TrimSpace(c.Text) == "" {
 			continue
 		}
-		if score, ok := r.cache.get(scorer, task, c.Text); ok {
+		text := c.judged()
+		if score, ok := r.cache.get(scorer, task, text); ok {
 			verdicts[i].score = score
 			report.Cached++
 			continue
 		}
-		if places[c.Text] == nil {
-			task.texts = append(task.texts, c.Text)
+		if places[text] == nil {
+			task.texts, task.titles = append(task.texts, text), append(task.titles, c.Title)
 		}
-		places[c.Text] = append(places[c.Text], i)
+		places[text] = append(places[text], i)
 	}
 	if len(task.texts) == 0 {
 		return verdicts

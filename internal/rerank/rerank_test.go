@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -333,6 +335,42 @@ func TestCallsGoOutTogether(t *testing.T) {
 		if ai.Peak() != want {
 			t.Errorf("%s: %d calls at once, want %d", kind, ai.Peak(), want)
 		}
+	}
+}
+
+// 50 candidates at 100 ms an answer, sixteen calls at once, take 400 ms at most:
+// the model rates several candidates in a call.
+func TestFiftyCandidatesInTime(t *testing.T) {
+	t.Parallel()
+	ai := fakeai.New(t)
+	ai.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
+	ai.Chat = func(c fakeai.Chat) string { return rate(t, c, byNumber(50)) }
+	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1", MaxConcurrent: 16}})})
+	result, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLM, Model: "openai/m", Candidates: numbered(50), TopK: 10})
+	if err != nil || result.Failed > 0 || result.Took > 400*time.Millisecond {
+		t.Errorf("%d failed, took %v, %v", result.Failed, result.Took, err)
+	}
+}
+
+func TestTitlesAreJudged(t *testing.T) {
+	t.Parallel()
+	ai := fakeai.New(t)
+	var mu sync.Mutex
+	var judged []string
+	ai.Chat = func(c fakeai.Chat) string {
+		mu.Lock()
+		defer mu.Unlock()
+		judged = append(judged, shown(t, c).Passage)
+		return `{"score":0.5}`
+	}
+	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}})})
+	candidates := []rerank.Candidate{{Title: "Clio", Text: "She paints."}, {Title: "Ropes", Text: "Ropes are spliced."}, {Title: "Blank", Text: " "}}
+	if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLMPassage, Model: "openai/m", Candidates: candidates, TopK: 2}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(judged)
+	if want := []string{"Clio\nShe paints.", "Ropes are spliced."}; !slices.Equal(judged, want) {
+		t.Errorf("judged %q, want %q", judged, want)
 	}
 }
 

@@ -42,10 +42,11 @@ type scorer interface {
 	key() string
 }
 
-// task is what to judge: texts, none of them blank and no two the same.
+// task is what to judge: texts, none of them blank and no two the same. They
+// begin with their titles.
 type task struct {
 	tenant, query string
-	texts         []string
+	texts, titles []string
 }
 
 // verdict is a text's relevance to the query, 0..1, or why there is none.

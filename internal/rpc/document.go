@@ -11,19 +11,25 @@ import (
 
 // UploadDocument implements DocumentService.
 func (h *Handlers) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error) {
-	chunking, err := chunkingMap(req.GetChunking())
+	upload, err := uploadOf(req)
 	if err != nil {
 		return nil, err
 	}
-	d, job, err := h.Ingest.Upload(ctx, ingest.Upload{
-		IndexName: req.GetIndexName(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
-		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
-	})
+	d, job, err := h.Ingest.Upload(ctx, upload)
 	if err != nil {
 		return nil, err
 	}
 	document, err := documentMessage(d, job.IndexName)
 	return &ragdv1.UploadDocumentResponse{Document: document, Job: jobMessage(job)}, err
+}
+
+func uploadOf(req *ragdv1.UploadDocumentRequest) (ingest.Upload, error) {
+	chunking, err := chunkingMap(req.GetChunking())
+	return ingest.Upload{
+		IndexName: req.GetIndexName(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
+		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
+		Fingerprint: req.GetFingerprint(),
+	}, err
 }
 
 // contentOf returns whichever of the two ways to send a text was used.
@@ -126,7 +132,7 @@ func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, err
 		DocumentId: d.DocumentID, IndexName: indexName, Uri: d.URI, Title: d.Title, ContentType: d.ContentType,
 		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error,
 		ChunkCount: int32(d.ChunkCount), ByteSize: uint32(d.ByteSize),
-		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt),
+		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt), Fingerprint: d.Fingerprint,
 	}, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
@@ -33,6 +34,7 @@ type Handlers struct {
 	Vectors *vector.Service
 	Queries *query.Service
 	Graphs  *graph.Service
+	Tools   *tool.Service
 }
 
 // ServiceNames are the services that Mount serves.
@@ -40,6 +42,7 @@ func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
+		ragdv1connect.ToolServiceName,
 	}
 }
 
@@ -61,6 +64,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 	add(ragdv1connect.NewChunkServiceHandler(h, options))
 	add(ragdv1connect.NewQueryServiceHandler(h, options))
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
+	add(ragdv1connect.NewToolServiceHandler(h, options))
 
 	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...)))
 	reflector := grpcreflect.NewStaticReflector(ServiceNames()...)

@@ -12,7 +12,7 @@ import (
 func (h *Handlers) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {
 	sources := make([]query.Source, len(req.GetResults()))
 	for i, result := range req.GetResults() {
-		sources[i] = query.Source{ID: result.GetId(), Text: textOf(result), Score: result.GetScore()}
+		sources[i] = query.Source{ID: result.GetId(), Title: result.GetTitle(), Text: textOf(result), Score: result.GetScore()}
 	}
 	var by query.Reranker
 	if given := rerankerOf(req.GetReranker()); given != nil {

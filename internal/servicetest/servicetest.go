@@ -27,6 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
@@ -86,6 +87,7 @@ func New(t testing.TB, config Config) *Service {
 		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
 		Graphs:  graph.New(db, indexes, queries, models),
+		Tools:   tool.New(db, indexes),
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
@@ -124,6 +126,7 @@ type Client struct {
 	ragdv1connect.ChunkServiceClient
 	ragdv1connect.QueryServiceClient
 	ragdv1connect.VectorServiceClient
+	ragdv1connect.ToolServiceClient
 }
 
 // Client returns a client with this secret, whose requests carry the headers,
@@ -144,6 +147,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		ChunkServiceClient:    ragdv1connect.NewChunkServiceClient(http.DefaultClient, s.URL, options),
 		QueryServiceClient:    ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
 		VectorServiceClient:   ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
+		ToolServiceClient:     ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

@@ -36,13 +36,22 @@ func (e *gaveUpError) Unwrap() error { return e.cause }
 // would take more than two minutes. retrying is told of each failure before the
 // pause; it may be nil. call must be safe to repeat.
 func Retry(ctx context.Context, retrying func(error), call func(context.Context) error) error {
+	return retry(ctx, attemptTimeout, retrying, func(ctx context.Context) (bool, error) { return false, call(ctx) })
+}
+
+// retry is Retry with a time limit for each attempt. Its patience begins anew with
+// every attempt that, although it failed, advanced.
+func retry(ctx context.Context, timeout time.Duration, retrying func(error), call func(context.Context) (advanced bool, err error)) error {
 	deadline := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
-		err := call(attempt)
+		attempt, cancel := context.WithTimeout(ctx, timeout)
+		advanced, err := call(attempt)
 		cancel()
 		if ctx.Err() != nil || !passes(err) {
 			return err
+		}
+		if advanced {
+			deadline, pause = time.Now().Add(patience), firstPause
 		}
 		// Between half and all of the pause, so that workers spread out.
 		wait := max(pause/2+rand.N(pause/2+1), askedPause(err))

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"maps"
+	"math"
+	"strconv"
+	"time"
 
 	"connectrpc.com/connect"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/corpus"
@@ -37,7 +36,7 @@ func (r *run) send(ctx context.Context, docs iter.Seq2[corpus.Document, error]) 
 			}
 		}
 	}()
-	for range cmp.Or(r.cfg.Concurrency, 16) {
+	for range cmp.Or(r.cfg.Concurrency, 4) {
 		workers.Go(func() error { return r.work(ctx, queue) })
 	}
 	return workers.Wait()
@@ -45,19 +44,17 @@ func (r *run) send(ctx context.Context, docs iter.Seq2[corpus.Document, error]) 
 
 // work uploads from the queue until it is closed or the run has ended.
 func (r *run) work(ctx context.Context, queue <-chan corpus.Document) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case doc, more := <-queue:
-			if !more {
-				return ctx.Err()
-			}
-			if err := r.upload(ctx, doc); err != nil {
-				return err
-			}
+	for more := true; more; {
+		var items []*item
+		var err error
+		if items, more, err = r.batch(ctx, queue); err != nil {
+			return err
+		}
+		if err := r.upload(ctx, items); err != nil {
+			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // note keeps what the corpus says about something that is no document.
@@ -75,64 +72,82 @@ func (r *run) note(doc corpus.Document, err error) {
 	}
 }
 
-// upload sends one document and records what became of it. Its error ends the run.
-func (r *run) upload(ctx context.Context, doc corpus.Document) error {
-	req, err := r.request(doc)
-	var res *ragdv1.UploadDocumentResponse
-	if err == nil {
-		err = Retry(ctx, r.cfg.Retrying, func(ctx context.Context) (err error) {
-			res, err = r.client.Documents.UploadDocument(ctx, req)
-			return err
-		})
-		if ends(err) {
-			return err
+// minRate is how many bytes a second a connection must carry at least.
+const minRate = 256 << 10
+
+// upload sends a batch, and what the service had no room for again, until it is
+// known of each document what became of it. Its error ends the run.
+func (r *run) upload(ctx context.Context, items []*item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	timeout := attemptTimeout + time.Duration(size(items)/minRate)*time.Second
+	err := retry(ctx, timeout, r.cfg.Retrying, func(ctx context.Context) (advanced bool, err error) {
+		results, err := r.client.send(ctx, items, func(n int64) { r.step(func() { r.progress.InputBytes += n }) })
+		if err != nil {
+			return false, err
 		}
+		before := len(items)
+		items, err = r.record(items, results)
+		return len(items) < before, err
+	})
+	if err == nil || ends(err) {
+		return err
 	}
 	r.step(func() {
-		r.progress.InputBytes += doc.InputBytes
-		if err != nil {
-			r.fail(doc.Place, doc.URI, message(err))
-			return
+		for _, it := range items {
+			r.progress.InputBytes += it.input
+			r.fail(it.place, it.uri, message(err))
 		}
-		r.acknowledge(document{doc.Place, doc.URI}, res)
 	})
 	return nil
 }
 
-func (r *run) request(doc corpus.Document) (*ragdv1.UploadDocumentRequest, error) {
-	req := &ragdv1.UploadDocumentRequest{
-		IndexName: r.cfg.Index, Uri: doc.URI, Title: doc.Title, ContentType: doc.ContentType, Chunking: r.cfg.Chunking,
-	}
-	if doc.Content != nil {
-		req.Source = &ragdv1.UploadDocumentRequest_Content{Content: doc.Content}
-	} else {
-		req.Source = &ragdv1.UploadDocumentRequest_Text{Text: doc.Text}
-	}
-	if len(r.cfg.Metadata)+len(doc.Metadata) > 0 {
-		metadata := map[string]any{}
-		maps.Copy(metadata, r.cfg.Metadata)
-		maps.Copy(metadata, doc.Metadata)
-		var err error
-		if req.Metadata, err = structpb.NewStruct(metadata); err != nil {
-			return nil, err
+// record notes what became of the documents of a batch. It returns those that may
+// succeed later with the error of the first of them, or an error that ends the run.
+func (r *run) record(items []*item, results []*ragdv1.UploadResult) (again []*item, err error) {
+	r.step(func() {
+		for i, it := range items {
+			r.progress.InputBytes += it.input
+			it.input = 0
+			refusal := refusalOf(results[i].GetError())
+			switch {
+			case refusal == nil:
+				r.acknowledge(it.document, results[i].GetJob())
+			case passes(refusal):
+				again = append(again, it)
+				err = cmp.Or[error](err, refusal)
+			case ends(refusal):
+				again, err = nil, refusal
+				return
+			default:
+				r.fail(it.place, it.uri, message(refusal))
+			}
 		}
-	}
-	// The service would not read such a message, and answer as if it were busy.
-	if size := proto.Size(req); size > maxRequest {
-		return nil, fmt.Errorf("has %d bytes with its metadata, over the limit of %d for one upload", size, maxRequest)
-	}
-	return req, nil
+	})
+	return again, err
 }
 
-// maxRequest is the size of the largest document with more metadata than any index
-// takes.
-const maxRequest = corpus.MaxDocument + 1<<20
+// refusalOf is the error that a document's result stands for, nil for none.
+func refusalOf(said *ragdv1.UploadError) error {
+	if said == nil {
+		return nil
+	}
+	var code connect.Code
+	if err := code.UnmarshalText([]byte(said.GetCode())); err != nil {
+		code = connect.CodeUnknown
+	}
+	refusal := connect.NewWireError(code, errors.New(said.GetMessage()))
+	if delay := said.GetRetryDelaySeconds(); delay > 0 {
+		refusal.Meta().Set("Retry-After", strconv.Itoa(int(math.Ceil(delay))))
+	}
+	return refusal
+}
 
 // acknowledge records a document that the service has taken: as done if its job
 // is, which is so when the service had the same document before.
-func (r *run) acknowledge(doc document, res *ragdv1.UploadDocumentResponse) {
+func (r *run) acknowledge(doc document, job *ragdv1.Job) {
 	r.result.Uploaded++
-	job := res.GetJob()
 	if r.settle(job, doc) {
 		if job.GetStatus() == jobSucceeded {
 			r.result.Unchanged++

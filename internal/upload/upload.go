@@ -24,13 +24,15 @@ import (
 type Client struct {
 	Documents ragdv1connect.DocumentServiceClient
 	Indexes   ragdv1connect.IndexServiceClient
+
+	batch func(context.Context, []*item) ([]*ragdv1.UploadResult, error) // sends a batch, in tests
 }
 
 // Config says where the documents go and how.
 type Config struct {
 	Index string
-	// Concurrency bounds the uploads in flight, and with them the documents in
-	// memory. Default 16.
+	// Concurrency bounds the streams of uploads, and with them the documents in
+	// memory: some MiB for each stream, or one larger document. Default 4.
 	Concurrency int
 	// Chunking and Metadata go with every document; a document's own metadata wins
 	// key by key.

@@ -41,11 +41,13 @@ type Document struct {
 	// pending, processing, ready, failed or deleting.
 	Status string `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
 	// Why the last version failed; an earlier version may still be searchable.
-	Error         string                 `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
-	ChunkCount    int32                  `protobuf:"varint,11,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
-	ByteSize      uint32                 `protobuf:"varint,12,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	Error      string                 `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
+	ChunkCount int32                  `protobuf:"varint,11,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	ByteSize   uint32                 `protobuf:"varint,12,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// As it was uploaded.
+	Fingerprint   string `protobuf:"bytes,15,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,6 +178,13 @@ func (x *Document) GetUpdateTime() *timestamppb.Timestamp {
 		return x.UpdateTime
 	}
 	return nil
+}
+
+func (x *Document) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
 }
 
 // Job is asynchronous work.
@@ -382,7 +391,11 @@ type UploadDocumentRequest struct {
 	// At most 64 KiB of JSON; copied into every chunk's metadata.
 	Metadata *structpb.Struct `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Default: the index's.
-	Chunking      *Chunking `protobuf:"bytes,8,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	Chunking *Chunking `protobuf:"bytes,8,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	// What tells one content of this uri from another to the caller, such as a hash, a
+	// revision or an ETag, at most 128 bytes. It is kept for SyncSource and changes
+	// nothing else.
+	Fingerprint   string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -484,6 +497,13 @@ func (x *UploadDocumentRequest) GetChunking() *Chunking {
 	return nil
 }
 
+func (x *UploadDocumentRequest) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
+}
+
 type isUploadDocumentRequest_Source interface {
 	isUploadDocumentRequest_Source()
 }
@@ -552,6 +572,288 @@ func (x *UploadDocumentResponse) GetJob() *Job {
 	return nil
 }
 
+type UploadDocumentsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*UploadDocumentsRequest_Document
+	//	*UploadDocumentsRequest_Content
+	Part          isUploadDocumentsRequest_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadDocumentsRequest) Reset() {
+	*x = UploadDocumentsRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadDocumentsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadDocumentsRequest) ProtoMessage() {}
+
+func (x *UploadDocumentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadDocumentsRequest.ProtoReflect.Descriptor instead.
+func (*UploadDocumentsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *UploadDocumentsRequest) GetPart() isUploadDocumentsRequest_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *UploadDocumentsRequest) GetDocument() *UploadDocumentRequest {
+	if x != nil {
+		if x, ok := x.Part.(*UploadDocumentsRequest_Document); ok {
+			return x.Document
+		}
+	}
+	return nil
+}
+
+func (x *UploadDocumentsRequest) GetContent() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*UploadDocumentsRequest_Content); ok {
+			return x.Content
+		}
+	}
+	return nil
+}
+
+type isUploadDocumentsRequest_Part interface {
+	isUploadDocumentsRequest_Part()
+}
+
+type UploadDocumentsRequest_Document struct {
+	// Begins a document; a small one is all here. What it says about the size of the
+	// content holds for a single message: a document of a stream has at most 256 MiB.
+	Document *UploadDocumentRequest `protobuf:"bytes,1,opt,name=document,proto3,oneof"`
+}
+
+type UploadDocumentsRequest_Content struct {
+	// Goes on with the content of the document that began last.
+	Content []byte `protobuf:"bytes,2,opt,name=content,proto3,oneof"`
+}
+
+func (*UploadDocumentsRequest_Document) isUploadDocumentsRequest_Part() {}
+
+func (*UploadDocumentsRequest_Content) isUploadDocumentsRequest_Part() {}
+
+type UploadDocumentsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each document of the stream, in its order, at most 10,000.
+	Results       []*UploadResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadDocumentsResponse) Reset() {
+	*x = UploadDocumentsResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadDocumentsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadDocumentsResponse) ProtoMessage() {}
+
+func (x *UploadDocumentsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadDocumentsResponse.ProtoReflect.Descriptor instead.
+func (*UploadDocumentsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UploadDocumentsResponse) GetResults() []*UploadResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// UploadResult is what became of a document of a stream.
+type UploadResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it was sent, or as it was made.
+	Uri        string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// The same document was there before: the job is the one that made it.
+	Unchanged bool `protobuf:"varint,3,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	Job       *Job `protobuf:"bytes,4,opt,name=job,proto3" json:"job,omitempty"`
+	// Why the document was not stored; the rest is empty then.
+	Error         *UploadError `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadResult) Reset() {
+	*x = UploadResult{}
+	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadResult) ProtoMessage() {}
+
+func (x *UploadResult) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadResult.ProtoReflect.Descriptor instead.
+func (*UploadResult) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *UploadResult) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *UploadResult) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *UploadResult) GetUnchanged() bool {
+	if x != nil {
+		return x.Unchanged
+	}
+	return false
+}
+
+func (x *UploadResult) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *UploadResult) GetError() *UploadError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// UploadError is what UploadDocument would have answered with.
+type UploadError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As Connect writes it: invalid_argument, resource_exhausted, ...
+	Code    string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The field that is to blame.
+	Field string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
+	// How long to wait before sending the document again, if that may help.
+	RetryDelaySeconds float64 `protobuf:"fixed64,4,opt,name=retry_delay_seconds,json=retryDelaySeconds,proto3" json:"retry_delay_seconds,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *UploadError) Reset() {
+	*x = UploadError{}
+	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadError) ProtoMessage() {}
+
+func (x *UploadError) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadError.ProtoReflect.Descriptor instead.
+func (*UploadError) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UploadError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *UploadError) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *UploadError) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *UploadError) GetRetryDelaySeconds() float64 {
+	if x != nil {
+		return x.RetryDelaySeconds
+	}
+	return 0
+}
+
 type GetDocumentRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -564,7 +866,7 @@ type GetDocumentRequest struct {
 
 func (x *GetDocumentRequest) Reset() {
 	*x = GetDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	mi := &file_ragd_v1_document_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -576,7 +878,7 @@ func (x *GetDocumentRequest) String() string {
 func (*GetDocumentRequest) ProtoMessage() {}
 
 func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	mi := &file_ragd_v1_document_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -589,7 +891,7 @@ func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDocumentRequest.ProtoReflect.Descriptor instead.
 func (*GetDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetDocumentRequest) GetIndexName() string {
@@ -627,7 +929,7 @@ type ListDocumentsRequest struct {
 
 func (x *ListDocumentsRequest) Reset() {
 	*x = ListDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +941,7 @@ func (x *ListDocumentsRequest) String() string {
 func (*ListDocumentsRequest) ProtoMessage() {}
 
 func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +954,7 @@ func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*ListDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListDocumentsRequest) GetIndexName() string {
@@ -693,7 +995,7 @@ type ListDocumentsResponse struct {
 
 func (x *ListDocumentsResponse) Reset() {
 	*x = ListDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +1007,7 @@ func (x *ListDocumentsResponse) String() string {
 func (*ListDocumentsResponse) ProtoMessage() {}
 
 func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +1020,7 @@ func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*ListDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListDocumentsResponse) GetDocuments() []*Document {
@@ -747,7 +1049,7 @@ type DeleteDocumentRequest struct {
 
 func (x *DeleteDocumentRequest) Reset() {
 	*x = DeleteDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -759,7 +1061,7 @@ func (x *DeleteDocumentRequest) String() string {
 func (*DeleteDocumentRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -772,7 +1074,7 @@ func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteDocumentRequest) GetIndexName() string {
@@ -804,7 +1106,7 @@ type DeleteDocumentResponse struct {
 
 func (x *DeleteDocumentResponse) Reset() {
 	*x = DeleteDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[9]
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1118,7 @@ func (x *DeleteDocumentResponse) String() string {
 func (*DeleteDocumentResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[9]
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1131,7 @@ func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
 }
 
 type ListChunksRequest struct {
@@ -845,7 +1147,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +1159,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1172,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -911,7 +1213,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +1225,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1238,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -962,7 +1264,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1276,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1289,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1010,7 +1312,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1324,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1337,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -1069,7 +1371,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1383,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1396,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -1120,7 +1422,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1434,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1447,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -1164,7 +1466,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1478,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1491,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -1208,7 +1510,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1522,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1535,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -1247,7 +1549,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xed\x03\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\x8f\x04\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -1268,7 +1570,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vcreate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\xe6\x02\n" +
+	"updateTime\x12 \n" +
+	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\"\xe6\x02\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
@@ -1288,7 +1591,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vJobProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x05R\x05total\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\"\xa1\x02\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"\xc3\x02\n" +
 	"\x15UploadDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x10\n" +
@@ -1298,11 +1601,30 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x04text\x18\x05 \x01(\tH\x00R\x04text\x12\x1a\n" +
 	"\acontent\x18\x06 \x01(\fH\x00R\acontent\x123\n" +
 	"\bmetadata\x18\a \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12-\n" +
-	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunkingB\b\n" +
+	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12 \n" +
+	"\vfingerprint\x18\t \x01(\tR\vfingerprintB\b\n" +
 	"\x06source\"g\n" +
 	"\x16UploadDocumentResponse\x12-\n" +
 	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12\x1e\n" +
-	"\x03job\x18\x02 \x01(\v2\f.ragd.v1.JobR\x03job\"f\n" +
+	"\x03job\x18\x02 \x01(\v2\f.ragd.v1.JobR\x03job\"z\n" +
+	"\x16UploadDocumentsRequest\x12<\n" +
+	"\bdocument\x18\x01 \x01(\v2\x1e.ragd.v1.UploadDocumentRequestH\x00R\bdocument\x12\x1a\n" +
+	"\acontent\x18\x02 \x01(\fH\x00R\acontentB\x06\n" +
+	"\x04part\"J\n" +
+	"\x17UploadDocumentsResponse\x12/\n" +
+	"\aresults\x18\x01 \x03(\v2\x15.ragd.v1.UploadResultR\aresults\"\xab\x01\n" +
+	"\fUploadResult\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x1c\n" +
+	"\tunchanged\x18\x03 \x01(\bR\tunchanged\x12\x1e\n" +
+	"\x03job\x18\x04 \x01(\v2\f.ragd.v1.JobR\x03job\x12*\n" +
+	"\x05error\x18\x05 \x01(\v2\x14.ragd.v1.UploadErrorR\x05error\"\x81\x01\n" +
+	"\vUploadError\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
+	"\x05field\x18\x03 \x01(\tR\x05field\x12.\n" +
+	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"f\n" +
 	"\x12GetDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
@@ -1352,9 +1674,10 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xb7\x05\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\x8f\x06\n" +
 	"\x0fDocumentService\x12Q\n" +
-	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12B\n" +
+	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
+	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
 	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12S\n" +
 	"\rListDocuments\x12\x1d.ragd.v1.ListDocumentsRequest\x1a\x1e.ragd.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12J\n" +
@@ -1378,71 +1701,81 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_ragd_v1_document_proto_goTypes = []any{
-	(*Document)(nil),               // 0: ragd.v1.Document
-	(*Job)(nil),                    // 1: ragd.v1.Job
-	(*JobProgress)(nil),            // 2: ragd.v1.JobProgress
-	(*UploadDocumentRequest)(nil),  // 3: ragd.v1.UploadDocumentRequest
-	(*UploadDocumentResponse)(nil), // 4: ragd.v1.UploadDocumentResponse
-	(*GetDocumentRequest)(nil),     // 5: ragd.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),   // 6: ragd.v1.ListDocumentsRequest
-	(*ListDocumentsResponse)(nil),  // 7: ragd.v1.ListDocumentsResponse
-	(*DeleteDocumentRequest)(nil),  // 8: ragd.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil), // 9: ragd.v1.DeleteDocumentResponse
-	(*ListChunksRequest)(nil),      // 10: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),     // 11: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),          // 12: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),        // 13: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),       // 14: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),        // 15: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),       // 16: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),        // 17: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),        // 18: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),  // 19: google.protobuf.Timestamp
-	(*Chunking)(nil),               // 20: ragd.v1.Chunking
-	(*Chunk)(nil),                  // 21: ragd.v1.Chunk
+	(*Document)(nil),                // 0: ragd.v1.Document
+	(*Job)(nil),                     // 1: ragd.v1.Job
+	(*JobProgress)(nil),             // 2: ragd.v1.JobProgress
+	(*UploadDocumentRequest)(nil),   // 3: ragd.v1.UploadDocumentRequest
+	(*UploadDocumentResponse)(nil),  // 4: ragd.v1.UploadDocumentResponse
+	(*UploadDocumentsRequest)(nil),  // 5: ragd.v1.UploadDocumentsRequest
+	(*UploadDocumentsResponse)(nil), // 6: ragd.v1.UploadDocumentsResponse
+	(*UploadResult)(nil),            // 7: ragd.v1.UploadResult
+	(*UploadError)(nil),             // 8: ragd.v1.UploadError
+	(*GetDocumentRequest)(nil),      // 9: ragd.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),    // 10: ragd.v1.ListDocumentsRequest
+	(*ListDocumentsResponse)(nil),   // 11: ragd.v1.ListDocumentsResponse
+	(*DeleteDocumentRequest)(nil),   // 12: ragd.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),  // 13: ragd.v1.DeleteDocumentResponse
+	(*ListChunksRequest)(nil),       // 14: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 15: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 16: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 17: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 18: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 19: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 20: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 21: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 22: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
+	(*Chunking)(nil),                // 24: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 25: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	18, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	19, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	19, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	22, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	23, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	23, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	19, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	19, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	18, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	20, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	23, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	23, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	22, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	24, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
 	0,  // 8: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 9: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
-	18, // 10: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 11: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	21, // 12: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 13: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 14: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 15: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	6,  // 16: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	8,  // 17: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	10, // 18: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	12, // 19: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	13, // 20: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	15, // 21: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	16, // 22: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	17, // 23: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 24: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	0,  // 25: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	7,  // 26: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	9,  // 27: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	11, // 28: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 29: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	14, // 30: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 31: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 32: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 33: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	24, // [24:34] is the sub-list for method output_type
-	14, // [14:24] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	3,  // 10: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
+	7,  // 11: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
+	1,  // 12: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
+	8,  // 13: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
+	22, // 14: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	0,  // 15: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
+	25, // 16: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 17: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 18: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 19: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 20: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 21: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	12, // 22: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	14, // 23: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	16, // 24: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	17, // 25: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	19, // 26: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	20, // 27: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	21, // 28: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 29: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 30: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 31: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 32: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	13, // 33: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	15, // 34: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 35: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	18, // 36: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 37: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 38: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 39: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	29, // [29:40] is the sub-list for method output_type
+	18, // [18:29] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -1455,13 +1788,17 @@ func file_ragd_v1_document_proto_init() {
 		(*UploadDocumentRequest_Text)(nil),
 		(*UploadDocumentRequest_Content)(nil),
 	}
+	file_ragd_v1_document_proto_msgTypes[5].OneofWrappers = []any{
+		(*UploadDocumentsRequest_Document)(nil),
+		(*UploadDocumentsRequest_Content)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,6 +36,9 @@ const (
 	// DocumentServiceUploadDocumentProcedure is the fully-qualified name of the DocumentService's
 	// UploadDocument RPC.
 	DocumentServiceUploadDocumentProcedure = "/ragd.v1.DocumentService/UploadDocument"
+	// DocumentServiceUploadDocumentsProcedure is the fully-qualified name of the DocumentService's
+	// UploadDocuments RPC.
+	DocumentServiceUploadDocumentsProcedure = "/ragd.v1.DocumentService/UploadDocuments"
 	// DocumentServiceGetDocumentProcedure is the fully-qualified name of the DocumentService's
 	// GetDocument RPC.
 	DocumentServiceGetDocumentProcedure = "/ragd.v1.DocumentService/GetDocument"
@@ -72,6 +75,14 @@ type DocumentServiceClient interface {
 	// searchable. The same bytes and settings again are a no-op: the document is
 	// returned with the job that made it. Needs the scope write.
 	UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error)
+	// UploadDocuments stores many documents, or large ones in parts: for each a message
+	// that begins it, then the rest of its content in as many messages as it takes. The
+	// answer says of every document what became of it, in the order of the stream; one
+	// that fails does not keep the others from being stored. A stream that breaks off
+	// leaves nothing of the document that it was in the middle of; of those before, any
+	// may be stored already, and sending them again changes nothing. Needs the scope
+	// write.
+	UploadDocuments(context.Context) (*connect.ClientStreamForClientSimple[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse], error)
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
@@ -114,6 +125,12 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+DocumentServiceUploadDocumentProcedure,
 			connect.WithSchema(documentServiceMethods.ByName("UploadDocument")),
+			connect.WithClientOptions(opts...),
+		),
+		uploadDocuments: connect.NewClient[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse](
+			httpClient,
+			baseURL+DocumentServiceUploadDocumentsProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("UploadDocuments")),
 			connect.WithClientOptions(opts...),
 		),
 		getDocument: connect.NewClient[v1.GetDocumentRequest, v1.Document](
@@ -180,16 +197,17 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // documentServiceClient implements DocumentServiceClient.
 type documentServiceClient struct {
-	uploadDocument *connect.Client[v1.UploadDocumentRequest, v1.UploadDocumentResponse]
-	getDocument    *connect.Client[v1.GetDocumentRequest, v1.Document]
-	listDocuments  *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
-	deleteDocument *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
-	listChunks     *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
-	getJob         *connect.Client[v1.GetJobRequest, v1.Job]
-	listJobs       *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
-	watchJob       *connect.Client[v1.WatchJobRequest, v1.Job]
-	cancelJob      *connect.Client[v1.CancelJobRequest, v1.Job]
-	retryJob       *connect.Client[v1.RetryJobRequest, v1.Job]
+	uploadDocument  *connect.Client[v1.UploadDocumentRequest, v1.UploadDocumentResponse]
+	uploadDocuments *connect.Client[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse]
+	getDocument     *connect.Client[v1.GetDocumentRequest, v1.Document]
+	listDocuments   *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
+	deleteDocument  *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
+	listChunks      *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
+	getJob          *connect.Client[v1.GetJobRequest, v1.Job]
+	listJobs        *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
+	watchJob        *connect.Client[v1.WatchJobRequest, v1.Job]
+	cancelJob       *connect.Client[v1.CancelJobRequest, v1.Job]
+	retryJob        *connect.Client[v1.RetryJobRequest, v1.Job]
 }
 
 // UploadDocument calls ragd.v1.DocumentService.UploadDocument.
@@ -199,6 +217,11 @@ func (c *documentServiceClient) UploadDocument(ctx context.Context, req *v1.Uplo
 		return response.Msg, err
 	}
 	return nil, err
+}
+
+// UploadDocuments calls ragd.v1.DocumentService.UploadDocuments.
+func (c *documentServiceClient) UploadDocuments(ctx context.Context) (*connect.ClientStreamForClientSimple[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse], error) {
+	return c.uploadDocuments.CallClientStreamSimple(ctx)
 }
 
 // GetDocument calls ragd.v1.DocumentService.GetDocument.
@@ -286,6 +309,14 @@ type DocumentServiceHandler interface {
 	// searchable. The same bytes and settings again are a no-op: the document is
 	// returned with the job that made it. Needs the scope write.
 	UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error)
+	// UploadDocuments stores many documents, or large ones in parts: for each a message
+	// that begins it, then the rest of its content in as many messages as it takes. The
+	// answer says of every document what became of it, in the order of the stream; one
+	// that fails does not keep the others from being stored. A stream that breaks off
+	// leaves nothing of the document that it was in the middle of; of those before, any
+	// may be stored already, and sending them again changes nothing. Needs the scope
+	// write.
+	UploadDocuments(context.Context, *connect.ClientStream[v1.UploadDocumentsRequest]) (*v1.UploadDocumentsResponse, error)
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
@@ -324,6 +355,12 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		DocumentServiceUploadDocumentProcedure,
 		svc.UploadDocument,
 		connect.WithSchema(documentServiceMethods.ByName("UploadDocument")),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceUploadDocumentsHandler := connect.NewClientStreamHandlerSimple(
+		DocumentServiceUploadDocumentsProcedure,
+		svc.UploadDocuments,
+		connect.WithSchema(documentServiceMethods.ByName("UploadDocuments")),
 		connect.WithHandlerOptions(opts...),
 	)
 	documentServiceGetDocumentHandler := connect.NewUnaryHandlerSimple(
@@ -389,6 +426,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		switch r.URL.Path {
 		case DocumentServiceUploadDocumentProcedure:
 			documentServiceUploadDocumentHandler.ServeHTTP(w, r)
+		case DocumentServiceUploadDocumentsProcedure:
+			documentServiceUploadDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceGetDocumentProcedure:
 			documentServiceGetDocumentHandler.ServeHTTP(w, r)
 		case DocumentServiceListDocumentsProcedure:
@@ -418,6 +457,10 @@ type UnimplementedDocumentServiceHandler struct{}
 
 func (UnimplementedDocumentServiceHandler) UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.UploadDocument is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) UploadDocuments(context.Context, *connect.ClientStream[v1.UploadDocumentsRequest]) (*v1.UploadDocumentsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.UploadDocuments is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error) {

@@ -1,0 +1,77 @@
+package ingest
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// maxSpooledBytes bounds what the large documents that are arriving, of all
+// tenants, take of the disk.
+const maxSpooledBytes = 4 << 30
+
+// spool holds the content of a large document in a file that has no name: it goes
+// with the process. What is read of it are pages of the file, which the system may
+// take back, and not memory of the process.
+type spool struct {
+	file   *os.File
+	size   int64
+	all    *atomic.Int64 // bytes in all spools
+	mapped []byte
+}
+
+func newSpool(all *atomic.Int64) (*spool, error) {
+	file, err := os.CreateTemp("", "ragd-document-*")
+	if err != nil {
+		return nil, spoolFault(err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		_ = file.Close()
+		return nil, spoolFault(err)
+	}
+	return &spool{file: file, all: all}, nil
+}
+
+func spoolFault(err error) error {
+	return fault.Wrap(fault.Unavailable, err, "the service has no room on its disk for this document now")
+}
+
+// write appends to the content.
+func (s *spool) write(content []byte) error {
+	n := int64(len(content))
+	if s.all.Add(n) > maxSpooledBytes {
+		s.all.Add(-n)
+		return fault.Retry(10*time.Second, "too many large documents are arriving: send it again later")
+	}
+	s.size += n
+	if _, err := s.file.Write(content); err != nil {
+		return spoolFault(err)
+	}
+	return nil
+}
+
+// content returns all that was written. It is valid until close.
+func (s *spool) content() ([]byte, error) {
+	var err error
+	s.mapped, err = syscall.Mmap(int(s.file.Fd()), 0, int(s.size), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("read a spooled document: %w", err)
+	}
+	return s.mapped, nil
+}
+
+// close gives everything back. A nil spool is fine.
+func (s *spool) close() {
+	if s == nil {
+		return
+	}
+	if s.mapped != nil {
+		_ = syscall.Munmap(s.mapped)
+	}
+	_ = s.file.Close()
+	s.all.Add(-s.size)
+}

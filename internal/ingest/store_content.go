@@ -1,0 +1,79 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// partBytes is how much of a document is in one row.
+const partBytes = 8 << 20
+
+// storeContents writes what documents consist of, large ones in parts.
+func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
+	content := make(map[string][]byte, len(docs))
+	for _, d := range docs {
+		content[d.URI] = d.content
+	}
+	var replaced, ids []string
+	var firsts [][]byte
+	for _, d := range written {
+		if d.Version > 1 {
+			replaced = append(replaced, d.DocumentID)
+		}
+		ids, firsts = append(ids, d.DocumentID), append(firsts, content[d.URI][:min(len(content[d.URI]), partBytes)])
+	}
+	if len(replaced) > 0 {
+		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[])`, replaced); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO tenant.document_contents (document_id, content)
+		SELECT given.document_id, given.content FROM unnest($1::uuid[], $2::bytea[]) AS given (document_id, content)`, ids, firsts)
+	if err != nil {
+		return err
+	}
+	for _, d := range written {
+		if err := storeParts(ctx, tx, d.DocumentID, content[d.URI]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeParts writes all parts of a document but the first.
+func storeParts(ctx context.Context, tx *tenant.Tx, documentID string, content []byte) error {
+	for part := 1; part*partBytes < len(content); part++ {
+		piece := content[part*partBytes : min((part+1)*partBytes, len(content))]
+		_, err := tx.Exec(ctx, `INSERT INTO tenant.document_contents (document_id, part, content) VALUES ($1, $2, $3)`, documentID, part, piece)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeContent returns the content of a document of so many bytes, given its first
+// part. It returns errOvertaken when the rest is gone.
+func wholeContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
+	if int64(len(first)) >= size {
+		return first, nil
+	}
+	content := append(make([]byte, 0, size), first...)
+	for part := 1; int64(len(content)) < size; part++ {
+		piece, err := tenant.Value[[]byte](ctx, h, `
+			SELECT content FROM tenant.document_contents WHERE document_id = $1 AND part = $2`, documentID, part)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil, errOvertaken
+		}
+		if err != nil {
+			return nil, err
+		}
+		content = append(content, piece...)
+	}
+	return content, nil
+}

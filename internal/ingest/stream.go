@@ -1,0 +1,247 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Limits of a stream of uploads. Sizes are bytes.
+const (
+	// MaxDocumentBytes bounds a document that comes in parts.
+	MaxDocumentBytes = 256 << 20
+	// MaxStreamDocuments bounds the documents of one stream.
+	MaxStreamDocuments = 10_000
+
+	// spoolAbove is the size from which a document that arrives is on disk.
+	spoolAbove = 1 << 20
+)
+
+// Result is what became of a document of a stream.
+type Result struct {
+	URI       string
+	Document  Document
+	Job       Job
+	Unchanged bool  // it was there before
+	Err       error // why it was not stored; the rest is empty then
+}
+
+// Stream takes documents in that come one after the other, perhaps in parts. What
+// it holds in memory is bounded whatever comes: small documents are stored in
+// groups, and a large one is on disk until it is complete. Not safe for concurrent
+// use.
+type Stream struct {
+	intake  *intake
+	results []Result
+	current *arriving
+	group   []*arriving // complete and good, of one index and with different uris
+	bytes   int64       // of the group
+}
+
+// arriving is a document on its way from the wire into the store.
+type arriving struct {
+	newDocument
+	upload Upload
+	result int
+	spool  *spool // nil while the content is in memory
+	failed bool
+}
+
+// Stream begins a stream of uploads, which the caller must close.
+func (s *Service) Stream(ctx context.Context) (*Stream, error) {
+	in, err := s.newIntake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{intake: in}, nil
+}
+
+// Begin takes the beginning of a document, or all of it. An error is about the
+// stream; what is wrong with the document is in its result.
+func (s *Stream) Begin(ctx context.Context, u Upload) error {
+	if err := s.complete(ctx); err != nil {
+		return err
+	}
+	if len(s.results) == MaxStreamDocuments {
+		return fault.Field("document", "is one more than the %d that a stream may have: begin another", MaxStreamDocuments)
+	}
+	s.current = &arriving{upload: u, result: len(s.results)}
+	s.results = append(s.results, Result{URI: u.URI})
+	return nil
+}
+
+// Fail begins a document that is not worth reading.
+func (s *Stream) Fail(ctx context.Context, uri string, err error) error {
+	if err := s.Begin(ctx, Upload{URI: uri}); err != nil {
+		return err
+	}
+	s.refuse(s.current, err)
+	return nil
+}
+
+// Append takes more of the content of the document that began last.
+func (s *Stream) Append(content []byte) error {
+	a := s.current
+	if a == nil {
+		return fault.Field("content", "comes before the message that begins its document")
+	}
+	if a.failed {
+		return nil
+	}
+	if err := a.append(content, s.intake.service); err != nil {
+		s.refuse(a, err)
+	}
+	return nil
+}
+
+func (a *arriving) append(content []byte, s *Service) (err error) {
+	size := len(a.upload.Content) + len(content)
+	if a.spool != nil {
+		size = int(a.spool.size) + len(content)
+	}
+	switch {
+	case size > MaxDocumentBytes:
+		return fault.Field("content", "is over the limit of %d bytes: split it", MaxDocumentBytes)
+	case a.spool == nil && size <= spoolAbove:
+		a.upload.Content = append(a.upload.Content, content...)
+		return nil
+	case a.spool == nil:
+		if a.spool, err = newSpool(&s.spooled); err != nil {
+			return err
+		}
+		if err := a.spool.write(a.upload.Content); err != nil {
+			return err
+		}
+		a.upload.Content = nil
+	}
+	return a.spool.write(content)
+}
+
+// refuse puts the error into the document's result and drops its content.
+func (s *Stream) refuse(a *arriving, err error) {
+	s.results[a.result].Err = err
+	a.drop()
+}
+
+// drop lets go of the content, before or after it is stored.
+func (a *arriving) drop() {
+	a.spool.close()
+	*a = arriving{result: a.result, failed: true}
+}
+
+// complete ends the document that is arriving and stores the group that it fills.
+func (s *Stream) complete(ctx context.Context) error {
+	a := s.current
+	s.current = nil
+	if a == nil || a.failed {
+		return nil
+	}
+	if err := s.check(ctx, a); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.refuse(a, err)
+		return nil
+	}
+	if !s.fits(a) {
+		if err := s.flush(ctx); err != nil {
+			a.drop()
+			return err
+		}
+	}
+	s.group = append(s.group, a)
+	s.bytes += a.ByteSize
+	if len(s.group) >= gatherDocuments || s.bytes >= gatherBytes {
+		return s.flush(ctx)
+	}
+	return nil
+}
+
+func (s *Stream) check(ctx context.Context, a *arriving) (err error) {
+	if a.spool != nil {
+		if a.upload.Content, err = a.spool.content(); err != nil {
+			return err
+		}
+	}
+	a.newDocument, err = s.intake.accept(ctx, a.upload)
+	return err
+}
+
+// fits reports whether a document can be stored by the same statements as the group.
+func (s *Stream) fits(a *arriving) bool {
+	for _, other := range s.group {
+		if other.into.ID != a.into.ID || other.URI == a.URI {
+			return false
+		}
+	}
+	return true
+}
+
+// flush stores the group. If that fails for something in the group, each of its
+// documents is stored alone, so that one does not take the others with it.
+func (s *Stream) flush(ctx context.Context) error {
+	group := s.group
+	s.group, s.bytes = nil, 0
+	defer func() {
+		for _, a := range group {
+			a.drop()
+		}
+	}()
+	err := s.store(ctx, group)
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	if passes(err) {
+		for _, a := range group {
+			s.results[a.result].Err = err
+		}
+		return nil
+	}
+	for i, a := range group {
+		if err := s.store(ctx, group[i:i+1]); err != nil {
+			s.results[a.result].Err = err
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *Stream) store(ctx context.Context, group []*arriving) error {
+	if len(group) == 0 {
+		return nil
+	}
+	docs := make([]newDocument, len(group))
+	for i, a := range group {
+		docs[i] = a.newDocument
+	}
+	stored, err := s.intake.store(ctx, docs)
+	if err != nil {
+		return err
+	}
+	for i, a := range group {
+		d := stored[i]
+		s.results[a.result] = Result{URI: docs[i].URI, Document: d.document, Job: d.job, Unchanged: d.unchanged, Err: d.err}
+	}
+	return nil
+}
+
+// End stores what is left and returns a result for every document, in their order.
+func (s *Stream) End(ctx context.Context) ([]Result, error) {
+	if err := s.complete(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.flush(ctx); err != nil {
+		return nil, err
+	}
+	return s.results, nil
+}
+
+// Close lets go of what has not been stored.
+func (s *Stream) Close() {
+	if s.current != nil {
+		s.current.drop()
+	}
+	for _, a := range s.group {
+		a.drop()
+	}
+}

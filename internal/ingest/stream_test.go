@@ -1,0 +1,227 @@
+package ingest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+func begin(req *ragdv1.UploadDocumentRequest) *ragdv1.UploadDocumentsRequest {
+	return &ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Document{Document: req}}
+}
+
+func part(content []byte) *ragdv1.UploadDocumentsRequest {
+	return &ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Content{Content: content}}
+}
+
+// stream sends the messages and returns the answer.
+func stream(t *testing.T, c servicetest.Client, messages ...*ragdv1.UploadDocumentsRequest) ([]*ragdv1.UploadResult, error) {
+	t.Helper()
+	s, err := c.UploadDocuments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		if err := s.Send(m); err != nil {
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			t.Fatal(err)
+		}
+	}
+	res, err := s.CloseAndReceive()
+	return res.GetResults(), err
+}
+
+// A stream of good and bad documents: each gets what it would have got alone.
+func TestAStreamAnswersForEveryDocument(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	strategy := upload("strategy", "some text")
+	strategy.Chunking = &ragdv1.Chunking{Strategy: "nonsense"}
+	other := upload("elsewhere", "some text")
+	other.IndexName = "nope"
+	empty := &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "parts"}
+	messages := []*ragdv1.UploadDocumentsRequest{
+		begin(upload("first", "The first harbour.")),
+		begin(upload("blank", " ")), part(nil),
+		begin(empty), part([]byte("The second ")), part([]byte("harbour.")),
+		begin(strategy), part([]byte("more")),
+		begin(other),
+		begin(upload("first", "The newer harbour.")), // the same uri again is the next version
+		begin(upload("first", "The newer harbour.")),
+	}
+	results, err := stream(t, f.Client, messages...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"", "invalid_argument text", "", "invalid_argument chunking.strategy", "not_found ", "", ""}
+	for i, r := range results {
+		got := ""
+		if r.Error != nil {
+			got = r.Error.Code + " " + r.Error.Field
+		}
+		if got != want[i] || (r.Error == nil) == (r.Job.GetJobId() == "") {
+			t.Errorf("result %d = %v, want the error %q", i, r, want[i])
+		}
+	}
+	if len(results) != len(want) || !results[6].Unchanged || results[6].Job.JobId != results[5].Job.JobId {
+		t.Errorf("results = %v", results)
+	}
+	for _, r := range results {
+		if r.Error == nil {
+			f.Await(t, "docs", r.Job.JobId, r.DocumentId)
+		}
+	}
+	if got := f.found(t, "harbour"); len(got) != 2 {
+		t.Errorf("found %q", got)
+	}
+	if d := f.document(t, "first"); d.Version != 2 || d.Status != "ready" {
+		t.Errorf("the replaced document = %v", d)
+	}
+	if got := f.counts(t); got != [4]int32{2, 2, 0, 0} {
+		t.Errorf("chunks, ready, pending, failed = %v", got)
+	}
+}
+
+func TestAStreamOfManyDocumentsIsStoredInOrder(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	var messages []*ragdv1.UploadDocumentsRequest
+	for i := range 450 {
+		messages = append(messages, begin(upload(fmt.Sprintf("d%03d", 449-i), fmt.Sprintf("Harbour number %d.", i))))
+	}
+	for _, unchanged := range []bool{false, true} {
+		results, err := stream(t, f.Client, messages...)
+		if err != nil || len(results) != 450 {
+			t.Fatalf("%d results, %v", len(results), err)
+		}
+		for i, r := range results {
+			if r.Uri != fmt.Sprintf("d%03d", 449-i) || r.Unchanged != unchanged || r.Error != nil {
+				t.Errorf("result %d = %v", i, r)
+			}
+		}
+		for _, r := range results {
+			f.Await(t, "docs", r.Job.JobId, r.DocumentId)
+		}
+	}
+	if got := f.counts(t); got != [4]int32{450, 450, 0, 0} {
+		t.Errorf("chunks, ready, pending, failed = %v", got)
+	}
+}
+
+// A large document comes in parts, is stored in parts, and is read as a whole.
+func TestALargeDocumentComesInParts(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	comment := "<!-- " + strings.Repeat("filler ", 150_000) + "-->\n"
+	page := "<!doctype html><title>Big</title><p>It begins with a quarry.</p>" + strings.Repeat(comment, 18) + "<p>It ends with a harbour.</p>"
+	messages := []*ragdv1.UploadDocumentsRequest{begin(&ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "big.html"})}
+	for piece := range bytes.SplitSeq([]byte(page), []byte("\n")) {
+		messages = append(messages, part(append(piece, '\n')))
+	}
+	results, err := stream(t, f.Client, messages...)
+	if err != nil || len(results) != 1 || results[0].Error != nil {
+		t.Fatalf("%v, %v", results, err)
+	}
+	d := f.Await(t, "docs", results[0].Job.JobId, results[0].DocumentId)
+	if d.Status != "ready" || int(d.ByteSize) < len(page) || d.Title != "Big" {
+		t.Errorf("document = %v", d)
+	}
+	if got := f.found(t, "quarry harbour"); len(got) != 1 {
+		t.Errorf("found %d chunks", len(got))
+	}
+}
+
+func TestADocumentOverTheLimitFailsAlone(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	messages := []*ragdv1.UploadDocumentsRequest{begin(&ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "huge"})}
+	piece := bytes.Repeat([]byte("a"), 16<<20)
+	for range ingest.MaxDocumentBytes/len(piece) + 1 {
+		messages = append(messages, part(piece))
+	}
+	results, err := stream(t, f.Client, append(messages, begin(upload("small", "A harbour.")))...)
+	if err != nil || len(results) != 2 {
+		t.Fatalf("%v, %v", results, err)
+	}
+	if e := results[0].Error; e.GetCode() != "invalid_argument" || e.GetField() != "content" {
+		t.Errorf("the huge one: %v", e)
+	}
+	if results[1].Error != nil {
+		t.Errorf("the small one: %v", results[1].Error)
+	}
+}
+
+// A stream that breaks off leaves nothing of the document it was in.
+func TestABrokenStreamLeavesNothingHalf(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := f.UploadDocuments(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*ragdv1.UploadDocumentsRequest{begin(upload("half", "Half a ")), part(bytes.Repeat([]byte("harbour "), 1<<18))} {
+		if err := s.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	cancel()
+	_, err = s.CloseAndReceive()
+	wantCode(t, "a stream that was left", err, connect.CodeCanceled)
+	time.Sleep(100 * time.Millisecond)
+	_, err = f.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "half"})
+	wantCode(t, "half a document", err, connect.CodeNotFound)
+	_, err = stream(t, f.Client, part([]byte("without a beginning")))
+	wantCode(t, "content without a document", err, connect.CodeInvalidArgument)
+}
+
+func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	team := func(name string) *structpb.Struct {
+		s, err := structpb.NewStruct(map[string]any{"team": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	hidden := upload("hidden", "A blue plan.")
+	hidden.Metadata = team("blue")
+	f.Upload(t, hidden)
+	key := &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"write"}, MandatoryFilter: team("red")}
+	red := f.service.Client(f.service.Key(t, key))
+	var messages []*ragdv1.UploadDocumentsRequest
+	for _, c := range []struct{ uri, team string }{{"own", "red"}, {"foreign", "blue"}, {"hidden", "red"}} {
+		req := upload(c.uri, "A plan.")
+		req.Metadata = team(c.team)
+		messages = append(messages, begin(req))
+	}
+	results, err := stream(t, red, messages...)
+	if err != nil || len(results) != 3 {
+		t.Fatalf("%v, %v", results, err)
+	}
+	if results[0].Error != nil || results[1].Error.GetCode() != "permission_denied" || results[2].Error.GetCode() != "permission_denied" {
+		t.Errorf("results = %v", results)
+	}
+	if d := f.document(t, "hidden"); d.Version != 1 {
+		t.Errorf("the hidden document = %v", d)
+	}
+	reader := f.service.Client(f.service.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
+	_, err = stream(t, reader, messages...)
+	wantCode(t, "a reader", err, connect.CodePermissionDenied)
+}

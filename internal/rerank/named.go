@@ -1,0 +1,108 @@
+package rerank
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/lexical"
+)
+
+// maxNameWords is the most words that a title can have to be looked for in other
+// texts.
+const maxNameWords = 12
+
+// names is a tree of the titles of texts, word by word from the root.
+type names struct {
+	next  map[string]*names // by the stem of the next word
+	upper bool              // the title begins in upper case, of the first word
+	texts []int             // that have the title which ends here
+}
+
+// readNames collects the titles that can be recognised in a text: not too long,
+// and with a word that says something.
+func readNames(titles []string) *names {
+	root := &names{}
+	for i, title := range titles {
+		var words []string
+		telling, upper := false, false
+		for token := range lexical.Tokens(withoutAside(title)) {
+			if token.Form == lexical.Pair {
+				continue
+			}
+			upper = upper || len(words) == 0 && token.Upper
+			words = append(words, string(token.Stem))
+			telling = telling || token.Rank() == lexical.Content && strings.Trim(string(token.Stem), "0123456789") != ""
+		}
+		if telling && len(words) <= maxNameWords {
+			root.add(words, upper, i)
+		}
+	}
+	return root
+}
+
+// withoutAside returns a title without the note in brackets that tells it from
+// another, as in "Dark River (2017 film)".
+func withoutAside(title string) string {
+	if before, _, ok := strings.Cut(title, " ("); ok && strings.HasSuffix(title, ")") {
+		return before
+	}
+	return title
+}
+
+func (n *names) add(words []string, upper bool, text int) {
+	for _, word := range words {
+		if n.next == nil {
+			n.next = map[string]*names{}
+		}
+		if n.next[word] == nil {
+			n.next[word] = &names{upper: upper}
+		}
+		n = n.next[word]
+		n.upper = n.upper && upper
+	}
+	n.texts = append(n.texts, text)
+}
+
+// in calls found with each text whose title stands in this one, as often as it
+// does.
+func (n *names) in(text string, found func(text int)) {
+	var begun, next []*names // in the middle of these titles
+	for token := range lexical.Tokens(text) {
+		if token.Form == lexical.Pair {
+			continue
+		}
+		next = next[:0]
+		for _, at := range begun {
+			if at = at.next[string(token.Stem)]; at != nil {
+				next = append(next, at)
+			}
+		}
+		if at := n.next[string(token.Stem)]; at != nil && (token.Upper || !at.upper) {
+			next = append(next, at)
+		}
+		for _, at := range next {
+			for _, i := range at.texts {
+				found(i)
+			}
+		}
+		begun, next = next, begun
+	}
+}
+
+// named returns for each text the greatest score of another that names it by its
+// title; 0 where none does. It stops early when the context ends.
+func named(ctx context.Context, t task, scores []float64) []float64 {
+	tree := readNames(t.titles)
+	best := make([]float64, len(t.texts))
+	for i, text := range t.texts {
+		if ctx.Err() != nil {
+			break
+		}
+		tree.in(text, func(other int) {
+			if t.titles[other] != t.titles[i] {
+				best[other] = max(best[other], scores[i])
+			}
+		})
+	}
+	return best
+}

@@ -1,0 +1,129 @@
+package rpc
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tool"
+)
+
+// CreateTool implements ToolService.
+func (h *Handlers) CreateTool(ctx context.Context, req *ragdv1.CreateToolRequest) (*ragdv1.Tool, error) {
+	kind := tool.Kind(req.GetKind())
+	if err := h.checkTool(ctx, kind, req.GetSettings(), req.GetArguments()); err != nil {
+		return nil, err
+	}
+	made, err := h.Tools.Create(ctx, tool.Tool{
+		Name: req.GetToolName(), Kind: kind, Title: req.GetTitle(), Description: req.GetDescription(),
+		Settings: req.GetSettings().AsMap(), Arguments: req.GetArguments(), Fixed: req.GetFixed(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return toolMessage(made)
+}
+
+// GetTool implements ToolService.
+func (h *Handlers) GetTool(ctx context.Context, req *ragdv1.GetToolRequest) (*ragdv1.Tool, error) {
+	found, err := h.Tools.Get(ctx, req.GetToolName())
+	if err != nil {
+		return nil, err
+	}
+	return toolMessage(found)
+}
+
+// ListTools implements ToolService.
+func (h *Handlers) ListTools(ctx context.Context, req *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
+	found, next, err := h.Tools.List(ctx, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	tools, err := convertAll(found, toolMessage)
+	return &ragdv1.ListToolsResponse{Tools: tools, NextPageToken: next}, err
+}
+
+// UpdateTool implements ToolService.
+func (h *Handlers) UpdateTool(ctx context.Context, req *ragdv1.UpdateToolRequest) (*ragdv1.Tool, error) {
+	old, err := h.Tools.Get(ctx, req.GetToolName())
+	if err != nil {
+		return nil, err
+	}
+	if err := h.checkTool(ctx, old.Kind, req.GetSettings(), req.GetArguments()); err != nil {
+		return nil, err
+	}
+	change := tool.Change{Title: req.Title, Description: req.Description, Arguments: req.GetArguments(), Fixed: req.Fixed}
+	if req.GetSettings() != nil {
+		change.Settings = req.GetSettings().AsMap()
+	}
+	changed, err := h.Tools.Update(ctx, req.GetToolName(), change)
+	if err != nil {
+		return nil, err
+	}
+	return toolMessage(changed)
+}
+
+// DeleteTool implements ToolService.
+func (h *Handlers) DeleteTool(ctx context.Context, req *ragdv1.DeleteToolRequest) (*ragdv1.DeleteToolResponse, error) {
+	return &ragdv1.DeleteToolResponse{}, h.Tools.Delete(ctx, req.GetToolName())
+}
+
+// checkTool refuses settings and arguments that the request of the kind does not
+// have: only here are both known.
+func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *structpb.Struct, arguments []string) error {
+	request, ok := map[tool.Kind]proto.Message{
+		tool.VectorQuery: &ragdv1.VectorQueryRequest{}, tool.GraphRag: &ragdv1.GraphRagRequest{}, tool.DocumentChunker: &ragdv1.ChunkTextRequest{},
+	}[kind]
+	if !ok {
+		return nil // the service says which kinds there are
+	}
+	fields := request.ProtoReflect().Descriptor().Fields()
+	for _, name := range arguments {
+		if fields.ByJSONName(name) == nil {
+			return fault.Field("arguments", "%s takes no %q", kind, name)
+		}
+	}
+	for name := range settings.GetFields() {
+		if fields.ByJSONName(name) == nil { // protojson would take the proto's own name too
+			return fault.Field("settings."+name, "is not known to %s", kind)
+		}
+	}
+	raw, err := protojson.Marshal(settings)
+	if err != nil {
+		return fault.Field("settings", "cannot be written as JSON")
+	}
+	if err := protojson.Unmarshal(raw, request); err != nil {
+		return fault.Field("settings", "do not fit %s: %s", kind, protoReason(err))
+	}
+	if chunker, ok := request.(*ragdv1.ChunkTextRequest); ok && chunker.GetChunking() != nil {
+		options, err := chunkingMap(chunker.GetChunking())
+		if err != nil {
+			return err
+		}
+		if _, err := h.Ingest.ChunkText(ctx, []byte("a"), chunker.GetContentType(), options); err != nil {
+			return fault.Under("settings", err)
+		}
+	}
+	return nil
+}
+
+// protoReason is what protojson says of a mistake, without its prefix.
+func protoReason(err error) string {
+	return strings.TrimSpace(protoPrefix.ReplaceAllString(err.Error(), ""))
+}
+
+var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)
+
+func toolMessage(t tool.Tool) (*ragdv1.Tool, error) {
+	settings, err := structOf(t.Settings)
+	return &ragdv1.Tool{
+		ToolName: t.Name, Kind: string(t.Kind), Title: t.Title, Description: t.Description, Settings: settings,
+		Arguments: t.Arguments, Fixed: t.Fixed, CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt),
+	}, err
+}

@@ -1,0 +1,148 @@
+package rpc_test
+
+import (
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+func TestToolsOfATenant(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	acme.Index(t, "docs")
+	bolt.Index(t, "docs")
+	ctx := t.Context()
+	made, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{
+		ToolName: "ask_handbook", Kind: "vector_query", Settings: object(t, map[string]any{"indexName": "docs", "topK": 3}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.GetTitle() != "ask_handbook" || made.GetDescription() == "" || strings.Join(made.GetArguments(), " ") != "queryText topK filter" {
+		t.Errorf("made %v", made)
+	}
+	_, err = acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "ask_handbook", Kind: "document_chunker"})
+	wantCode(t, "the same name", err, connect.CodeAlreadyExists)
+
+	words, fixed := "Answers from the handbook.", true
+	changed, err := acme.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "ask_handbook", Description: &words, Fixed: &fixed, Arguments: []string{"queryText"}})
+	if err != nil || changed.GetDescription() != words || !changed.GetFixed() || len(changed.GetArguments()) != 1 || changed.GetSettings().GetFields()["topK"].GetNumberValue() != 3 {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+	got, err := acme.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "ask_handbook"})
+	if err != nil || got.GetDescription() != words {
+		t.Errorf("GetTool = %v, %v", got, err)
+	}
+	if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "cut", Kind: "document_chunker"}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := acme.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: 1})
+	if err != nil || len(first.GetTools()) != 1 || first.GetTools()[0].GetToolName() != "ask_handbook" {
+		t.Fatalf("ListTools = %v, %v", first, err)
+	}
+	second, err := acme.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: 1, PageToken: first.GetNextPageToken()})
+	if err != nil || len(second.GetTools()) != 1 || second.GetTools()[0].GetToolName() != "cut" || second.GetNextPageToken() != "" {
+		t.Errorf("the second page = %v, %v", second, err)
+	}
+
+	t.Run("are no other tenant's", func(t *testing.T) {
+		_, err := bolt.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "ask_handbook"})
+		wantCode(t, "GetTool", err, connect.CodeNotFound)
+		_, err = bolt.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "ask_handbook", Description: &words})
+		wantCode(t, "UpdateTool", err, connect.CodeNotFound)
+		_, err = bolt.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "ask_handbook"})
+		wantCode(t, "DeleteTool", err, connect.CodeNotFound)
+		list, err := bolt.ListTools(ctx, &ragdv1.ListToolsRequest{})
+		if err != nil || len(list.GetTools()) != 0 {
+			t.Errorf("ListTools = %v, %v", list, err)
+		}
+	})
+	t.Run("are changed by those who may change what all see", func(t *testing.T) {
+		for name, key := range map[string]*ragdv1.CreateApiKeyRequest{
+			"a reader":                      {TenantId: "acme", Scopes: []string{"read"}},
+			"a key with a mandatory filter": {TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: object(t, map[string]any{"team": "red"})},
+		} {
+			c := s.Client(s.Key(t, key))
+			_, err := c.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "more", Kind: "vector_query", Settings: object(t, map[string]any{"indexName": "docs"})})
+			wantCode(t, name+": CreateTool", err, connect.CodePermissionDenied)
+			_, err = c.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "cut", Description: &words})
+			wantCode(t, name+": UpdateTool", err, connect.CodePermissionDenied)
+			_, err = c.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "cut"})
+			wantCode(t, name+": DeleteTool", err, connect.CodePermissionDenied)
+			if list, err := c.ListTools(ctx, &ragdv1.ListToolsRequest{}); err != nil || len(list.GetTools()) != 2 {
+				t.Errorf("%s: ListTools = %v, %v", name, list, err)
+			}
+		}
+	})
+	if _, err := acme.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "cut"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = acme.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "cut"})
+	wantCode(t, "DeleteTool again", err, connect.CodeNotFound)
+}
+
+func TestToolsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	docs := map[string]any{"indexName": "docs"}
+	for _, tc := range []struct {
+		name     string
+		req      *ragdv1.CreateToolRequest
+		settings map[string]any
+		code     connect.Code
+		want     string
+	}{
+		{"a builtin name", &ragdv1.CreateToolRequest{ToolName: "vector_query", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"a builtin name in capitals", &ragdv1.CreateToolRequest{ToolName: "Upload_Document", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"our prefix", &ragdv1.CreateToolRequest{ToolName: "ragd-own", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"no name", &ragdv1.CreateToolRequest{Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"a name that is none", &ragdv1.CreateToolRequest{ToolName: "a b", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"no kind", &ragdv1.CreateToolRequest{ToolName: "a"}, docs, connect.CodeInvalidArgument, "kind"},
+		{"a kind that changes something", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "delete_document"}, docs, connect.CodeInvalidArgument, "kind"},
+		{"an unknown index", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "graph_rag"}, map[string]any{"indexName": "none"}, connect.CodeNotFound, "none"},
+		{"no index", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, nil, connect.CodeInvalidArgument, "settings.indexName"},
+		{"an unknown setting", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "top_k": 3}, connect.CodeInvalidArgument, "settings.top_k"},
+		{"a setting of another type", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "topK": "many"}, connect.CodeInvalidArgument, "settings"},
+		{"a filter that is none", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "filter": map[string]any{"$where": 1}}, connect.CodeInvalidArgument, "settings.filter"},
+		{"chunking that is none", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"chunking": map[string]any{"strategy": "guess"}}, connect.CodeInvalidArgument, "settings.chunking"},
+		{"an unknown argument", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"tenant"}}, docs, connect.CodeInvalidArgument, "arguments"},
+		{"an argument twice", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"topK", "topK"}}, docs, connect.CodeInvalidArgument, "arguments"},
+		{"a long description", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Description: strings.Repeat("x", 5000)}, docs, connect.CodeInvalidArgument, "description"},
+		{"large settings", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "queryText": strings.Repeat("x", 17<<10)}, connect.CodeInvalidArgument, "settings"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if tc.settings != nil {
+				tc.req.Settings = object(t, tc.settings)
+			}
+			_, err := acme.CreateTool(t.Context(), tc.req)
+			wantCode(t, tc.name, err, tc.code)
+			if err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("says %v, not %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestATenantHasSoManyTools(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	const limit = 100
+	for n := range limit + 1 {
+		_, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{ToolName: "tool" + string(rune('a'+n/26)) + string(rune('a'+n%26)), Kind: "document_chunker"})
+		if n < limit && err != nil {
+			t.Fatal(err)
+		}
+		if n == limit {
+			wantCode(t, "one more", err, connect.CodeResourceExhausted)
+		}
+	}
+}

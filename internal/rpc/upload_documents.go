@@ -1,0 +1,77 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/ingest"
+)
+
+// UploadDocuments implements DocumentService.
+func (h *Handlers) UploadDocuments(ctx context.Context, messages *connect.ClientStream[ragdv1.UploadDocumentsRequest]) (*ragdv1.UploadDocumentsResponse, error) {
+	stream, err := h.Ingest.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	for messages.Receive() {
+		if err := take(ctx, stream, messages.Msg()); err != nil {
+			return nil, err
+		}
+	}
+	if err := messages.Err(); err != nil {
+		return nil, err
+	}
+	results, err := stream.End(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.UploadDocumentsResponse{Results: make([]*ragdv1.UploadResult, len(results))}
+	for i, r := range results {
+		res.Results[i] = uploadResultMessage(ctx, r)
+	}
+	return res, nil
+}
+
+// take gives a message to the stream.
+func take(ctx context.Context, stream *ingest.Stream, message *ragdv1.UploadDocumentsRequest) error {
+	switch part := message.GetPart().(type) {
+	case *ragdv1.UploadDocumentsRequest_Document:
+		upload, err := uploadOf(part.Document)
+		if err != nil {
+			return stream.Fail(ctx, part.Document.GetUri(), err)
+		}
+		return stream.Begin(ctx, upload)
+	case *ragdv1.UploadDocumentsRequest_Content:
+		return stream.Append(part.Content)
+	}
+	return fault.Field("part", "a message must have either document or content")
+}
+
+func uploadResultMessage(ctx context.Context, r ingest.Result) *ragdv1.UploadResult {
+	if r.Err != nil {
+		if fault.KindOf(r.Err) == fault.Internal {
+			httplog.Fail(ctx, r.Err) // the caller learns no more than that
+		}
+		return &ragdv1.UploadResult{Uri: r.URI, Error: uploadError(wireError(r.Err, httplog.RequestID(ctx)), r.Err)}
+	}
+	return &ragdv1.UploadResult{Uri: r.URI, DocumentId: r.Document.DocumentID, Unchanged: r.Unchanged, Job: jobMessage(r.Job)}
+}
+
+// uploadError says in a result what a call would have answered with.
+func uploadError(wired *connect.Error, cause error) *ragdv1.UploadError {
+	out := &ragdv1.UploadError{Code: wired.Code().String(), Message: wired.Message()}
+	var f *fault.Error
+	if errors.As(cause, &f) {
+		out.RetryDelaySeconds = f.RetryAfter.Seconds()
+		if len(f.Violations) > 0 {
+			out.Field = f.Violations[0].Field
+		}
+	}
+	return out
+}

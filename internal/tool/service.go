@@ -1,0 +1,141 @@
+package tool
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Service keeps tenants' tools. Safe for concurrent use.
+type Service struct {
+	db      *tenant.DB
+	indexes *index.Service
+}
+
+// New returns a Service.
+func New(db *tenant.DB, indexes *index.Service) *Service { return &Service{db, indexes} }
+
+// Create makes a tool. Errors: Invalid; Exists; Exhausted when the tenant has too
+// many; NotFound for an index that does not exist.
+func (s *Service) Create(ctx context.Context, wanted Tool) (Tool, error) {
+	h, err := s.whole(ctx)
+	if err != nil {
+		return Tool{}, err
+	}
+	if err := s.complete(ctx, &wanted); err != nil {
+		return Tool{}, err
+	}
+	return insert(ctx, h, wanted)
+}
+
+// whole returns the caller's handle if it may change what all of the tenant sees.
+func (s *Service) whole(ctx context.Context) (*tenant.Handle, error) {
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	if err != nil {
+		return nil, err
+	}
+	return s.db.Handle(r.Tenant), nil
+}
+
+func (s *Service) complete(ctx context.Context, t *Tool) error {
+	if err := t.complete(); err != nil {
+		return err
+	}
+	if name, ok := t.Settings["indexName"].(string); ok {
+		if _, _, _, err := s.indexes.Describe(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get returns a tool. Errors: NotFound.
+func (s *Service) Get(ctx context.Context, name string) (Tool, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return Tool{}, err
+	}
+	return get(ctx, s.db.Handle(r.Tenant), name)
+}
+
+// List returns a page of the tools in the order of their names.
+func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tool, string, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, "", err
+	}
+	size, err := page.Size(pageSize)
+	if err != nil {
+		return nil, "", err
+	}
+	after, _, err := page.Parse[string](pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := list(ctx, s.db.Handle(r.Tenant), after, size+1)
+	if err != nil {
+		return nil, "", err
+	}
+	tools, next := page.Cut(found, size, func(t Tool) string { return t.Name })
+	return tools, next, nil
+}
+
+// Change is what Update changes: what is not nil.
+type Change struct {
+	Title       *string
+	Description *string
+	Settings    map[string]any
+	Arguments   []string
+	Fixed       *bool
+}
+
+// Update changes a tool. Errors: NotFound; Invalid; Conflict when another call
+// changed it meanwhile.
+func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, error) {
+	h, err := s.whole(ctx)
+	if err != nil {
+		return Tool{}, err
+	}
+	old, err := get(ctx, h, name)
+	if err != nil {
+		return Tool{}, err
+	}
+	changed := old
+	if c.Title != nil {
+		changed.Title = *c.Title
+	}
+	if c.Description != nil {
+		changed.Description = *c.Description
+	}
+	if c.Settings != nil {
+		changed.Settings = c.Settings
+	}
+	if len(c.Arguments) > 0 {
+		changed.Arguments = c.Arguments
+	}
+	if c.Fixed != nil {
+		changed.Fixed = *c.Fixed
+	}
+	if err := s.complete(ctx, &changed); err != nil {
+		return Tool{}, err
+	}
+	return update(ctx, h, changed, old.UpdatedAt)
+}
+
+// Delete removes a tool. Errors: NotFound.
+func (s *Service) Delete(ctx context.Context, name string) error {
+	h, err := s.whole(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := h.Exec(ctx, `DELETE FROM tenant.tools WHERE tool_name = $1`, name)
+	if err == nil && n == 0 {
+		err = notFound(name)
+	}
+	return err
+}
+
+func notFound(name string) error { return fault.New(fault.NotFound, "tool %q not found", name) }

@@ -1,0 +1,92 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+type toolRow struct {
+	ToolName    string
+	Kind        Kind
+	Title       string
+	Description string
+	Settings    map[string]any
+	Arguments   []string
+	Fixed       bool
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+func (r toolRow) tool() Tool {
+	return Tool{
+		Name: r.ToolName, Kind: r.Kind, Title: r.Title, Description: r.Description, Settings: r.Settings,
+		Arguments: r.Arguments, Fixed: r.Fixed, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+}
+
+const toolColumns = `tool_name, kind, title, description, settings, arguments, fixed, created_at, updated_at`
+
+func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
+	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM tenant.tools WHERE tool_name = $1`, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Tool{}, notFound(name)
+	}
+	return row.tool(), err
+}
+
+// list returns up to limit tools in the order of their names, from the one after
+// the given name.
+func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Tool, error) {
+	rows, err := tenant.Select[toolRow](ctx, q, `
+		SELECT `+toolColumns+` FROM tenant.tools WHERE tool_name > $1 ORDER BY tool_name LIMIT $2`, after, limit)
+	tools := make([]Tool, len(rows))
+	for i, row := range rows {
+		tools[i] = row.tool()
+	}
+	return tools, err
+}
+
+// insert makes a tool, one at a time, so that the limit holds.
+func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error) {
+	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		if _, err := tx.Exec(ctx, `LOCK TABLE tenant.tools IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM tenant.tools`)
+		if err != nil {
+			return err
+		}
+		if have >= maxTools {
+			return fault.New(fault.Exhausted, "a tenant may have %d tools: delete one that is no longer needed", maxTools)
+		}
+		row, err := tenant.Get[toolRow](ctx, tx, `
+			INSERT INTO tenant.tools (tool_name, kind, title, description, settings, arguments, fixed)
+			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING `+toolColumns,
+			t.Name, t.Kind, t.Title, t.Description, t.Settings, t.Arguments, t.Fixed)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fault.New(fault.Exists, "tool %q exists already", t.Name)
+		}
+		made = row.tool()
+		return err
+	})
+	return made, err
+}
+
+// update writes a tool that was as of the given time.
+func update(ctx context.Context, h *tenant.Handle, t Tool, asOf time.Time) (Tool, error) {
+	row, err := tenant.Get[toolRow](ctx, h, `
+		UPDATE tenant.tools SET title = $2, description = $3, settings = $4, arguments = $5, fixed = $6,
+			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+		WHERE tool_name = $1 AND updated_at = $7 RETURNING `+toolColumns,
+		t.Name, t.Title, t.Description, t.Settings, t.Arguments, t.Fixed, asOf)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Tool{}, fault.New(fault.Conflict, "tool %q was changed or deleted meanwhile", t.Name)
+	}
+	return row.tool(), err
+}

@@ -1,0 +1,151 @@
+// Package tool keeps the tools that tenants make for their agents: a builtin kind
+// of tool with a name, a description and settings of its own. It stores and checks
+// them; internal/mcp offers and runs them.
+package tool
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+)
+
+// Kind is the builtin tool that a tenant's tool is made from.
+type Kind string
+
+// The kinds.
+const (
+	VectorQuery     Kind = "vector_query"
+	GraphRag        Kind = "graph_rag"
+	DocumentChunker Kind = "document_chunker"
+)
+
+// arguments are those that a model may give if the tenant names none.
+var arguments = map[Kind][]string{
+	VectorQuery:     {"queryText", "topK", "filter"},
+	GraphRag:        {"queryText", "topK", "filter"},
+	DocumentChunker: {"text"},
+}
+
+// descriptions are what a model reads if the tenant says nothing.
+var descriptions = map[Kind]string{
+	VectorQuery:     "Finds the passages of the stored documents that answer a question best. Ask one question per call, in full words, and cite a passage by its number.",
+	GraphRag:        "Finds passages that answer a question together, by following what they mention and what they have in common. Use it for questions about connections, which no single passage answers. Cite a passage by its number.",
+	DocumentChunker: "Cuts a text into chunks and stores nothing.",
+}
+
+// Tool is a tool that a tenant made.
+type Tool struct {
+	Name        string
+	Kind        Kind
+	Title       string
+	Description string
+	// Settings are fields of the kind's request in JSON.
+	Settings map[string]any
+	// Arguments are the fields of the kind's request that a model may give.
+	Arguments []string
+	// Fixed keeps the request context from changing the settings.
+	Fixed     bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Limits.
+const (
+	maxTools            = 100
+	maxTitleBytes       = 200
+	maxDescriptionBytes = 4 << 10
+	maxSettingsBytes    = 16 << 10
+	maxArguments        = 64
+)
+
+// reserved are the names that tenants cannot take: of the builtin tools, and of
+// those that are likely to come.
+var reserved = []string{
+	"vector_query", "graph_rag", "rerank", "document_chunker", "list_indexes", "describe_index", "create_index", "update_index", "delete_index",
+	"list_documents", "get_document", "upload_document", "delete_document", "get_chunks", "list_chunks", "get_job", "list_jobs",
+	"cancel_job", "retry_job", "sync_source", "list_sources", "embed", "search", "fetch", "list_tools", "create_tool", "delete_tool",
+}
+
+// Reserved reports whether tenants cannot take a name.
+func Reserved(name string) bool {
+	return slices.Contains(reserved, strings.ToLower(name)) || strings.HasPrefix(strings.ToLower(name), "ragd")
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// complete fills in what was left out of a tool and checks the rest. Errors:
+// Invalid.
+func (t *Tool) complete() error {
+	if !namePattern.MatchString(t.Name) {
+		return fault.Field("toolName", "must be 1 to 64 letters, digits, _ and -")
+	}
+	if Reserved(t.Name) {
+		return fault.Field("toolName", "%q is a name of the service's own tools: take another", t.Name)
+	}
+	if t.Kind == "" {
+		return fault.Field("kind", "is missing: take vector_query, graph_rag or document_chunker")
+	}
+	if arguments[t.Kind] == nil {
+		return fault.Field("kind", "must be vector_query, graph_rag or document_chunker, got %q", t.Kind)
+	}
+	if t.Title == "" {
+		t.Title = t.Name
+	}
+	if t.Description == "" {
+		t.Description = descriptions[t.Kind]
+	}
+	if len(t.Arguments) == 0 {
+		t.Arguments = arguments[t.Kind]
+	}
+	if t.Settings == nil {
+		t.Settings = map[string]any{}
+	}
+	return t.check()
+}
+
+func (t *Tool) check() error {
+	if err := checkText("title", t.Title, maxTitleBytes); err != nil {
+		return err
+	}
+	if err := checkText("description", t.Description, maxDescriptionBytes); err != nil {
+		return err
+	}
+	if len(t.Arguments) > maxArguments {
+		return fault.Field("arguments", "must be at most %d, got %d", maxArguments, len(t.Arguments))
+	}
+	for i, name := range t.Arguments {
+		if slices.Contains(t.Arguments[:i], name) {
+			return fault.Field("arguments", "has %q twice", name)
+		}
+	}
+	raw, err := json.Marshal(t.Settings)
+	if err != nil {
+		return fault.Field("settings", "cannot be written as JSON")
+	}
+	if len(raw) > maxSettingsBytes {
+		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
+	}
+	if given, ok := t.Settings["filter"]; ok {
+		if _, err := filter.Parse(given); err != nil {
+			return fault.Under("settings", err)
+		}
+	}
+	_, named := t.Settings["indexName"]
+	if t.Kind != DocumentChunker && !named && !slices.Contains(t.Arguments, "indexName") {
+		return fault.Field("settings.indexName", "is missing: name the index that the tool is over, or have the model give indexName")
+	}
+	return nil
+}
+
+func checkText(field, text string, limit int) error {
+	if len(text) > limit || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return fault.Field(field, "must be at most %d bytes of UTF-8 without null characters", limit)
+	}
+	return nil
+}

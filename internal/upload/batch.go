@@ -1,0 +1,153 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/corpus"
+)
+
+// A batch is what goes in one stream. The service writes the documents of a stream
+// in groups, so that many small ones in a stream are several times as fast as each
+// alone.
+const (
+	batchDocuments = 1000
+	batchBytes     = 8 << 20
+	batchPause     = 20 * time.Millisecond // without another document ends a batch
+	partBytes      = 1 << 20               // of content in one message
+	// maxHeader is the size of more metadata than any index takes.
+	maxHeader = 1 << 20
+)
+
+// item is a document of a batch.
+type item struct {
+	document
+	header  *ragdv1.UploadDocumentRequest // without its content
+	content []byte
+	input   int64 // bytes of the corpus not counted as read yet
+}
+
+// batch waits for a document and takes as many more as come at once. more is false
+// when there are none left.
+func (r *run) batch(ctx context.Context, queue <-chan corpus.Document) (items []*item, more bool, err error) {
+	var pause <-chan time.Time
+	for size := 0; len(items) < batchDocuments && size < batchBytes; {
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-pause:
+			return items, true, nil
+		case doc, ok := <-queue:
+			if !ok {
+				return items, false, ctx.Err()
+			}
+			if it, err := r.item(doc); err != nil {
+				r.step(func() {
+					r.progress.InputBytes += doc.InputBytes
+					r.fail(doc.Place, doc.URI, message(err))
+				})
+			} else {
+				items, size = append(items, it), size+len(it.content)
+			}
+			pause = time.After(batchPause)
+		}
+	}
+	return items, true, nil
+}
+
+func (r *run) item(doc corpus.Document) (*item, error) {
+	it := &item{document: document{doc.Place, doc.URI}, content: doc.Content, input: doc.InputBytes}
+	if doc.Content == nil {
+		it.content = []byte(doc.Text)
+	}
+	it.header = &ragdv1.UploadDocumentRequest{
+		IndexName: r.cfg.Index, Uri: doc.URI, Title: doc.Title, ContentType: doc.ContentType, Chunking: r.cfg.Chunking,
+	}
+	if len(r.cfg.Metadata)+len(doc.Metadata) > 0 {
+		metadata := map[string]any{}
+		maps.Copy(metadata, r.cfg.Metadata)
+		maps.Copy(metadata, doc.Metadata)
+		var err error
+		if it.header.Metadata, err = structpb.NewStruct(metadata); err != nil {
+			return nil, err
+		}
+	}
+	// The service would not read such a message, and answer as if it were busy.
+	if size := proto.Size(it.header); size > maxHeader {
+		return nil, fmt.Errorf("has %d bytes of metadata, over the limit of %d for one document", size, maxHeader)
+	}
+	it.header.Fingerprint = fingerprint(it.header, it.content)
+	return it, nil
+}
+
+// send sends a batch and returns the answer's results, one for each document.
+// counted is told of the bytes of the corpus that are on their way.
+func (c Client) send(ctx context.Context, items []*item, counted func(int64)) ([]*ragdv1.UploadResult, error) {
+	if c.batch != nil {
+		return c.batch(ctx, items)
+	}
+	stream, err := c.Documents.UploadDocuments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range items {
+		if err := it.send(stream); err != nil {
+			if errors.Is(err, io.EOF) { // the answer says why
+				break
+			}
+			return nil, err
+		}
+		counted(it.input)
+		it.input = 0
+	}
+	res, err := stream.CloseAndReceive()
+	if err != nil {
+		return nil, err
+	}
+	if got := len(res.GetResults()); got != len(items) {
+		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("the answer is about %d of %d documents", got, len(items)))
+	}
+	return res.GetResults(), nil
+}
+
+// sender is a stream to the service.
+type sender interface {
+	Send(*ragdv1.UploadDocumentsRequest) error
+}
+
+func (i *item) send(stream sender) error {
+	first := proto.CloneOf(i.header)
+	content := i.content
+	if len(content) <= partBytes {
+		first.Source = &ragdv1.UploadDocumentRequest_Content{Content: content}
+		content = nil
+	}
+	if err := stream.Send(&ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Document{Document: first}}); err != nil {
+		return err
+	}
+	for len(content) > 0 {
+		n := min(len(content), partBytes)
+		if err := stream.Send(&ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Content{Content: content[:n]}}); err != nil {
+			return err
+		}
+		content = content[n:]
+	}
+	return nil
+}
+
+// size is how many bytes of content a batch has.
+func size(items []*item) (bytes int) {
+	for _, it := range items {
+		bytes += len(it.content)
+	}
+	return bytes
+}

@@ -1,0 +1,2 @@
+DROP TABLE tools;
+DROP FUNCTION announce_tool();
