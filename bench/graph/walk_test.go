@@ -38,7 +38,7 @@ func same(nodes int) (*graph.Adjacency, []graph.Seed, *simple.DirectedGraph) {
 			links = append(links, graph.Link{From: int32(from), To: int32(to), Weight: 1})
 		}
 	}
-	return graph.NewAdjacency(nodes, links, 0), seeds, theirs
+	return graph.NewAdjacency(nodes, links, graph.Shape{}), seeds, theirs
 }
 
 func TestBothAgree(t *testing.T) {

@@ -19,18 +19,28 @@ type Adjacency struct {
 	nodes   int
 	first   []int32   // first[v] to first[v+1] are the places of the links into v
 	sources []int32   // by link
-	shares  []float64 // by link; those from one source sum to 1
-	ends    []int32   // nodes that no link leaves, ascending
+	shares  []float64 // by link; those from one source sum to 1 at most
+	losing  []int32   // nodes whose links do not share all steps, ascending
+	losses  []float64 // by losing: the probability that a step takes no link
+}
+
+// Shape says how links become probabilities. The zero value counts links in
+// proportion to their weights.
+type Shape struct {
+	// Damping, 0 for none, makes nodes that much points to less attractive: a
+	// link's weight is divided by the sum of the weights into its target, to the
+	// power of damping.
+	Damping float64
+	// Least is the sum of weights that takes all steps from a node. Where links
+	// weigh less together, the rest of the steps goes back to the seeds: a weak
+	// link must not be followed as a strong one is, for want of others.
+	Least float64
 }
 
 // NewAdjacency returns the graph of nodes 0 to nodes-1 with these links. Links
 // between the same two nodes add up; links without a positive, finite weight do
 // not count. The order of links does not matter.
-//
-// Damping, 0 for none, makes nodes that much points to less attractive: a link's
-// weight is divided by the sum of the weights into its target, to the power of
-// damping.
-func NewAdjacency(nodes int, links []Link, damping float64) *Adjacency {
+func NewAdjacency(nodes int, links []Link, shape Shape) *Adjacency {
 	links = merged(nodes, links)
 	a := &Adjacency{
 		nodes: nodes, first: make([]int32, nodes+1),
@@ -43,10 +53,10 @@ func NewAdjacency(nodes int, links []Link, damping float64) *Adjacency {
 	for v := range nodes {
 		a.first[v+1] += a.first[v]
 	}
-	if damping != 0 {
-		a.damp(damping)
+	if shape.Damping != 0 {
+		a.damp(shape.Damping)
 	}
-	a.normalize()
+	a.normalize(shape.Least)
 	return a
 }
 
@@ -111,18 +121,19 @@ func (a *Adjacency) damp(damping float64) {
 	}
 }
 
-// normalize turns weights into shares.
-func (a *Adjacency) normalize() {
+// normalize turns weights into shares of the steps.
+func (a *Adjacency) normalize(least float64) {
 	out := make([]float64, a.nodes)
 	for i, source := range a.sources {
 		out[source] += a.shares[i]
 	}
 	for i, source := range a.sources {
-		a.shares[i] /= out[source]
+		a.shares[i] /= max(out[source], least)
 	}
 	for v, sum := range out {
-		if sum == 0 {
-			a.ends = append(a.ends, int32(v))
+		if sum == 0 || sum < least {
+			a.losing = append(a.losing, int32(v))
+			a.losses = append(a.losses, 1-sum/max(sum, least, math.SmallestNonzeroFloat64))
 		}
 	}
 }

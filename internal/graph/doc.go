@@ -8,5 +8,5 @@
 // same answer.
 //
 //	links := []graph.Link{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: 1}}
-//	shares := graph.NewAdjacency(3, links, 0).Walk([]graph.Seed{{Node: 0, Weight: 1}}, graph.Walk{Restart: 0.5})
+//	shares := graph.NewAdjacency(3, links, Shape{}).Walk([]graph.Seed{{Node: 0, Weight: 1}}, graph.Walk{Restart: 0.5})
 package graph

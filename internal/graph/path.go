@@ -73,7 +73,7 @@ func (s *surroundings) shares() []float64 {
 	}
 	shares := make([]float64, len(s.edges))
 	for i, edge := range s.edges {
-		shares[i] = edge.weight / sums[s.node[edge.from]]
+		shares[i] = edge.weight / max(sums[s.node[edge.from]], leastWeight)
 	}
 	return shares
 }

@@ -17,6 +17,7 @@ type design struct {
 	without   NameKind
 	noGraph   bool
 	restart   float64
+	least     float64
 	seeds     int
 	named     float64 // weight of named seeds
 	nested    bool    // names inside of names in the question count too
@@ -30,7 +31,7 @@ type design struct {
 
 // designs are the rows of the table in docs/graph.md.
 func designs() []design {
-	base := design{restart: DefaultRestart, seeds: seedCount, named: namedWeight, mentions: mostMentions}
+	base := design{restart: DefaultRestart, least: leastWeight, seeds: seedCount, named: namedWeight, mentions: mostMentions}
 	var all []design
 	with := func(name string, change func(*design)) {
 		d := base
@@ -51,6 +52,9 @@ func designs() []design {
 	with("restart 0.15", func(d *design) { d.restart = 0.15 })
 	with("restart 0.3", func(d *design) { d.restart = 0.3 })
 	with("restart 0.7", func(d *design) { d.restart = 0.7 })
+	with("weak links take all steps", func(d *design) { d.least = 0 })
+	with("links below 0.25 take fewer steps", func(d *design) { d.least = 0.25 })
+	with("links below 1 take fewer steps", func(d *design) { d.least = 1 })
 	with("3 seeds found", func(d *design) { d.seeds = 3 })
 	with("5 seeds found", func(d *design) { d.seeds = 5 })
 	with("edges backwards too, weight 0.3", func(d *design) { d.backwards = 0.3 })
@@ -145,7 +149,7 @@ func (g *corpusGraph) adjacency(t *testing.T, d design) *Adjacency {
 			}
 		}
 	}
-	return NewAdjacency(len(g.set.Documents), links, 0)
+	return NewAdjacency(len(g.set.Documents), links, Shape{Least: d.least})
 }
 
 // rank returns the ranking of a question.

@@ -27,7 +27,7 @@ func NewCandidates(embeddings [][]float64, threshold float64) *Candidates {
 			}
 		}
 	}
-	return &Candidates{NewAdjacency(len(embeddings), links, 0), embeddings}
+	return &Candidates{NewAdjacency(len(embeddings), links, Shape{}), embeddings}
 }
 
 // Scored is a node with its score.

@@ -99,7 +99,7 @@ func (s *surroundings) number() {
 	for i, edge := range s.edges {
 		links[i] = Link{s.node[edge.from], s.node[edge.to], edge.weight}
 	}
-	s.adjacency = NewAdjacency(len(s.places), links, 0)
+	s.adjacency = NewAdjacency(len(s.places), links, Shape{Least: leastWeight})
 }
 
 // walk returns the share of each node.

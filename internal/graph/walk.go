@@ -107,8 +107,8 @@ func (a *Adjacency) endless(home []float64, w Walk) []float64 {
 // step writes into next where a walker is one step after at.
 func (a *Adjacency) step(at, next, home []float64, restart float64) {
 	stuck := 0.0
-	for _, v := range a.ends {
-		stuck += at[v]
+	for i, v := range a.losing {
+		stuck += at[v] * a.losses[i]
 	}
 	back := restart + (1-restart)*stuck
 	begin := a.first[0]

@@ -39,7 +39,7 @@ func someSeeds(random *rand.Rand, n int) []Seed {
 
 func TestWalkOfALine(t *testing.T) {
 	t.Parallel()
-	a := NewAdjacency(3, []Link{{0, 1, 2}, {1, 2, 5}}, 0)
+	a := NewAdjacency(3, []Link{{0, 1, 2}, {1, 2, 5}}, Shape{})
 	seeds := []Seed{{0, 7}}
 	for _, c := range []struct {
 		name string
@@ -63,7 +63,7 @@ func TestWalkOfALine(t *testing.T) {
 
 func TestWalkWithoutSeedsIsNowhere(t *testing.T) {
 	t.Parallel()
-	a := NewAdjacency(2, []Link{{0, 1, 1}, {1, 0, math.NaN()}, {1, 0, math.Inf(1)}, {1, 0, -1}}, 0)
+	a := NewAdjacency(2, []Link{{0, 1, 1}, {1, 0, math.NaN()}, {1, 0, math.Inf(1)}, {1, 0, -1}}, Shape{})
 	if a.Links() != 1 {
 		t.Errorf("%d links count, want 1", a.Links())
 	}
@@ -84,8 +84,8 @@ func TestPropertiesOfWalks(t *testing.T) {
 		if trial%2 == 0 {
 			walk.Steps = 1 + random.IntN(50)
 		}
-		damping := float64(trial%3) / 2
-		shares := NewAdjacency(n, links, damping).Walk(seeds, walk)
+		shape := Shape{Damping: float64(trial%3) / 2, Least: float64(trial%4) / 2}
+		shares := NewAdjacency(n, links, shape).Walk(seeds, walk)
 
 		sum := 0.0
 		for v, share := range shares {
@@ -100,12 +100,12 @@ func TestPropertiesOfWalks(t *testing.T) {
 
 		shuffled := slices.Clone(links)
 		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if again := NewAdjacency(n, shuffled, damping).Walk(seeds, walk); !slices.Equal(again, shares) {
+		if again := NewAdjacency(n, shuffled, shape).Walk(seeds, walk); !slices.Equal(again, shares) {
 			t.Fatalf("trial %d: shares depend on the order of links", trial)
 		}
 
 		seeds[0].Weight *= 1.5
-		if more := NewAdjacency(n, links, damping).Walk(seeds, walk); more[seeds[0].Node] < shares[seeds[0].Node]-1e-9 {
+		if more := NewAdjacency(n, links, shape).Walk(seeds, walk); more[seeds[0].Node] < shares[seeds[0].Node]-1e-9 {
 			t.Fatalf("trial %d: a seed with more weight went from %v down to %v", trial, shares[seeds[0].Node], more[seeds[0].Node])
 		}
 	}
@@ -114,7 +114,7 @@ func TestPropertiesOfWalks(t *testing.T) {
 func TestLongWalksComeCloseToEndlessOnes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 5))
-	a := NewAdjacency(200, randomLinks(random, 200, 4), 0)
+	a := NewAdjacency(200, randomLinks(random, 200, 4), Shape{})
 	seeds := someSeeds(random, 200)
 	long, endless := a.Walk(seeds, Walk{Restart: 0.15, Steps: 200_000}), a.Walk(seeds, Walk{Restart: 0.15})
 	for v := range long {
@@ -127,7 +127,7 @@ func TestLongWalksComeCloseToEndlessOnes(t *testing.T) {
 func TestEndlessWalkKeepsItsTolerance(t *testing.T) {
 	t.Parallel()
 	// Two nodes that take turns are the slowest to settle.
-	pair := NewAdjacency(2, []Link{{0, 1, 1}, {1, 0, 1}}, 0)
+	pair := NewAdjacency(2, []Link{{0, 1, 1}, {1, 0, 1}}, Shape{})
 	for _, restart := range []float64{0.01, 0.15, 0.5, 0.99} {
 		got := pair.Walk([]Seed{{0, 1}}, Walk{Restart: restart, Tolerance: 1e-6})
 		exact := 1 / (2 - restart)
@@ -142,8 +142,8 @@ func TestDampingMakesHubsLessAttractive(t *testing.T) {
 	// Everything points to 0; the seed points to 0 and to 1 alike.
 	links := []Link{{5, 0, 1}, {5, 1, 1}, {2, 0, 1}, {3, 0, 1}, {4, 0, 1}}
 	seeds := []Seed{{5, 1}}
-	plain := NewAdjacency(6, links, 0).Walk(seeds, Walk{Restart: 0.5})
-	damped := NewAdjacency(6, links, 1).Walk(seeds, Walk{Restart: 0.5})
+	plain := NewAdjacency(6, links, Shape{}).Walk(seeds, Walk{Restart: 0.5})
+	damped := NewAdjacency(6, links, Shape{Damping: 1}).Walk(seeds, Walk{Restart: 0.5})
 	if plain[0] != plain[1] {
 		t.Errorf("without damping the hub has %v, the other %v", plain[0], plain[1])
 	}
@@ -156,7 +156,7 @@ func BenchmarkWalk(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			random := rand.New(rand.NewPCG(1, 2))
-			a := NewAdjacency(n, randomLinks(random, n, 16), 0)
+			a := NewAdjacency(n, randomLinks(random, n, 16), Shape{})
 			seeds := someSeeds(random, n)
 			for b.Loop() {
 				a.Walk(seeds, Walk{Restart: 0.15})
@@ -169,6 +169,6 @@ func BenchmarkNewAdjacency(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	links := randomLinks(random, 10_000, 16)
 	for b.Loop() {
-		NewAdjacency(10_000, links, 0)
+		NewAdjacency(10_000, links, Shape{})
 	}
 }

@@ -23,6 +23,8 @@ const (
 	seedCount = 10
 	// namedWeight is what a chunk weighs as a seed because the question names it.
 	namedWeight = 4
+	// leastWeight is the sum of weights that takes all steps from a chunk.
+	leastWeight = 1
 	// nextWeight and similarWeight are for what is near in another sense than
 	// being named: similarWeight is multiplied by the cosine.
 	nextWeight    = 0.2

@@ -1,9 +1,0 @@
-module github.com/ragdhq/ragd/hack/bench-graph
-
-go 1.26.8
-
-require github.com/ragdhq/ragd v0.0.0
-
-require gonum.org/v1/gonum v0.17.0
-
-replace github.com/ragdhq/ragd => ../..
