@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 
 	"internal/oauth":    {"internal/fault", "internal/filter", "internal/tenant"},
 	"internal/metadata": {"internal/fault"},
+	"internal/extract":  {"internal/fault", "internal/llm", "internal/provider", "internal/lexical", "internal/lru", "internal/metadata"},
 	"internal/event":    {"internal/tenant"},
 
 	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
