@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/corpus"
@@ -46,6 +47,7 @@ two minutes. What failed is listed at the end, and makes the command fail.`,
 		Example: `  ragd ingest handbook/ README.md
   ragd ingest --jsonl corpus.jsonl.gz --index papers --concurrency 8
   ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown
+  ragd ingest handbook/ --extract '{"model": "openai/gpt-5-mini", "summary": true, "keywords": true}'
   my-export | ragd ingest --jsonl -`,
 		Args: arguments("PATH..."),
 	})
@@ -59,8 +61,9 @@ two minutes. What failed is listed at the end, and makes the command fail.`,
 	wait := flags.Bool("wait", true, "wait until the documents are searchable")
 	metadata := objectFlag(flags, "metadata", "metadata of every document, unless it has its own")
 	chunking := chunkingFlags(flags)
+	extract := objectFlag(flags, "extract", "what to find out about chunks, such as {\"title\": true, \"keywords\": true}")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.paths, o.noWait, o.metadata, o.chunking = args, !*wait, metadata().AsMap(), chunking()
+		o.paths, o.noWait, o.metadata, o.chunking, o.extract = args, !*wait, metadata().AsMap(), chunking(), extract()
 		c, err := p.connect(credentials.forTenant)
 		if err != nil {
 			return err
@@ -82,6 +85,7 @@ type ingestOptions struct {
 	noWait      bool
 	metadata    map[string]any
 	chunking    *ragdv1.Chunking
+	extract     *structpb.Struct
 }
 
 // ingest uploads, reports and returns the name of the index. What failed to be
@@ -104,7 +108,7 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	}
 	meter := p.meter(size)
 	result, err := upload.Run(ctx, upload.Client{Documents: c.documents, Indexes: c.indexes}, docs, upload.Config{
-		Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, NoWait: o.noWait,
+		Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait,
 		Progress: meter.progress, Retrying: meter.retrying,
 	})
 	meter.finish()
