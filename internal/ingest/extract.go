@@ -56,10 +56,10 @@ func checkExtract(extractor *extract.Extractor, raw map[string]any) error {
 
 // extract adds to the chunks of the documents what their uploaders want to know
 // about them.
-func (b *batch) extract(ctx context.Context) {
+func (b *batch) extract(ctx context.Context, open []*task) error {
 	var group errgroup.Group
 	group.SetLimit(extractDocuments)
-	for _, t := range b.open() {
+	for _, t := range open {
 		if t.Status != DocumentReady && len(t.Extract) > 0 {
 			group.Go(func() error {
 				t.err = guarded(func() error { return b.extractFrom(ctx, t) })
@@ -67,7 +67,7 @@ func (b *batch) extract(ctx context.Context) {
 			})
 		}
 	}
-	_ = group.Wait()
+	return group.Wait()
 }
 
 func (b *batch) extractFrom(ctx context.Context, t *task) error {

@@ -35,13 +35,18 @@ const (
 
 // Costs in microseconds, measured over 384 dimensions on a warm cache: to fetch
 // a chunk that a Postgres index found and compare it, to read on to the next
-// chunk of the table, and to visit a chunk in an HNSW graph, which compares it
-// with its links. Their ratios are what matters.
+// chunk of the table, and for each candidate of a walk in an HNSW graph, which
+// compares dozens of links. Their ratios are what matters.
 const (
 	fetchCost = 1.5
-	scanCost  = 1.5
-	visitCost = 30.0
+	scanCost  = 0.75
+	visitCost = 6.0
 )
+
+// margin is how many times as many candidates a filtered walk takes as bring
+// enough sources by the filter's share: the furthest of a walk's candidates are
+// not all the nearest there are.
+const margin = 2
 
 // estimate is about how many chunks are in a scope, and of how many.
 type estimate struct {
@@ -50,9 +55,17 @@ type estimate struct {
 	indexed  bool // a Postgres index finds the matching ones
 }
 
-// choose returns the cheaper approach for the nearest wanted of a scope. Chunks
-// of the scope are taken to be spread evenly: to find as many, the walk visits
-// wanted/share, and the search width at least.
+// candidates is how many chunks a walk looks at to find the nearest wanted of a
+// scope, whose chunks are taken to be spread evenly.
+func (e estimate) candidates(wanted int) float64 {
+	if e.matching == 0 || e.matching >= e.total {
+		return float64(wanted)
+	}
+	return margin * float64(wanted) * e.total / e.matching
+}
+
+// choose returns the cheaper approach for the nearest wanted of a scope, where a
+// walk takes as many candidates as width at least.
 func (e estimate) choose(wanted, width int) approach {
 	if e.matching <= float64(wanted) {
 		return exact
@@ -61,8 +74,7 @@ func (e estimate) choose(wanted, width int) approach {
 	if e.indexed {
 		search = e.matching * fetchCost
 	}
-	visited := max(float64(wanted)*e.total/e.matching, float64(width))
-	if search <= visited*visitCost {
+	if search <= max(e.candidates(wanted), float64(width))*visitCost {
 		return exact
 	}
 	return approximate
@@ -140,11 +152,13 @@ func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (
 	return e, err
 }
 
-// width is how many candidates, or lists, a walk of the Postgres index looks at:
-// what the caller says, else what was measured, and as many as are wanted.
-func (p plan) width(i index.Index) int {
+// width is how many candidates, or lists, a walk of the Postgres index looks at
+// before it asks whether that was enough: what the caller says, else what was
+// measured, and as many as the scope makes necessary.
+func (p plan) width(i index.Index, e estimate) int {
 	if i.Config.Type == index.IVFFlat {
 		return min(cmp.Or(p.probes, i.SearchWidth()), maxProbes)
 	}
-	return min(cmp.Or(p.ef, max(i.SearchWidth(), p.candidates())), maxEf)
+	needed := min(e.candidates(p.candidates()), maxEf)
+	return min(cmp.Or(p.ef, max(i.SearchWidth(), int(needed))), maxEf)
 }

@@ -31,14 +31,15 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) 
 		find.keywords = asked.keywords(keywordCandidates)
 	}
 	if p.mode != Keyword {
-		if find.approach, err = s.approach(ctx, id, h, i, p); err != nil {
+		if find.estimate, err = s.estimates.of(ctx, id, h, i, p.scope); err != nil {
 			return "", err
 		}
+		find.choose()
 	}
-	b := h.Batch()
-	find.configure(b)
 	args := filter.NewArgs()
 	statement := find.fromSQL(find.foundSQL(args))
+	b := h.Batch()
+	find.configure(b, len(args.Values()))
 	var lines []string
 	b.Query(func(rows pgx.Rows) error {
 		lines, err = pgx.CollectRows(rows, pgx.RowTo[string])

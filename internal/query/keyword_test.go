@@ -97,7 +97,9 @@ func TestChooseTheCheaperApproach(t *testing.T) {
 		{"0.1 %, and nothing finds them", estimate{50, 50_000, false}, 10, 80, exact},
 		{"fewer than wanted", estimate{5, 50_000, true}, 10, 80, exact},
 		{"none", estimate{0, 50_000, true}, 10, 80, exact},
-		{"few at all", estimate{1_500, 1_500, false}, 10, 80, exact},
+		{"few at all", estimate{500, 500, false}, 10, 80, exact},
+		{"10 %, of which a walk finds enough", estimate{2_000, 20_000, true}, 10, 120, approximate},
+		{"5 %, fetched sooner than found by a walk", estimate{1_000, 20_000, true}, 10, 120, exact},
 	} {
 		if got := tc.e.choose(tc.wanted, tc.width); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)

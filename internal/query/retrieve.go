@@ -96,9 +96,10 @@ func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle,
 		watch.lap("words", 0)
 	}
 	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 {
-		if find.approach, err = s.approach(ctx, id, h, i, p); err != nil {
+		if find.estimate, err = s.estimates.of(ctx, id, h, i, p.scope); err != nil {
 			return a, err
 		}
+		find.choose()
 		watch.lap("plan", 0)
 	}
 	if p.mode == Keyword && len(asked.words) == 0 {
@@ -112,12 +113,6 @@ func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle,
 	a, err = find.thorough(ctx, h, asked.withoutPhrases(), watch)
 	a.warnings = append(a.warnings, "no chunk has all the quoted phrases: they were taken as words")
 	return a, err
-}
-
-// approach chooses how to find the nearest embeddings in a built index.
-func (s *Service) approach(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p plan) (approach, error) {
-	e, err := s.estimates.of(ctx, id, h, i, p.scope)
-	return e.choose(p.candidates(), p.width(i)), err
 }
 
 // thorough searches where the sources most likely are, and wherever they can be

@@ -54,11 +54,17 @@ type search struct {
 	index    index.Index
 	plan     plan
 	approach approach  // of the vector leg
+	estimate estimate  // of the scope; zero where there is nothing to choose
 	keywords *keywords // of the keyword leg; nil without one
 }
 
-// sourceRow is a found chunk. rank_value is a distance in vector mode, else a
-// score.
+// choose settles how the nearest embeddings are found in a built index.
+func (s *search) choose() {
+	s.approach = s.estimate.choose(s.plan.candidates(), s.plan.width(s.index, s.estimate))
+}
+
+// sourceRow is a found chunk. What was not asked for stays empty. rank_value is a
+// distance in vector mode, else a score.
 type sourceRow struct {
 	ChunkID    string
 	DocumentID *string
@@ -87,13 +93,13 @@ func (s search) run(ctx context.Context, h *tenant.Handle) ([]Source, error) {
 
 // runSQL runs a statement that returns source rows.
 func (s search) runSQL(ctx context.Context, h *tenant.Handle, write func(args *filter.Args) string) ([]Source, error) {
-	b := h.Batch()
-	s.configure(b)
 	args := filter.NewArgs()
 	statement := write(args)
+	b := h.Batch()
+	s.configure(b, len(args.Values()))
 	var rows []sourceRow
 	b.Query(func(r pgx.Rows) (err error) {
-		rows, err = pgx.CollectRows(r, pgx.RowToStructByName[sourceRow])
+		rows, err = pgx.CollectRows(r, pgx.RowToStructByNameLax[sourceRow])
 		return err
 	}, statement, args.Values()...)
 	if err := b.Run(ctx); err != nil {
@@ -106,17 +112,26 @@ func (s search) runSQL(ctx context.Context, h *tenant.Handle, write func(args *f
 	return sources, nil
 }
 
-// configure makes the settings of the statement.
-func (s search) configure(b *tenant.Batch) {
+// fewArguments are those of a filter with one condition that a Postgres index
+// serves, the namespace and the question.
+const fewArguments = 4
+
+// configure makes the settings of a statement with so many arguments. To plan it
+// takes a third of a millisecond: that is done once for all wherever there is one
+// way to go about it. Else the planner must see the arguments to know which
+// conditions are selective.
+func (s search) configure(b *tenant.Batch, arguments int) {
 	b.Set("statement_timeout", searchTimeout)
-	if s.plan.scope.filtered() || s.keywords != nil {
-		// The planner must see the parameters to know what is selective.
+	switch {
+	case s.walks(), s.plan.mode == Vector && s.estimate.indexed && arguments <= fewArguments:
+		b.Set("plan_cache_mode", "force_generic_plan")
+	case s.plan.scope.filtered() || s.keywords != nil:
 		b.Set("plan_cache_mode", "force_custom_plan")
 	}
 	if s.plan.mode == Keyword || s.approach == exact {
 		return
 	}
-	b.Set(s.index.WidthSetting(), strconv.Itoa(s.plan.width(s.index)))
+	b.Set(s.index.WidthSetting(), strconv.Itoa(s.plan.width(s.index, s.estimate)))
 	// The scope may leave candidates out: the walk goes on until there are enough.
 	b.Set(string(s.index.Config.Type)+".iterative_scan", "relaxed_order")
 	// The approach is chosen already, by better statistics.
@@ -150,28 +165,35 @@ func (r sourceRow) source() Source {
 // fromSQL reads what the common table expression found. Only texts of ours and of
 // the filter compiler become part of a statement; values are parameters, but for
 // counts, which the planner should see. Within the statement a chunk is known by
-// its place in the table, which is quicker to go back to than its id.
+// its place in the table, which is quicker to go back to than its id; a walk of the
+// Postgres index has been at the chunk already and brings it along.
 func (s search) fromSQL(found string) string {
 	order := "DESC"
 	if s.plan.mode == Vector {
 		order = "ASC" // a distance
 	}
-	embedding := "NULL::vector"
-	if s.plan.includeVectors || s.plan.diversity > 0 {
-		embedding = s.index.EmbeddingSQL("c.embedding")
+	columns, documents := "c.chunk_id, c.text, c.metadata", ""
+	if !s.plan.plain {
+		columns += ", c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte"
+		documents = "LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id"
 	}
-	uri, documents := "d.uri", "LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id"
-	if s.plan.plain {
-		uri, documents = "NULL::text AS uri", ""
+	if s.plan.includeVectors || s.plan.diversity > 0 {
+		columns += ", " + s.index.EmbeddingSQL("c.embedding") + " AS embedding"
+	}
+	chunks := "found JOIN tenant.chunk AS c ON c.ctid = found.place"
+	if s.walks() {
+		chunks = "found AS c"
 	}
 	return `
 		WITH ` + found + `
-		SELECT c.chunk_id, c.document_id::text, ` + uri + `, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,
-			` + embedding + ` AS embedding, found.rank_value
-		FROM found
-		JOIN tenant.chunk AS c ON c.ctid = found.place ` + documents + `
-		ORDER BY found.rank_value ` + order + `, c.chunk_id`
+		SELECT ` + columns + `, rank_value
+		FROM ` + chunks + ` ` + documents + `
+		ORDER BY rank_value ` + order + `, c.chunk_id`
 }
+
+// walks reports whether all there is to do is to walk the Postgres index over the
+// embeddings.
+func (s search) walks() bool { return s.plan.mode == Vector && s.approach == approximate }
 
 // foundSQL is the common table expression of what is found: place and
 // rank_value.
@@ -210,11 +232,14 @@ func (s search) foundSQL(args *filter.Args) string {
 // vectorSQL finds the nearest embeddings. The added 0 keeps the Postgres index
 // out of an exact search; with it, only the distance itself may be sorted by.
 func (s search) vectorSQL(distance, where string, limit int) string {
-	order := distance
+	columns, order := "c.ctid AS place", distance
+	if s.walks() {
+		columns = "c.*"
+	}
 	if s.approach == exact {
 		order = "(" + distance + ") + 0, c.chunk_id"
 	}
-	return `SELECT c.ctid AS place, ` + distance + ` AS rank_value FROM tenant.chunk AS c WHERE ` + where + `
+	return `SELECT ` + columns + `, ` + distance + ` AS rank_value FROM tenant.chunk AS c WHERE ` + where + `
 				ORDER BY ` + order + ` LIMIT ` + strconv.Itoa(limit)
 }
 

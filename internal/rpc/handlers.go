@@ -26,6 +26,11 @@ import (
 // upload as base64 in JSON.
 const MaxMessageBytes = 32 << 20
 
+// compressMinBytes is from which size answers are compressed, for callers who take
+// that. To squeeze the two kilobytes of a query's answer and to unpack them takes
+// longer than to send them (0.15 ms of the 0.9 ms that a query took here).
+const compressMinBytes = 16 << 10
+
 // Handlers implement the services of the API over ours.
 type Handlers struct {
 	Tenants *tenant.Service
@@ -53,7 +58,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		connect.WithCodec(jsonCodec{}),
 		connect.WithCompression("gzip", newBoundedGzip, newGzip),
-		connect.WithCompressMinBytes(1<<10),
+		connect.WithCompressMinBytes(compressMinBytes),
 		connect.WithInterceptors(edge{}),
 		connect.WithRecover(recovered),
 	)
