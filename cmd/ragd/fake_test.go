@@ -17,6 +17,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -44,6 +45,7 @@ type fake struct {
 	keys     map[string]*ragdv1.ApiKey // by secret
 	requests []http.Header
 	queries  []*ragdv1.VectorQueryRequest
+	extract  *structpb.Struct // of the last upload
 	// refuse, if set, is the answer to every upload.
 	refuse func() error
 }
@@ -346,6 +348,7 @@ func (f *fake) DeleteIndex(ctx context.Context, req *ragdv1.DeleteIndexRequest) 
 func (f *fake) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.extract = req.GetExtract()
 	t, i, err := f.index(ctx, req.GetIndexName())
 	if err != nil {
 		return nil, err
