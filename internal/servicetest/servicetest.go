@@ -3,6 +3,7 @@
 package servicetest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -55,6 +56,9 @@ type Config struct {
 	Tokens tenant.Tokens
 	// Log, if set, gets everything; else warnings go to the test's output.
 	Log *slog.Logger
+	// Requests, if set, is where the lines of requests go; else to the test's output,
+	// from warnings up.
+	Requests *slog.Logger
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -96,7 +100,7 @@ func New(t testing.TB, config Config) *Service {
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
-	server := httptest.NewServer(httplog.Log(log)(mux))
+	server := httptest.NewServer(httplog.Log(cmp.Or(config.Requests, log))(mux))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
