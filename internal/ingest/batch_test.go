@@ -187,4 +187,3 @@ func TestAnEmptyBacklogTakesAnyDocument(t *testing.T) {
 		t.Error(err)
 	}
 }
-

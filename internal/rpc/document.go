@@ -28,7 +28,7 @@ func uploadOf(req *ragdv1.UploadDocumentRequest) (ingest.Upload, error) {
 	return ingest.Upload{
 		IndexName: req.GetIndexName(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
 		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
-		Fingerprint: req.GetFingerprint(),
+		Extract: req.GetExtract().AsMap(), Fingerprint: req.GetFingerprint(),
 	}, err
 }
 
@@ -69,6 +69,26 @@ func (h *Handlers) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsR
 func (h *Handlers) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
 	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri()}
 	return &ragdv1.DeleteDocumentResponse{}, h.Ingest.Delete(ctx, req.GetIndexName(), ref)
+}
+
+// SyncSource implements DocumentService.
+func (h *Handlers) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
+	source := ingest.Source{
+		IndexName: req.GetIndexName(), Prefix: req.GetUriPrefix(), WholeIndex: req.GetWholeIndex(),
+		DryRun: req.GetDryRun(), AllowEmpty: req.GetAllowEmpty(),
+	}
+	for _, d := range req.GetDocuments() {
+		source.URIs = append(source.URIs, d.GetUri())
+		source.Fingerprints = append(source.Fingerprints, d.GetFingerprint())
+	}
+	found, err := h.Ingest.Sync(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.SyncSourceResponse{
+		NewUris: found.New, ChangedUris: found.Changed, UnchangedCount: int32(found.Unchanged),
+		GoneUris: found.Gone[:min(len(found.Gone), ingest.MaxGoneListed)], GoneCount: int32(len(found.Gone)),
+	}, nil
 }
 
 // ListChunks implements DocumentService.
@@ -152,6 +172,16 @@ func jobMessage(j ingest.Job) *ragdv1.Job {
 	}
 	if j.DocumentID != nil {
 		message.DocumentId = *j.DocumentID
+	}
+	if e := j.Extraction; e != nil {
+		message.Extraction = &ragdv1.Extraction{
+			Calls: int32(e.Calls), InputTokens: int32(e.InputTokens), OutputTokens: int32(e.OutputTokens), Failed: int32(e.Failed),
+		}
+		for _, f := range e.Failures {
+			message.Extraction.Failures = append(message.Extraction.Failures, &ragdv1.ExtractionFailure{
+				Ordinal: int32(f.Ordinal), Field: f.Field, Reason: f.Reason,
+			})
+		}
 	}
 	return message
 }
