@@ -25,7 +25,7 @@ import (
 
 // ferries is an index of 20 documents on ferries, of which a search finds the
 // shorter ones sooner, and a cross-encoder that likes the longest one alone.
-func ferries(t *testing.T, requests *slog.Logger) (*servicetest.Service, servicetest.Client, *fakeai.Server) {
+func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.Client, *fakeai.Server) {
 	t.Helper()
 	fake := fakeai.New(t)
 	fake.Score = func(_, text string) float64 {
@@ -37,7 +37,7 @@ func ferries(t *testing.T, requests *slog.Logger) (*servicetest.Service, service
 	config := provider.Config{BaseURL: fake.URL, APIKey: fakeai.Key, MaxAttempts: 1}
 	chat := config
 	chat.BaseURL += "/v1"
-	s := servicetest.New(t, servicetest.Config{Requests: requests, Rerank: rerank.Config{Cohere: config, LLM: llm.New(llm.Config{OpenAI: chat})}})
+	s := servicetest.New(t, servicetest.Config{Log: log, Rerank: rerank.Config{Cohere: config, LLM: llm.New(llm.Config{OpenAI: chat})}})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	for n := range 20 {

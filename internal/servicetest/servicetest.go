@@ -3,7 +3,6 @@
 package servicetest
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -56,9 +55,9 @@ type Config struct {
 	Tokens tenant.Tokens
 	// Log, if set, gets everything; else warnings go to the test's output.
 	Log *slog.Logger
-	// Requests, if set, is where the lines of requests go; else to the test's output,
-	// from warnings up.
-	Requests *slog.Logger
+	// MaxQueuedDocuments and MaxQueuedBytes are as in ingest.QueueConfig.
+	MaxQueuedDocuments int
+	MaxQueuedBytes     int64
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -83,6 +82,7 @@ func New(t testing.TB, config Config) *Service {
 	extractor := extract.New(llm.New(config.LLM))
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
+		MaxQueuedDocuments: config.MaxQueuedDocuments, MaxQueuedBytes: config.MaxQueuedBytes,
 	}, ingest.NewWorker(db, models, parse.Parse, extractor, log), index.NewMaintainer(db, log))
 	must(t, err)
 	if !config.NoWorkers {
@@ -100,7 +100,7 @@ func New(t testing.TB, config Config) *Service {
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
-	server := httptest.NewServer(httplog.Log(cmp.Or(config.Requests, log))(mux))
+	server := httptest.NewServer(httplog.Log(log)(mux))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
