@@ -375,6 +375,36 @@ func (f *fake) UploadDocuments(ctx context.Context, stream *connect.ClientStream
 	return res, stream.Err()
 }
 
+// SyncSource knows no fingerprints: what is there is unchanged.
+func (f *fake) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, i, err := f.index(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]bool{}
+	for _, d := range req.GetDocuments() {
+		given[d.GetUri()] = true
+	}
+	res := &ragdv1.SyncSourceResponse{}
+	i.documents = slices.DeleteFunc(i.documents, func(d *fakeDocument) bool {
+		uri := d.document.GetUri()
+		gone := strings.HasPrefix(uri, req.GetUriPrefix()) && !given[uri]
+		if given[uri] {
+			res.UnchangedCount++
+		}
+		delete(given, uri)
+		if gone {
+			res.GoneUris = append(res.GoneUris, uri)
+		}
+		return gone && !req.GetDryRun()
+	})
+	res.GoneCount = int32(len(res.GoneUris))
+	res.NewUris = slices.Sorted(maps.Keys(given))
+	return res, nil
+}
+
 func (f *fake) document(ctx context.Context, index, id, uri string) (*fakeIndex, int, error) {
 	_, i, err := f.index(ctx, index)
 	if err != nil {

@@ -42,11 +42,18 @@ service, unless --create=false.
 
 The same documents again change nothing, so a run that was interrupted is resumed
 by running it again. It rides out a service that is busy or restarting for up to
-two minutes. What failed is listed at the end, and makes the command fail.`,
+two minutes. What failed is listed at the end, and makes the command fail.
+
+With --sync the index has afterwards what the PATH has: only what is new or changed
+is uploaded, and then the documents are deleted that the PATH has no more. Those are
+looked for among the uris that begin as those of the folder do, or with --prefix; with
+--whole-index, among all. Nothing is deleted when something could not be read, or
+when there is nothing at all, unless --allow-empty. --dry-run says what would happen.`,
 		Example: `  ragd ingest handbook/ README.md
   ragd ingest --jsonl corpus.jsonl.gz --index papers --concurrency 8
   ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown
-  my-export | ragd ingest --jsonl -`,
+  my-export | ragd ingest --jsonl -
+  ragd ingest --sync --dry-run handbook/`,
 		Args: arguments("PATH..."),
 	})
 	flags := cmd.Flags()
@@ -56,6 +63,11 @@ two minutes. What failed is listed at the end, and makes the command fail.`,
 	flags.IntVar(&o.concurrency, "concurrency", 4, "uploads at once")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "read JSON Lines")
 	flags.StringVar(&o.base, "base", ".", "folder that uris are relative to")
+	flags.BoolVar(&o.sync.on, "sync", false, "delete what the path has no more")
+	flags.BoolVar(&o.sync.dryRun, "dry-run", false, "with --sync: say what would happen")
+	flags.StringVar(&o.sync.source.Prefix, "prefix", "", "with --sync: what the uris begin with (default the folder's)")
+	flags.BoolVar(&o.sync.source.WholeIndex, "whole-index", false, "with --sync: the path is all that the index is to have")
+	flags.BoolVar(&o.sync.source.AllowEmpty, "allow-empty", false, "with --sync: take a path without documents to be no mistake")
 	wait := flags.Bool("wait", true, "wait until the documents are searchable")
 	metadata := objectFlag(flags, "metadata", "metadata of every document, unless it has its own")
 	chunking := chunkingFlags(flags)
@@ -82,6 +94,7 @@ type ingestOptions struct {
 	noWait      bool
 	metadata    map[string]any
 	chunking    *ragdv1.Chunking
+	sync        syncOptions
 }
 
 // ingest uploads, reports and returns the name of the index. What failed to be
@@ -89,6 +102,9 @@ type ingestOptions struct {
 func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (string, error) {
 	if o.concurrency < 1 {
 		return "", usagef("--concurrency must be at least 1, got %d", o.concurrency)
+	}
+	if err := o.completeSync(); err != nil {
+		return "", err
 	}
 	docs, size, err := p.open(o)
 	if err != nil {
@@ -102,13 +118,20 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	if err != nil {
 		return "", err
 	}
-	meter := p.meter(size)
-	result, err := upload.Run(ctx, upload.Client{Documents: c.documents, Indexes: c.indexes}, docs, upload.Config{
-		Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, NoWait: o.noWait,
-		Progress: meter.progress, Retrying: meter.retrying,
-	})
-	meter.finish()
+	cfg := upload.Config{Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, NoWait: o.noWait}
+	if o.sync.on {
+		return index, p.syncSource(ctx, c, docs, o.sync, cfg)
+	}
+	result, err := p.upload(ctx, c, docs, size, cfg)
 	return index, p.reportIngest(index, result, err)
+}
+
+// upload uploads under a meter.
+func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[corpus.Document, error], size int64, cfg upload.Config) (*upload.Result, error) {
+	meter := p.meter(size)
+	defer meter.finish()
+	cfg.Progress, cfg.Retrying = meter.progress, meter.retrying
+	return upload.Run(ctx, c.uploads(), docs, cfg)
 }
 
 // open returns the documents and how many bytes they are read from, -1 if that

@@ -30,10 +30,7 @@ type skip struct {
 // reportIngest prints what became of a corpus. It returns err, or an error if
 // documents failed.
 func (p *program) reportIngest(index string, result *upload.Result, err error) error {
-	rate := float64(result.Uploaded-result.Pending) / result.Elapsed.Seconds()
-	if result.Ready == 0 {
-		rate = float64(result.Uploaded) / result.Elapsed.Seconds()
-	}
+	rate := rateOf(result)
 	if p.json {
 		if printErr := p.printJSON(newIngestReport(index, result, rate)); printErr != nil {
 			return printErr
@@ -41,15 +38,30 @@ func (p *program) reportIngest(index string, result *upload.Result, err error) e
 	} else {
 		p.printIngest(index, result, rate)
 	}
-	failed := len(result.Failures)
-	switch {
-	case err != nil && result.Uploaded > 0:
+	if err != nil && result.Uploaded > 0 {
 		note(p.stderr, "what is uploaded is safe; the same command again goes on from here")
+	}
+	if err != nil {
 		return err
-	case err == nil && failed > 0:
+	}
+	return failures(result)
+}
+
+// failures is an error if documents failed.
+func failures(result *upload.Result) error {
+	if failed := len(result.Failures); failed > 0 {
 		return fmt.Errorf("%s failed", count(failed, "document"))
 	}
-	return err
+	return nil
+}
+
+// rateOf is how many documents a second went through, or, where nothing was waited
+// for, up.
+func rateOf(result *upload.Result) float64 {
+	if result.Ready == 0 {
+		return float64(result.Uploaded) / result.Elapsed.Seconds()
+	}
+	return float64(result.Uploaded-result.Pending) / result.Elapsed.Seconds()
 }
 
 func newIngestReport(index string, result *upload.Result, rate float64) ingestReport {

@@ -96,6 +96,32 @@ ragd: the key lacks the scope write
 `})
 }
 
+func TestSyncAFolder(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	root := folder(t)
+	docs := filepath.Join(root, "docs")
+	if err := os.Remove(filepath.Join(docs, "c.txt")); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, step{args: append(args("ingest --base"), root, docs), stdout: anything, stderr: anything})
+	if err := os.Rename(filepath.Join(docs, "a.md"), filepath.Join(docs, "e.md")); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, step{args: append(args("ingest --sync --dry-run --base"), root, docs), stdout: `
+new      docs/e.md
+gone     docs/a.md
+would upload 1 new and 0 changed documents to index documents, delete 1 and leave 1
+`})
+	s.want(t, step{args: append(args("ingest --sync --base"), root, docs), stdout: "...\n1 new, 0 changed, 1 unchanged, 1 deleted\n", stderr: anything})
+	s.want(t, step{args: append(args("ingest --sync --dry-run --json --base"), root, docs), stdout: `..."unchanged": 2`})
+	lines := file(t, "c.jsonl", "{\"id\":\"docs/new\",\"text\":\"one\"}\n{broken")
+	s.want(t, step{args: append(args("ingest --sync --prefix docs/ --jsonl"), lines), code: 1, stdout: "...\n1 new, 0 changed, 0 unchanged, 0 deleted\n", stderr: "...nothing is deleted, as 1 document could not be read"})
+	s.want(t, step{args: append(args("ingest --sync --base"), root, root), code: 2, stdout: anything, stderr: "...have no prefix: give a --base above it"})
+	s.want(t, step{args: args("ingest --dry-run ."), code: 2, stderr: "...need --sync"})
+	s.want(t, step{args: args("ingest --sync --jsonl -"), code: 2, stderr: "...twice"})
+}
+
 func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -239,6 +239,16 @@ func readContent(f file) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
+// Prefix returns what the uris of a folder's documents begin with, empty if the
+// folder is base itself.
+func Prefix(base, folder string) (string, error) {
+	uri, err := uriOf(base, folder)
+	if err != nil || uri == "." {
+		return "", err
+	}
+	return strings.TrimSuffix(uri, "/") + "/", nil
+}
+
 func uriOf(base, name string) (string, error) {
 	absBase, err := filepath.Abs(base)
 	if err != nil {

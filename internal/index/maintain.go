@@ -28,7 +28,9 @@ const (
 	loadPause = time.Second
 	loadLook  = loadPause / 20
 	loadRate  = 200
-	busyPause = 2 * time.Second // until a job that found its index busy tries again
+	// batchPauses is how many times longer a load of documents is watched.
+	batchPauses = 5
+	busyPause   = 2 * time.Second // until a job that found its index busy tries again
 )
 
 // maintainArgs are what a queued job says. Jobs that say the same are one job.
@@ -150,7 +152,8 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 // for a build meanwhile need not wait.
 func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, indexID int64, before state, do func() error) error {
 	now := before
-	for end := time.Now().Add(loadPause); time.Now().Before(end) && now.BuildJobID == nil; {
+	start := time.Now()
+	for time.Since(start) < now.watch() && now.Written-before.Written < loadRate && now.BuildJobID == nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

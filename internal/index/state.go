@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,6 +27,7 @@ const (
 type state struct {
 	Chunks         int64
 	Written        int64
+	Pending        int64 // documents that are on their way into the index
 	CountedChunks  int64
 	CountedWritten int64
 	Built          bool
@@ -37,10 +39,11 @@ type state struct {
 // readState reads the state of an index. Errors: NotFound.
 func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
 	s, err := tenant.Get[state](ctx, q, `
-		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, i.counted_chunks, i.counted_written,
+		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, coalesce(c.pending, 0) AS pending, i.counted_chunks, i.counted_written,
 			i.built, i.search_width, i.build_job_id::text, i.index_config
 		FROM tenant.indexes AS i
-		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written FROM tenant.index_counts WHERE index_id = $1) AS c
+		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending
+			FROM tenant.index_counts WHERE index_id = $1) AS c
 		WHERE i.index_id = $1`, indexID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, errDeleted
@@ -65,4 +68,13 @@ func (s state) measureDue() bool { return s.Built && s.SearchWidth == 0 }
 // built: somebody asked for it, or there are enough of them.
 func (s state) buildDue() bool {
 	return s.BuildJobID != nil || !s.Built && s.IndexConfig.Type != Flat && s.Chunks >= BuildThreshold
+}
+
+// watch is how long it takes to see whether a load goes on. Where documents wait,
+// their chunks come by the batch, with pauses in between.
+func (s state) watch() time.Duration {
+	if s.Pending >= loadRate {
+		return loadPause * batchPauses
+	}
+	return loadPause
 }

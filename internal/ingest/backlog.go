@@ -13,8 +13,11 @@ import (
 // Bounds of what a worker takes at once. Many small documents in one go cost a
 // fraction of what they cost one by one; what is large goes alone.
 const (
-	batchDocuments = 128
+	batchDocuments = 256
 	batchBytes     = 512 << 10
+	// linger is how long documents of a tenant that workers are busy with wait for
+	// others to come, before another worker takes them.
+	linger = 200 * time.Millisecond
 )
 
 // ingestArgs are what the backlog knows of a document: which version of it is to be
@@ -69,14 +72,15 @@ func columnsOf(args []ingestArgs) (c argColumns) {
 }
 
 // claim takes documents of one index for a worker: of the tenant that comes next in
-// the order of names after the given one, leaving out those in busy, as many of the
-// oldest that are due as make a batch. None means that nobody after that tenant has
-// anything to do.
-func (q *Queue) claim(ctx context.Context, after tenant.ID, busy []string) ([]claim, error) {
+// the order of names after the given one, leaving out those that are full, as many of
+// the oldest that are due as make a batch. None means that nobody after that tenant
+// has anything to do.
+func (q *Queue) claim(ctx context.Context, after tenant.ID, full, busy []string) ([]claim, error) {
 	rows, err := q.control.Query(ctx, `
 		WITH next AS MATERIALIZED (
 			SELECT b.tenant_id FROM ragd.backlog AS b
 			WHERE b.claimed_by IS NULL AND b.due_at <= now() AND b.tenant_id > $1 AND b.tenant_id <> ALL($2)
+				AND (b.tenant_id <> ALL($6) OR b.due_at <= now() - $7::interval)
 			ORDER BY b.tenant_id LIMIT 1
 		), oldest AS (
 			SELECT b.document_id, b.index_id, b.bytes, b.due_at FROM ragd.backlog AS b
@@ -91,7 +95,7 @@ func (q *Queue) claim(ctx context.Context, after tenant.ID, busy []string) ([]cl
 		FROM batch WHERE batch.same AND batch.fits
 			AND b.tenant_id = (SELECT next.tenant_id FROM next) AND b.document_id = batch.document_id
 		RETURNING b.tenant_id AS tenant, b.job_id::text, b.index_id, b.document_id::text, b.version, b.bytes, b.attempt`,
-		after, busy, batchDocuments, batchBytes, q.instance)
+		after, full, batchDocuments, batchBytes, q.instance, busy, linger)
 	if err != nil {
 		return nil, err
 	}

@@ -43,15 +43,17 @@ func (h *hands) free() bool {
 	return batches < h.workers && h.bytes < maxBytesAtHand
 }
 
-// full returns the tenants that have as many workers as one tenant may have.
-func (h *hands) full() []string {
-	ids := []string{}
+// tenants returns those that have workers, and of them those that have as many as one
+// tenant may have.
+func (h *hands) tenants() (busy, full []string) {
+	busy, full = []string{}, []string{}
 	for id, n := range h.busy {
+		busy = append(busy, string(id))
 		if n >= max(1, h.workers/2) {
-			ids = append(ids, string(id))
+			full = append(full, string(id))
 		}
 	}
-	return ids
+	return busy, full
 }
 
 func (h *hands) take(batch []claim) {
@@ -125,10 +127,10 @@ func (q *Queue) dispatch(ctx, work context.Context) {
 func (q *Queue) next(ctx context.Context) ([]claim, error) {
 	q.hands.mu.Lock()
 	defer q.hands.mu.Unlock()
-	busy := q.hands.full()
-	batch, err := q.claim(ctx, q.hands.last, busy)
+	busy, full := q.hands.tenants()
+	batch, err := q.claim(ctx, q.hands.last, full, busy)
 	if err == nil && len(batch) == 0 && q.hands.last != "" { // once around
-		batch, err = q.claim(ctx, "", busy)
+		batch, err = q.claim(ctx, "", full, busy)
 	}
 	if len(batch) > 0 {
 		q.hands.take(batch)

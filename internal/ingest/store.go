@@ -101,20 +101,23 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 // unchangedDocuments returns, by uri, those of the documents that are stored with
 // the same content and have not failed, as far as the filter lets them be seen.
 func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[string]storedUpload, error) {
-	uris, hashes := make([]string, len(docs)), make([]string, len(docs))
+	uris, hashes := make([]string, len(docs)), make(map[string]string, len(docs))
 	for i, d := range docs {
-		uris[i], hashes[i] = d.URI, d.ContentHash
+		uris[i], hashes[d.URI] = d.URI, d.ContentHash
 	}
-	args := filter.NewArgs(into.ID, uris, hashes)
-	const same = `
-		FROM unnest($2::text[], $3::text[]) AS given (uri, content_hash)
-		JOIN tenant.documents AS d USING (uri, content_hash)`
-	where := ` WHERE d.index_id = $1 AND d.status <> 'failed' AND ` + visible.SQL("d.metadata", args)
-	found, err := tenant.Select[Document](ctx, q, `SELECT `+documentColumns+same+where, args.Values()...)
+	args := filter.NewArgs(into.ID, uris)
+	found, err := tenant.Select[Document](ctx, q, `
+		SELECT `+documentColumns+` FROM tenant.documents AS d
+		WHERE d.index_id = $1 AND d.uri = ANY($2) AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args), args.Values()...)
+	found = slices.DeleteFunc(found, func(d Document) bool { return d.ContentHash != hashes[d.URI] })
 	if err != nil || len(found) == 0 {
 		return map[string]storedUpload{}, err
 	}
-	jobs, err := tenant.Select[Job](ctx, q, `SELECT `+jobColumns+same+` JOIN tenant.jobs AS j USING (job_id)`+where, args.Values()...)
+	jobIDs := make([]string, len(found))
+	for i, d := range found {
+		jobIDs[i] = d.JobID
+	}
+	jobs, err := tenant.Select[Job](ctx, q, `SELECT `+jobColumns+` FROM tenant.jobs AS j WHERE j.job_id = ANY($1::uuid[])`, jobIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -267,12 +270,17 @@ func deleteDocument(ctx context.Context, tx *tenant.Tx, indexID int64, ref Ref, 
 	if err != nil {
 		return err
 	}
-	if _, err := tx.OfIndex(indexID).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = $1`, deleted); err != nil {
+	return deleteTraces(ctx, tx, indexID, []string{deleted})
+}
+
+// deleteTraces removes the chunks of documents that were deleted and ends their jobs.
+func deleteTraces(ctx context.Context, tx *tenant.Tx, indexID int64, deleted []string) error {
+	if _, err := tx.OfIndex(indexID).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `
+	_, err := tx.Exec(ctx, `
 		UPDATE tenant.jobs SET status = 'cancelled', error = 'the document was deleted', updated_at = now()
-		WHERE document_id = $1 AND status IN ('queued', 'running')`, deleted)
+		WHERE document_id = ANY($1::uuid[]) AND status IN ('queued', 'running')`, deleted)
 	return err
 }
 

@@ -48,6 +48,9 @@ func (d workDocument) file() file {
 	}
 }
 
+// Statements about a batch repeat its ids as = ANY($1): PostgreSQL then looks them
+// up by key whatever it believes of the size of tables that are just being filled.
+
 // begin marks the jobs as running and reads the versions of the documents that they
 // are about, in one round trip. Documents that are ready stay ready. A task whose
 // version is not the current one gets errOvertaken.
@@ -58,15 +61,16 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	b.Exec(`
 		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
 		FROM (
-			SELECT d.document_id FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
-			JOIN tenant.documents AS d USING (document_id, version)
-			WHERE d.status IN ('pending', 'failed') ORDER BY d.document_id FOR NO KEY UPDATE OF d
+			SELECT d.document_id FROM tenant.documents AS d
+			JOIN unnest($1::uuid[], $2::int[]) AS t (document_id, version) USING (document_id, version)
+			WHERE d.document_id = ANY($1) AND d.status IN ('pending', 'failed')
+			ORDER BY d.document_id FOR NO KEY UPDATE OF d
 		) AS t
-		WHERE d.document_id = t.document_id`, documents, versions)
+		WHERE d.document_id = t.document_id AND d.document_id = ANY($1)`, documents, versions)
 	b.Exec(`
 		UPDATE tenant.jobs AS j SET status = 'running', attempts = t.attempt, updated_at = now()
 		FROM unnest($1::uuid[], $2::int[]) AS t (job_id, attempt)
-		WHERE j.job_id = t.job_id AND j.status IN ('queued', 'running')`, jobs, attempts)
+		WHERE j.job_id = t.job_id AND j.job_id = ANY($1) AND j.status IN ('queued', 'running')`, jobs, attempts)
 	b.Query(func(rows pgx.Rows) (err error) {
 		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[workDocument])
 		return err
@@ -76,7 +80,8 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
 		JOIN tenant.documents AS d USING (document_id, version)
 		JOIN tenant.indexes AS i USING (index_id)
-		JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.part = 0`, documents, versions)
+		JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.part = 0
+		WHERE d.document_id = ANY($1) AND c.document_id = ANY($1)`, documents, versions)
 	if err := b.Run(ctx); err != nil {
 		return err
 	}
@@ -171,9 +176,10 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*ta
 			SELECT d.document_id, t.chunks, t.title
 			FROM unnest($1::uuid[], $2::int[], $3::int[], $4::text[]) AS t (document_id, version, chunks, title)
 			JOIN tenant.documents AS d USING (document_id, version)
-			WHERE d.status = 'processing' ORDER BY d.document_id FOR NO KEY UPDATE OF d
+			WHERE d.document_id = ANY($1) AND d.status = 'processing'
+			ORDER BY d.document_id FOR NO KEY UPDATE OF d
 		) AS t
-		WHERE d.document_id = t.document_id
+		WHERE d.document_id = t.document_id AND d.document_id = ANY($1)
 		RETURNING d.document_id::text`, documents, versions, counts, titles)
 	isReady := map[string]bool{}
 	for _, r := range ready {
@@ -200,7 +206,7 @@ func finish(ctx context.Context, h *tenant.Handle, q *Queue, tasks []*task) erro
 		_, err := tx.Exec(ctx, `
 			UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', done = t.chunks, total = t.chunks, updated_at = now()
 			FROM unnest($1::uuid[], $2::int[]) AS t (job_id, chunks)
-			WHERE j.job_id = t.job_id AND j.status IN ('queued', 'running')`, jobs, counts)
+			WHERE j.job_id = t.job_id AND j.job_id = ANY($1) AND j.status IN ('queued', 'running')`, jobs, counts)
 		if err != nil {
 			return err
 		}

@@ -49,6 +49,7 @@ type batch struct {
 	queue  *Queue
 	handle *tenant.Handle
 	tasks  []*task
+	times  []any // of the steps, as names and milliseconds by turns
 }
 
 // work brings the claimed versions of documents into their index. All of them go
@@ -71,16 +72,12 @@ func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 }
 
 func (b *batch) run(ctx context.Context) {
-	b.step(func(open []*task) error { return begin(ctx, b.handle, open) })
-	for _, t := range b.open() {
-		if t.Status != DocumentReady { // else it was stored by an attempt that came no further
-			t.err = b.read(ctx, t)
-		}
-	}
-	b.eachPart(func(part []*task) error { return b.worker.embed(ctx, b.handle, part) })
-	b.step(func(open []*task) error { return b.swap(ctx, open) })
-	b.step(func(open []*task) error { return b.connect(ctx, open) })
-	b.step(func(open []*task) error { return finish(ctx, b.handle, b.queue, open) })
+	b.step("read", func(open []*task) error { return begin(ctx, b.handle, open) })
+	b.step("split", func(open []*task) error { return b.split(ctx, open) })
+	b.step("embed", func(open []*task) error { return b.embed(ctx, open) })
+	b.step("store", func(open []*task) error { return b.swap(ctx, open) })
+	b.step("connect", func(open []*task) error { return b.connect(ctx, open) })
+	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.queue, open) })
 }
 
 // open are the tasks that have not failed.
@@ -94,11 +91,13 @@ func (b *batch) open() (open []*task) {
 }
 
 // step does something for all open tasks. Its error is everybody's.
-func (b *batch) step(do func(open []*task) error) {
+func (b *batch) step(name string, do func(open []*task) error) {
 	open := b.open()
 	if len(open) == 0 {
 		return
 	}
+	start := time.Now()
+	defer func() { b.times = append(b.times, name+"_ms", milliseconds(time.Since(start))) }()
 	if err := guarded(func() error { return do(open) }); err != nil {
 		for _, t := range open {
 			t.err = cmp.Or(t.err, err)
@@ -106,13 +105,12 @@ func (b *batch) step(do func(open []*task) error) {
 	}
 }
 
-// eachPart does something for the open tasks that have never failed together, and
-// for each of the others alone: what fails for all is told apart from what one of
-// them makes fail.
-func (b *batch) eachPart(do func(part []*task) error) {
+// embed embeds together what has never failed, and each of the others alone: what
+// fails for all is told apart from what one document makes fail.
+func (b *batch) embed(ctx context.Context, open []*task) error {
 	var fresh []*task
-	parts := [][]*task{}
-	for _, t := range b.open() {
+	var parts [][]*task
+	for _, t := range open {
 		switch {
 		case t.Status == DocumentReady:
 		case t.Attempt > 1:
@@ -125,12 +123,24 @@ func (b *batch) eachPart(do func(part []*task) error) {
 		parts = append(parts, fresh)
 	}
 	for _, part := range parts {
-		if err := guarded(func() error { return do(part) }); err != nil {
+		if err := guarded(func() error { return b.worker.embed(ctx, b.handle, part) }); err != nil {
 			for _, t := range part {
 				t.err = err
 			}
 		}
 	}
+	return nil
+}
+
+// split parses the documents and cuts them. What is ready was stored by an attempt
+// that came no further.
+func (b *batch) split(ctx context.Context, open []*task) error {
+	for _, t := range open {
+		if t.Status != DocumentReady {
+			t.err = b.read(ctx, t)
+		}
+	}
+	return nil
 }
 
 // guarded turns a panic into an error: a document that breaks a parser fails, and
@@ -203,11 +213,18 @@ func passes(err error) bool {
 // connect brings the documents into the graph.
 func (b *batch) connect(ctx context.Context, open []*task) error {
 	into := open[0].index()
+	var documents []graph.Document
+	var connected []*task
 	for _, t := range open {
 		if t.Status == DocumentReady {
 			t.err = graph.Reconnect(ctx, b.handle, into, t.DocumentID)
-		} else {
-			t.err = graph.Connect(ctx, b.handle, into, t.connected())
+			continue
+		}
+		documents, connected = append(documents, t.connected()), append(connected, t)
+	}
+	if err := graph.Connect(ctx, b.handle, into, documents...); err != nil {
+		for _, t := range connected {
+			t.err = err
 		}
 	}
 	return nil
@@ -252,9 +269,11 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 		}
 	}
 	first := b.tasks[0]
-	b.worker.log.InfoContext(ctx, "documents ingested", "tenant", first.Tenant, "index", first.IndexID,
-		"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", took.Milliseconds())
+	b.worker.log.With("tenant", first.Tenant, "index", first.IndexID).InfoContext(ctx, "documents ingested",
+		append([]any{"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", milliseconds(took)}, b.times...)...)
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // hopeless reports whether there will be no other attempt.
 func (t *task) hopeless() bool {

@@ -71,6 +71,26 @@ func (h *Handlers) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumen
 	return &ragdv1.DeleteDocumentResponse{}, h.Ingest.Delete(ctx, req.GetIndexName(), ref)
 }
 
+// SyncSource implements DocumentService.
+func (h *Handlers) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
+	source := ingest.Source{
+		IndexName: req.GetIndexName(), Prefix: req.GetUriPrefix(), WholeIndex: req.GetWholeIndex(),
+		DryRun: req.GetDryRun(), AllowEmpty: req.GetAllowEmpty(),
+	}
+	for _, d := range req.GetDocuments() {
+		source.URIs = append(source.URIs, d.GetUri())
+		source.Fingerprints = append(source.Fingerprints, d.GetFingerprint())
+	}
+	found, err := h.Ingest.Sync(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.SyncSourceResponse{
+		NewUris: found.New, ChangedUris: found.Changed, UnchangedCount: int32(found.Unchanged),
+		GoneUris: found.Gone[:min(len(found.Gone), ingest.MaxGoneListed)], GoneCount: int32(len(found.Gone)),
+	}, nil
+}
+
 // ListChunks implements DocumentService.
 func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
 	found, next, err := h.Ingest.Chunks(ctx, req.GetIndexName(), req.GetDocumentId(), req.GetPageSize(), req.GetPageToken())

@@ -49,6 +49,8 @@ type Config struct {
 	Rerank rerank.Config
 	// Tokens verifies access tokens; nil when only API keys are taken.
 	Tokens tenant.Tokens
+	// Log, if set, gets everything; else warnings go to the test's output.
+	Log *slog.Logger
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -64,7 +66,10 @@ func New(t testing.TB, config Config) *Service {
 	tenants, err := tenant.New(ctx, pool, tenant.Config{OperatorKey: OperatorKey, Tokens: config.Tokens})
 	must(t, err)
 
-	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := config.Log
+	if log == nil {
+		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
 	const model = "builtin/hash-512"
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
 	queue, err := ingest.NewQueue(ingest.QueueConfig{

@@ -1134,6 +1134,230 @@ func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
 }
 
+type SyncSourceRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// The source is the documents whose uris begin with this, such as "handbook/".
+	UriPrefix string `protobuf:"bytes,2,opt,name=uri_prefix,json=uriPrefix,proto3" json:"uri_prefix,omitempty"`
+	// Instead of a prefix: the source is the whole index.
+	WholeIndex bool `protobuf:"varint,3,opt,name=whole_index,json=wholeIndex,proto3" json:"whole_index,omitempty"`
+	// All documents that the source has, each once, at most 200,000.
+	Documents []*SourceDocument `protobuf:"bytes,4,rep,name=documents,proto3" json:"documents,omitempty"`
+	// Say what would happen, delete nothing.
+	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Take no documents to mean that the source is empty, and delete all. Without this
+	// they are refused: something went wrong where they come from.
+	AllowEmpty    bool `protobuf:"varint,6,opt,name=allow_empty,json=allowEmpty,proto3" json:"allow_empty,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncSourceRequest) Reset() {
+	*x = SyncSourceRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncSourceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncSourceRequest) ProtoMessage() {}
+
+func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
+func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SyncSourceRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *SyncSourceRequest) GetUriPrefix() string {
+	if x != nil {
+		return x.UriPrefix
+	}
+	return ""
+}
+
+func (x *SyncSourceRequest) GetWholeIndex() bool {
+	if x != nil {
+		return x.WholeIndex
+	}
+	return false
+}
+
+func (x *SyncSourceRequest) GetDocuments() []*SourceDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+func (x *SyncSourceRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *SyncSourceRequest) GetAllowEmpty() bool {
+	if x != nil {
+		return x.AllowEmpty
+	}
+	return false
+}
+
+// SourceDocument is a document as its source has it.
+type SourceDocument struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Uri   string                 `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// As UploadDocument takes it; without one the document counts as changed.
+	Fingerprint   string `protobuf:"bytes,2,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SourceDocument) Reset() {
+	*x = SourceDocument{}
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SourceDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SourceDocument) ProtoMessage() {}
+
+func (x *SourceDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
+func (*SourceDocument) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SourceDocument) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *SourceDocument) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
+}
+
+type SyncSourceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// To be uploaded: the index does not have them.
+	NewUris []string `protobuf:"bytes,1,rep,name=new_uris,json=newUris,proto3" json:"new_uris,omitempty"`
+	// To be uploaded: they had another fingerprint when they were uploaded last, or
+	// have failed.
+	ChangedUris    []string `protobuf:"bytes,2,rep,name=changed_uris,json=changedUris,proto3" json:"changed_uris,omitempty"`
+	UnchangedCount int32    `protobuf:"varint,3,opt,name=unchanged_count,json=unchangedCount,proto3" json:"unchanged_count,omitempty"`
+	// Deleted, or to be deleted after a dry run; the first 100,000.
+	GoneUris      []string `protobuf:"bytes,4,rep,name=gone_uris,json=goneUris,proto3" json:"gone_uris,omitempty"`
+	GoneCount     int32    `protobuf:"varint,5,opt,name=gone_count,json=goneCount,proto3" json:"gone_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncSourceResponse) Reset() {
+	*x = SyncSourceResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncSourceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncSourceResponse) ProtoMessage() {}
+
+func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
+func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SyncSourceResponse) GetNewUris() []string {
+	if x != nil {
+		return x.NewUris
+	}
+	return nil
+}
+
+func (x *SyncSourceResponse) GetChangedUris() []string {
+	if x != nil {
+		return x.ChangedUris
+	}
+	return nil
+}
+
+func (x *SyncSourceResponse) GetUnchangedCount() int32 {
+	if x != nil {
+		return x.UnchangedCount
+	}
+	return 0
+}
+
+func (x *SyncSourceResponse) GetGoneUris() []string {
+	if x != nil {
+		return x.GoneUris
+	}
+	return nil
+}
+
+func (x *SyncSourceResponse) GetGoneCount() int32 {
+	if x != nil {
+		return x.GoneCount
+	}
+	return 0
+}
+
 type ListChunksRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	IndexName  string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -1147,7 +1371,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1383,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1396,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -1213,7 +1437,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1449,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1462,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -1264,7 +1488,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1500,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1513,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1312,7 +1536,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1548,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1561,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -1371,7 +1595,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1607,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1620,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -1422,7 +1646,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1658,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1671,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -1466,7 +1690,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1702,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1715,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -1510,7 +1734,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1746,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1759,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -1647,7 +1871,28 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
 	"documentId\x12\x10\n" +
 	"\x03uri\x18\x03 \x01(\tR\x03uri\"\x18\n" +
-	"\x16DeleteDocumentResponse\"\x8f\x01\n" +
+	"\x16DeleteDocumentResponse\"\xe3\x01\n" +
+	"\x11SyncSourceRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1d\n" +
+	"\n" +
+	"uri_prefix\x18\x02 \x01(\tR\turiPrefix\x12\x1f\n" +
+	"\vwhole_index\x18\x03 \x01(\bR\n" +
+	"wholeIndex\x125\n" +
+	"\tdocuments\x18\x04 \x03(\v2\x17.ragd.v1.SourceDocumentR\tdocuments\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x1f\n" +
+	"\vallow_empty\x18\x06 \x01(\bR\n" +
+	"allowEmpty\"D\n" +
+	"\x0eSourceDocument\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12 \n" +
+	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xb7\x01\n" +
+	"\x12SyncSourceResponse\x12\x19\n" +
+	"\bnew_uris\x18\x01 \x03(\tR\anewUris\x12!\n" +
+	"\fchanged_uris\x18\x02 \x03(\tR\vchangedUris\x12'\n" +
+	"\x0funchanged_count\x18\x03 \x01(\x05R\x0eunchangedCount\x12\x1b\n" +
+	"\tgone_uris\x18\x04 \x03(\tR\bgoneUris\x12\x1d\n" +
+	"\n" +
+	"gone_count\x18\x05 \x01(\x05R\tgoneCount\"\x8f\x01\n" +
 	"\x11ListChunksRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
@@ -1674,13 +1919,15 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\x8f\x06\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xd6\x06\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
 	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12S\n" +
 	"\rListDocuments\x12\x1d.ragd.v1.ListDocumentsRequest\x1a\x1e.ragd.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x12Q\n" +
-	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12J\n" +
+	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12E\n" +
+	"\n" +
+	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12J\n" +
 	"\n" +
 	"ListChunks\x12\x1a.ragd.v1.ListChunksRequest\x1a\x1b.ragd.v1.ListChunksResponse\"\x03\x90\x02\x01\x123\n" +
 	"\x06GetJob\x12\x16.ragd.v1.GetJobRequest\x1a\f.ragd.v1.Job\"\x03\x90\x02\x01\x12D\n" +
@@ -1701,7 +1948,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                // 0: ragd.v1.Document
 	(*Job)(nil),                     // 1: ragd.v1.Job
@@ -1717,65 +1964,71 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*ListDocumentsResponse)(nil),   // 11: ragd.v1.ListDocumentsResponse
 	(*DeleteDocumentRequest)(nil),   // 12: ragd.v1.DeleteDocumentRequest
 	(*DeleteDocumentResponse)(nil),  // 13: ragd.v1.DeleteDocumentResponse
-	(*ListChunksRequest)(nil),       // 14: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 15: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 16: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 17: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 18: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 19: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 20: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 21: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 22: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
-	(*Chunking)(nil),                // 24: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 25: ragd.v1.Chunk
+	(*SyncSourceRequest)(nil),       // 14: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),          // 15: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),      // 16: ragd.v1.SyncSourceResponse
+	(*ListChunksRequest)(nil),       // 17: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 18: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 19: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 20: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 21: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 22: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 23: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 24: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 25: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 26: google.protobuf.Timestamp
+	(*Chunking)(nil),                // 27: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 28: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	22, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	23, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	23, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	25, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	26, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	26, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	23, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	23, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	22, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	24, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	26, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	26, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	25, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	27, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
 	0,  // 8: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 9: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	3,  // 10: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
 	7,  // 11: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
 	1,  // 12: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
 	8,  // 13: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	22, // 14: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	25, // 14: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 15: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	25, // 16: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 17: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 18: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 19: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 20: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 21: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	12, // 22: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	14, // 23: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	16, // 24: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	17, // 25: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	19, // 26: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	20, // 27: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	21, // 28: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 29: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 30: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 31: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 32: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	13, // 33: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	15, // 34: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 35: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	18, // 36: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 37: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 38: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 39: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	29, // [29:40] is the sub-list for method output_type
-	18, // [18:29] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	15, // 16: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	28, // 17: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 18: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 19: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 20: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 21: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 22: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	12, // 23: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	14, // 24: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	17, // 25: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	19, // 26: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	20, // 27: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	22, // 28: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	23, // 29: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	24, // 30: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 31: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 32: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 33: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 34: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	13, // 35: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	16, // 36: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	18, // 37: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 38: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	21, // 39: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 40: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 41: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 42: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	31, // [31:43] is the sub-list for method output_type
+	19, // [19:31] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -1798,7 +2051,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

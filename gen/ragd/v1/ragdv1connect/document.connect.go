@@ -48,6 +48,9 @@ const (
 	// DocumentServiceDeleteDocumentProcedure is the fully-qualified name of the DocumentService's
 	// DeleteDocument RPC.
 	DocumentServiceDeleteDocumentProcedure = "/ragd.v1.DocumentService/DeleteDocument"
+	// DocumentServiceSyncSourceProcedure is the fully-qualified name of the DocumentService's
+	// SyncSource RPC.
+	DocumentServiceSyncSourceProcedure = "/ragd.v1.DocumentService/SyncSource"
 	// DocumentServiceListChunksProcedure is the fully-qualified name of the DocumentService's
 	// ListChunks RPC.
 	DocumentServiceListChunksProcedure = "/ragd.v1.DocumentService/ListChunks"
@@ -89,6 +92,12 @@ type DocumentServiceClient interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
+	// SyncSource compares a source, such as a folder or a site, with what the index has
+	// of it: it says which documents are new, changed or unchanged, for the caller to
+	// upload, and deletes those that the source has no more. Nothing outside of the
+	// source's prefix is touched, and no document that changed during the call. What a
+	// call that broke off has not deleted, the same call deletes. Needs the scope write.
+	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
@@ -153,6 +162,12 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(documentServiceMethods.ByName("DeleteDocument")),
 			connect.WithClientOptions(opts...),
 		),
+		syncSource: connect.NewClient[v1.SyncSourceRequest, v1.SyncSourceResponse](
+			httpClient,
+			baseURL+DocumentServiceSyncSourceProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("SyncSource")),
+			connect.WithClientOptions(opts...),
+		),
 		listChunks: connect.NewClient[v1.ListChunksRequest, v1.ListChunksResponse](
 			httpClient,
 			baseURL+DocumentServiceListChunksProcedure,
@@ -202,6 +217,7 @@ type documentServiceClient struct {
 	getDocument     *connect.Client[v1.GetDocumentRequest, v1.Document]
 	listDocuments   *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
 	deleteDocument  *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
+	syncSource      *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
 	listChunks      *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
 	getJob          *connect.Client[v1.GetJobRequest, v1.Job]
 	listJobs        *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
@@ -245,6 +261,15 @@ func (c *documentServiceClient) ListDocuments(ctx context.Context, req *v1.ListD
 // DeleteDocument calls ragd.v1.DocumentService.DeleteDocument.
 func (c *documentServiceClient) DeleteDocument(ctx context.Context, req *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error) {
 	response, err := c.deleteDocument.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SyncSource calls ragd.v1.DocumentService.SyncSource.
+func (c *documentServiceClient) SyncSource(ctx context.Context, req *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error) {
+	response, err := c.syncSource.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -323,6 +348,12 @@ type DocumentServiceHandler interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
+	// SyncSource compares a source, such as a folder or a site, with what the index has
+	// of it: it says which documents are new, changed or unchanged, for the caller to
+	// upload, and deletes those that the source has no more. Nothing outside of the
+	// source's prefix is touched, and no document that changed during the call. What a
+	// call that broke off has not deleted, the same call deletes. Needs the scope write.
+	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
@@ -383,6 +414,12 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithSchema(documentServiceMethods.ByName("DeleteDocument")),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceSyncSourceHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceSyncSourceProcedure,
+		svc.SyncSource,
+		connect.WithSchema(documentServiceMethods.ByName("SyncSource")),
+		connect.WithHandlerOptions(opts...),
+	)
 	documentServiceListChunksHandler := connect.NewUnaryHandlerSimple(
 		DocumentServiceListChunksProcedure,
 		svc.ListChunks,
@@ -434,6 +471,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceListDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceDeleteDocumentProcedure:
 			documentServiceDeleteDocumentHandler.ServeHTTP(w, r)
+		case DocumentServiceSyncSourceProcedure:
+			documentServiceSyncSourceHandler.ServeHTTP(w, r)
 		case DocumentServiceListChunksProcedure:
 			documentServiceListChunksHandler.ServeHTTP(w, r)
 		case DocumentServiceGetJobProcedure:
@@ -473,6 +512,10 @@ func (UnimplementedDocumentServiceHandler) ListDocuments(context.Context, *v1.Li
 
 func (UnimplementedDocumentServiceHandler) DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.DeleteDocument is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.SyncSource is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error) {

@@ -1,0 +1,126 @@
+package ingest_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/servicetest"
+	uploader "github.com/ragdhq/ragd/internal/upload"
+)
+
+// stepTimes is a log handler that adds up how long the steps of workers took.
+type stepTimes struct {
+	slog.Handler
+	mu    sync.Mutex
+	total map[string]float64 // milliseconds
+}
+
+func (s *stepTimes) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		return s.Handler.Handle(ctx, r)
+	}
+	if r.Message != "documents ingested" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Attrs(func(a slog.Attr) bool {
+		if strings.HasSuffix(a.Key, "_ms") {
+			s.total[a.Key] += a.Value.Float64()
+		}
+		return true
+	})
+	return nil
+}
+
+func (s *stepTimes) WithAttrs([]slog.Attr) slog.Handler { return s }
+
+// passages are one-passage documents: those of a data set, if there is one, else
+// made up.
+func passages(b *testing.B) []corpus.Document {
+	b.Helper()
+	var docs []corpus.Document
+	if dir := os.Getenv("RAGD_DATASETS"); dir != "" {
+		for doc, err := range corpus.LineFiles(filepath.Join(dir, "squad-xquad-en", "corpus.jsonl.gz")) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			docs = append(docs, doc)
+		}
+		return docs
+	}
+	for i := range 5000 {
+		var text strings.Builder
+		for j := range 120 {
+			fmt.Fprintf(&text, "word%d ", (i*7919+j*j*31)%20011)
+		}
+		docs = append(docs, corpus.Document{URI: fmt.Sprint("passage/", i), Text: text.String()})
+	}
+	return docs
+}
+
+func all(docs []corpus.Document) iter.Seq2[corpus.Document, error] {
+	return func(yield func(corpus.Document, error) bool) {
+		for _, doc := range docs {
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// BenchmarkIngest uploads one-passage documents over HTTP, as ragd ingest does, and
+// waits until they are searchable. Besides the whole it reports what the workers
+// were at, as shares of their time.
+func BenchmarkIngest(b *testing.B) {
+	docs := passages(b)
+	var bytes int64
+	for _, doc := range docs {
+		bytes += int64(len(doc.Text))
+	}
+	fake := fakeai.New(b)
+	fake.Set(fakeai.Fault{Delay: 5 * time.Millisecond})
+	fake.Dimension = 512
+	models := embed.Config{OpenAI: provider.Config{BaseURL: fake.URL + "/v1", APIKey: fakeai.Key}}
+	for _, model := range []string{"builtin/hash-512", "openai/some-model"} {
+		b.Run("model="+model, func(b *testing.B) {
+			times := &stepTimes{Handler: slog.NewTextHandler(b.Output(), nil), total: map[string]float64{}}
+			acme := servicetest.New(b, servicetest.Config{Embed: models, Log: slog.New(times)}).Tenant(b, "acme")
+			client := uploader.Client{Documents: acme, Indexes: acme}
+			i := 0
+			for b.Loop() {
+				i++
+				index := fmt.Sprint("i", i)
+				_, err := acme.CreateIndex(b.Context(), &ragdv1.CreateIndexRequest{IndexName: index, EmbeddingModel: model})
+				if err != nil {
+					b.Fatal(err)
+				}
+				result, err := uploader.Run(b.Context(), client, all(docs), uploader.Config{Index: index})
+				if err != nil || result.Ready != len(docs) {
+					b.Fatalf("%+v, %v", result, err)
+				}
+			}
+			seconds := b.Elapsed().Seconds()
+			b.ReportMetric(float64(i*len(docs))/seconds, "documents/s")
+			b.ReportMetric(float64(int64(i)*bytes)/seconds/1e6, "MB/s")
+			for step, took := range times.total {
+				if step != "duration_ms" {
+					b.ReportMetric(100*took/times.total["duration_ms"], strings.TrimSuffix(step, "_ms")+"-%")
+				}
+			}
+		})
+	}
+}

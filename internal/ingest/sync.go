@@ -1,0 +1,165 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	// MaxSourceDocuments bounds the documents of a source.
+	MaxSourceDocuments = 200_000
+	// MaxGoneListed bounds how many of those that are gone an answer names.
+	MaxGoneListed = 100_000
+	// deletedAtOnce is how many documents one transaction deletes.
+	deletedAtOnce = 500
+)
+
+// Source is what a source of documents has, such as a folder or a site.
+type Source struct {
+	IndexName    string
+	Prefix       string // of the uris of its documents
+	WholeIndex   bool   // instead of a prefix
+	URIs         []string
+	Fingerprints []string // of the documents at the same places
+	DryRun       bool
+	AllowEmpty   bool
+}
+
+// Difference is how an index differs from a source.
+type Difference struct {
+	New       []string // uris that the index does not have
+	Changed   []string // with another fingerprint, or failed
+	Unchanged int
+	Gone      []string // that the source has no more
+}
+
+// Sync compares a source with what the index has of it and, unless it is a dry
+// run, deletes what the source has no more. Errors: Invalid naming the field,
+// NotFound.
+func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
+	r, err := s.reader(ctx, tenant.Write, source.IndexName)
+	if err != nil {
+		return Difference{}, err
+	}
+	if err := source.check(); err != nil {
+		return Difference{}, err
+	}
+	rows, err := compare(ctx, r.handle, r.index.ID, source, r.visible)
+	if err != nil {
+		return Difference{}, err
+	}
+	var d Difference
+	var gone []sourceRow
+	for _, row := range rows {
+		switch row.Change {
+		case "new":
+			d.New = append(d.New, row.URI)
+		case "changed":
+			d.Changed = append(d.Changed, row.URI)
+		default:
+			d.Gone, gone = append(d.Gone, row.URI), append(gone, row)
+		}
+	}
+	d.Unchanged = len(source.URIs) - len(d.New) - len(d.Changed)
+	if source.DryRun {
+		return d, nil
+	}
+	for some := range slices.Chunk(gone, deletedAtOnce) {
+		err := r.handle.Tx(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, r.index.ID, some) })
+		if err != nil {
+			return Difference{}, err
+		}
+	}
+	return d, nil
+}
+
+func (s Source) check() error {
+	switch {
+	case s.Prefix == "" && !s.WholeIndex:
+		return fault.Field("uriPrefix", "is empty: say which uris the source has, or set wholeIndex")
+	case s.Prefix != "" && s.WholeIndex:
+		return fault.Field("uriPrefix", "and wholeIndex exclude each other")
+	case len(s.URIs) == 0 && !s.AllowEmpty:
+		return fault.Field("documents", "are none: set allowEmpty if the source is really empty, which deletes all that the index has of it")
+	case len(s.URIs) > MaxSourceDocuments:
+		return fault.Field("documents", "are %d, over the limit of %d: divide the source", len(s.URIs), MaxSourceDocuments)
+	}
+	if err := checkText("uriPrefix", s.Prefix, maxURIBytes); err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(s.URIs))
+	for i, uri := range s.URIs {
+		if err := checkText("documents.uri", uri, maxURIBytes); err != nil {
+			return err
+		}
+		if err := checkText("documents.fingerprint", s.Fingerprints[i], maxFingerprintBytes); err != nil {
+			return err
+		}
+		if uri == "" || !strings.HasPrefix(uri, s.Prefix) {
+			return fault.Field("documents.uri", "%q does not begin with the prefix %q", shorten(uri), shorten(s.Prefix))
+		}
+		if seen[uri] {
+			return fault.Field("documents.uri", "%q is given twice", shorten(uri))
+		}
+		seen[uri] = true
+	}
+	return nil
+}
+
+// sourceRow is a document that the index and the source do not have alike.
+type sourceRow struct {
+	URI        string
+	Change     string // new, changed or gone
+	DocumentID *string
+	Version    *int
+}
+
+func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source, visible filter.Filter) ([]sourceRow, error) {
+	args := filter.NewArgs(indexID, source.Prefix, source.URIs, source.Fingerprints)
+	return tenant.Select[sourceRow](ctx, q, `
+		WITH known AS (
+			SELECT d.uri, d.fingerprint, d.status, d.document_id::text, d.version FROM tenant.documents AS d
+			WHERE d.index_id = $1 AND starts_with(d.uri, $2) AND `+visible.SQL("d.metadata", args)+`
+		), compared AS (
+			SELECT uri, known.document_id, known.version, CASE
+				WHEN known.document_id IS NULL THEN 'new'
+				WHEN given.fingerprint IS NULL THEN 'gone'
+				WHEN known.status = 'failed' OR given.fingerprint = '' OR given.fingerprint <> known.fingerprint THEN 'changed'
+				ELSE 'unchanged' END AS change
+			FROM unnest($3::text[], $4::text[]) AS given (uri, fingerprint) FULL JOIN known USING (uri)
+		)
+		SELECT c.uri, c.change, c.document_id, c.version FROM compared AS c
+		WHERE c.change <> 'unchanged' ORDER BY c.uri COLLATE "C"`, args.Values()...)
+}
+
+// deleteGone deletes documents, but for those that have changed since they were
+// looked at.
+func deleteGone(ctx context.Context, tx *tenant.Tx, indexID int64, gone []sourceRow) error {
+	ids, versions := make([]string, len(gone)), make([]int, len(gone))
+	for i, row := range gone {
+		ids[i], versions[i] = *row.DocumentID, *row.Version
+	}
+	type row struct{ DocumentID string }
+	deleted, err := tenant.Select[row](ctx, tx, `
+		DELETE FROM tenant.documents AS d
+		USING (
+			SELECT d.document_id FROM unnest($2::uuid[], $3::int[]) AS gone (document_id, version)
+			JOIN tenant.documents AS d USING (document_id, version)
+			WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d
+		) AS gone
+		WHERE d.document_id = gone.document_id
+		RETURNING d.document_id::text`, indexID, ids, versions)
+	if err != nil {
+		return err
+	}
+	ids = ids[:0]
+	for _, d := range deleted {
+		ids = append(ids, d.DocumentID)
+	}
+	return deleteTraces(ctx, tx, indexID, ids)
+}
