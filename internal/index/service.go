@@ -199,10 +199,11 @@ type Change struct {
 	Config          *Config
 	MetadataIndexes *[]string
 	Chunking        *map[string]any // of uploads from now on
+	Graph           *Graph
 }
 
 // Update changes settings of an index. Another config has the Postgres index over
-// the embeddings built again in the background, while the old one serves. Fields
+// the embeddings built again in the background, while the old one serves, and other graph settings the graph. Fields
 // with new indexes of their own block writers while these are made. Errors:
 // Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
@@ -223,6 +224,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 		return Index{}, Counts{}, err
 	}
 	s.known.forget(r.Tenant, name)
+	if changed.Graph.String() != old.Graph.String() {
+		if _, err := s.startRebuild(ctx, r.Tenant, changed); err != nil {
+			return Index{}, Counts{}, err
+		}
+	}
 	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
 		if _, err := s.startBuild(ctx, r.Tenant, changed); err != nil {
 			return Index{}, Counts{}, err
@@ -239,6 +245,7 @@ func (i Index) changed(c Change) (Index, error) {
 		MetadataIndexes: *valueOr(c.MetadataIndexes, &i.MetadataIndexes),
 		Chunking:        *valueOr(c.Chunking, &i.Chunking),
 		TextLanguage:    i.TextLanguage,
+		Graph:           *valueOr(c.Graph, &i.Graph),
 	}
 	if err := spec.check(); err != nil {
 		return i, err
@@ -249,7 +256,7 @@ func (i Index) changed(c Change) (Index, error) {
 	if err := spec.checkTypes(); err != nil {
 		return i, err
 	}
-	i.Config, i.MetadataIndexes, i.Chunking = spec.Config, spec.MetadataIndexes, spec.Chunking
+	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
 	return i, nil
 }
 
