@@ -280,6 +280,26 @@ func (f *fake) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexRequest) 
 	return t.indexes[req.GetIndexName()].index, nil
 }
 
+func (f *fake) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, i, err := f.index(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	i.index.Graph = &ragdv1.Graph{Settings: req.GetGraph()}
+	return i.index, nil
+}
+
+func (f *fake) RebuildGraph(ctx context.Context, req *ragdv1.RebuildGraphRequest) (*ragdv1.RebuildGraphResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, _, err := f.index(ctx, req.GetIndexName()); err != nil {
+		return nil, err
+	}
+	return &ragdv1.RebuildGraphResponse{JobId: "job-of-" + req.GetIndexName()}, nil
+}
+
 func (f *fake) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -565,7 +585,7 @@ func (f *fake) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) 
 		}
 	}
 	if req.GetExplain() {
-		res.Explain = &ragdv1.Explain{SearchMode: "hybrid", Stages: []*ragdv1.Stage{{Name: "embed", DurationMs: 0.25, Candidates: 1}}}
+		res.Explain = &ragdv1.Explain{SearchMode: "hybrid", Plan: "approximate", Candidates: 300, Complete: true, Stages: []*ragdv1.Stage{{Name: "embed", DurationMs: 0.25, Candidates: 1}}}
 	}
 	return res, nil
 }

@@ -14,6 +14,9 @@ import (
 // that it has. Errors: Precondition when it has none, and when the job has ended.
 func (s *Service) CancelJob(ctx context.Context, id tenant.ID, jobID string) error {
 	h := s.db.Handle(id)
+	if ended, err := s.cancelRebuild(ctx, h, jobID); err != nil || ended {
+		return err
+	}
 	row, err := tenant.Get[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.build_job_id = $1`, jobID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.New(fault.Precondition, "job %q has just ended: there is nothing to cancel", jobID)
@@ -38,8 +41,12 @@ func (s *Service) CancelJob(ctx context.Context, id tenant.ID, jobID string) err
 
 // RetryJob starts another job of a kind on an index and returns its id.
 func (s *Service) RetryJob(ctx context.Context, kind, indexName string) (jobID string, err error) {
-	if kind != buildKind {
+	switch kind {
+	case RebuildKind:
+		return s.RebuildGraph(ctx, indexName)
+	case buildKind:
+		return s.Build(ctx, indexName)
+	default:
 		return "", fault.New(fault.Precondition, "a job of kind %s cannot be tried again", kind)
 	}
-	return s.Build(ctx, indexName)
 }

@@ -118,8 +118,9 @@ func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 	return nil
 }
 
-// Describe returns an index and what it and its graph hold, in constant time.
-// Errors: NotFound.
+// Describe returns an index and what it and its graph hold, in constant time. A
+// credential with a mandatory filter learns what it may see, which takes time in
+// proportion, and nothing of the graph. Errors: NotFound.
 func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, GraphCounts, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -129,6 +130,10 @@ func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, Gra
 	found, counts, err := counted(ctx, h, name)
 	if err != nil {
 		return Index{}, Counts{}, GraphCounts{}, err
+	}
+	if visible := r.Principal.MandatoryFilter; !visible.IsZero() {
+		counts, err = visibleCounts(ctx, h, found, visible)
+		return found, counts, GraphCounts{}, err
 	}
 	graph, err := GraphCountsOf(ctx, h, found.ID)
 	return found, counts, graph, err
@@ -141,7 +146,7 @@ type Described struct {
 }
 
 // List returns a page of the tenant's indexes in the order of their names, and
-// the token of the next page.
+// the token of the next page. What they hold is counted as by Describe.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Described, string, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -155,7 +160,8 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := listCounted(ctx, s.db.Handle(r.Tenant), after, size+1)
+	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
+	rows, err := listCounted(ctx, h, after, size+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -163,6 +169,12 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	out := make([]Described, len(rows))
 	for i, row := range rows {
 		out[i] = Described{row.index(), row.counts()}
+		if visible.IsZero() {
+			continue
+		}
+		if out[i].Counts, err = visibleCounts(ctx, h, out[i].Index, visible); err != nil {
+			return nil, "", err
+		}
 	}
 	return out, next, nil
 }
@@ -187,10 +199,11 @@ type Change struct {
 	Config          *Config
 	MetadataIndexes *[]string
 	Chunking        *map[string]any // of uploads from now on
+	Graph           *Graph
 }
 
 // Update changes settings of an index. Another config has the Postgres index over
-// the embeddings built again in the background, while the old one serves. Fields
+// the embeddings built again in the background, while the old one serves, and other graph settings the graph. Fields
 // with new indexes of their own block writers while these are made. Errors:
 // Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
@@ -211,6 +224,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 		return Index{}, Counts{}, err
 	}
 	s.known.forget(r.Tenant, name)
+	if changed.Graph.String() != old.Graph.String() {
+		if _, err := s.startRebuild(ctx, r.Tenant, changed); err != nil {
+			return Index{}, Counts{}, err
+		}
+	}
 	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
 		if _, err := s.startBuild(ctx, r.Tenant, changed); err != nil {
 			return Index{}, Counts{}, err
@@ -227,6 +245,7 @@ func (i Index) changed(c Change) (Index, error) {
 		MetadataIndexes: *valueOr(c.MetadataIndexes, &i.MetadataIndexes),
 		Chunking:        *valueOr(c.Chunking, &i.Chunking),
 		TextLanguage:    i.TextLanguage,
+		Graph:           *valueOr(c.Graph, &i.Graph),
 	}
 	if err := spec.check(); err != nil {
 		return i, err
@@ -237,7 +256,7 @@ func (i Index) changed(c Change) (Index, error) {
 	if err := spec.checkTypes(); err != nil {
 		return i, err
 	}
-	i.Config, i.MetadataIndexes, i.Chunking = spec.Config, spec.MetadataIndexes, spec.Chunking
+	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
 	return i, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -46,23 +47,32 @@ type Queue struct {
 	instance string
 	worker   *Worker
 	hands    hands
+	rooms    rooms
 	woken    chan struct{}
 	log      *slog.Logger
 }
 
-// QueueConfig are the settings of a Queue. All are required.
+// QueueConfig are the settings of a Queue. All are required but the limits.
 type QueueConfig struct {
 	Driver   riverdriver.Driver[pgx.Tx]
 	Control  control
 	Instance string // unique among the running copies of the service
 	Workers  int    // batches of documents processed at once
 	Logger   *slog.Logger
+	// MaxQueuedDocuments and MaxQueuedBytes bound what a tenant may have waiting or
+	// in work: 100,000 documents and 4 GiB by default.
+	MaxQueuedDocuments int
+	MaxQueuedBytes     int64
 }
 
 // NewQueue returns a queue whose work is done by the workers once Run is called.
 func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer) (*Queue, error) {
 	workers := river.NewWorkers()
-	if err := river.AddWorkerSafely(workers, maintainer); err != nil {
+	err := errors.Join(
+		river.AddWorkerSafely(workers, maintainer),
+		river.AddWorkerSafely(workers, graph.NewRebuilder(worker.db, config.Logger)),
+	)
+	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
 	client, err := river.NewClient(config.Driver, &river.Config{
@@ -83,6 +93,7 @@ func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer) 
 	return &Queue{
 		client: client, control: config.Control, instance: config.Instance, worker: worker, log: config.Logger,
 		hands: hands{workers: config.Workers, busy: map[tenant.ID]int{}, held: map[string]bool{}},
+		rooms: newRooms(config),
 		woken: make(chan struct{}, 1),
 	}, nil
 }
