@@ -312,6 +312,18 @@ func (f *fake) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) 
 	return res, nil
 }
 
+func (f *fake) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, _, err := f.index(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	job := &ragdv1.Job{JobId: f.id("job"), Kind: "reembed", Status: "succeeded", Progress: &ragdv1.JobProgress{Done: 2, Total: 2, Unit: "documents"}}
+	t.jobs = append(t.jobs, job)
+	return &ragdv1.Index{IndexName: req.GetIndexName(), NextEmbeddingModel: req.GetEmbeddingModel(), ReembedJobId: job.GetJobId()}, nil
+}
+
 func (f *fake) DeleteIndex(ctx context.Context, req *ragdv1.DeleteIndexRequest) (*ragdv1.DeleteIndexResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -145,7 +145,8 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(work, models, s.files.Parse, log), index.NewMaintainer(work, log))
+	}, ingest.NewWorker(work, models, s.files.Parse, log), index.NewMaintainer(work, log),
+		index.NewReembedder(work, models, graph.Relink, log))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,12 @@ func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
 	return nil
 }
 
+// makeEdgesTrigger has the edges of chunks go with them, as make_edges does.
+func (i Index) makeEdgesTrigger() string {
+	return fmt.Sprintf(`CREATE TRIGGER chunks_dropped AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS gone
+		FOR EACH STATEMENT EXECUTE FUNCTION tenant.drop_edges('%d')`, i.ID)
+}
+
 // GraphCounts are what the graph of an index holds.
 type GraphCounts struct {
 	Version      int64 // grows with every change

@@ -58,7 +58,7 @@ type batch struct {
 func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 	start := time.Now()
 	first := claimed[0]
-	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant).OfIndex(first.IndexID)}
+	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant)}
 	for _, c := range claimed {
 		b.tasks = append(b.tasks, &task{claim: c})
 	}
@@ -72,12 +72,24 @@ func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 }
 
 func (b *batch) run(ctx context.Context) {
-	b.step("read", func(open []*task) error { return begin(ctx, b.handle, open) })
+	b.step("read", func(open []*task) error { return b.begin(ctx, open) })
 	b.step("split", func(open []*task) error { return b.split(ctx, open) })
 	b.step("embed", func(open []*task) error { return b.embed(ctx, open) })
 	b.step("store", func(open []*task) error { return b.swap(ctx, open) })
 	b.step("connect", func(open []*task) error { return b.connect(ctx, open) })
 	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.queue, open) })
+}
+
+// begin reads the documents, and with them which generation of the index's chunks is
+// the present one.
+func (b *batch) begin(ctx context.Context, open []*task) error {
+	if err := begin(ctx, b.handle, open); err != nil {
+		return err
+	}
+	if current := b.open(); len(current) > 0 {
+		b.handle = b.handle.OfIndex(current[0].IndexID, current[0].Generation)
+	}
+	return nil
 }
 
 // open are the tasks that have not failed.
@@ -247,6 +259,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	defer cancel()
 	chunks := 0
 	var overtaken []ingestArgs
+	b.excuseMoved(ctx)
 	for _, t := range b.tasks {
 		log := b.worker.log.With("tenant", t.Tenant, "document", t.DocumentID, "job", t.JobID, "attempt", t.Attempt)
 		switch {
@@ -271,6 +284,20 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	first := b.tasks[0]
 	b.worker.log.With("tenant", first.Tenant, "index", first.IndexID).InfoContext(ctx, "documents ingested",
 		append([]any{"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", milliseconds(took)}, b.times...)...)
+}
+
+// excuseMoved has documents tried again whose chunks' table was gone because the index
+// got another embedding model meanwhile.
+func (b *batch) excuseMoved(ctx context.Context) {
+	for _, t := range b.tasks {
+		if !isGone(t.err) {
+			continue
+		}
+		generation, err := tenant.Value[int](ctx, b.handle, `SELECT i.generation FROM tenant.indexes AS i WHERE i.index_id = $1`, t.IndexID)
+		if err == nil && generation != t.Generation {
+			t.err = fault.New(fault.Conflict, "the index got another embedding model meanwhile")
+		}
+	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

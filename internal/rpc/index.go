@@ -50,6 +50,10 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		}
 		change.Chunking = &chunking
 	}
+	if model := req.GetEmbeddingModel(); model != "" {
+		change.EmbeddingModel = &model
+	}
+	change.Dimension = int(req.GetDimension())
 	i, counts, err := h.Indexes.Update(ctx, req.GetIndexName(), change)
 	if err != nil {
 		return nil, err
@@ -118,12 +122,16 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 	if i.Config.Type == index.IVFFlat {
 		config.Ivf = &ragdv1.IvfConfig{Lists: int32(i.Config.Lists)}
 	}
-	return &ragdv1.Index{
+	message := &ragdv1.Index{
 		IndexName: i.Name, Dimension: int32(i.Dimension), Metric: string(i.Metric), IndexConfig: config,
 		VectorType: string(i.VectorType), MetadataIndexes: i.MetadataIndexes,
 		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
-	}, nil
+	}
+	if i.Next != nil {
+		message.NextEmbeddingModel, message.ReembedJobId = i.Next.EmbeddingModel, i.Next.JobID
+	}
+	return message, nil
 }

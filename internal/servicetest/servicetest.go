@@ -74,7 +74,7 @@ func New(t testing.TB, config Config) *Service {
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
-	}, ingest.NewWorker(db, models, parse.Parse, log), index.NewMaintainer(db, log))
+	}, ingest.NewWorker(db, models, parse.Parse, log), index.NewMaintainer(db, log), index.NewReembedder(db, models, graph.Relink, log))
 	must(t, err)
 	if !config.NoWorkers {
 		run(t, queue)

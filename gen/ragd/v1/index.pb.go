@@ -215,9 +215,12 @@ type Index struct {
 	// Fields of the metadata with Postgres indexes of their own.
 	MetadataIndexes []string `protobuf:"bytes,16,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// What its graph holds; DescribeIndex alone says it.
-	Graph         *GraphStatistics `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Graph *GraphStatistics `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
+	// While the index is being embedded with another model: that model, and the job.
+	NextEmbeddingModel string `protobuf:"bytes,18,opt,name=next_embedding_model,json=nextEmbeddingModel,proto3" json:"next_embedding_model,omitempty"`
+	ReembedJobId       string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -367,6 +370,20 @@ func (x *Index) GetGraph() *GraphStatistics {
 		return x.Graph
 	}
 	return nil
+}
+
+func (x *Index) GetNextEmbeddingModel() string {
+	if x != nil {
+		return x.NextEmbeddingModel
+	}
+	return ""
+}
+
+func (x *Index) GetReembedJobId() string {
+	if x != nil {
+		return x.ReembedJobId
+	}
+	return ""
 }
 
 // GraphStatistics are the sizes of an index's graph, whose nodes are its chunks.
@@ -561,7 +578,14 @@ type UpdateIndexRequest struct {
 	// Replaces the whole list.
 	MetadataIndexes *MetadataIndexes `protobuf:"bytes,3,opt,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// Defaults of uploads from now on.
-	Chunking      *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	Chunking *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	// Another model: a job embeds all chunks again beside the present embeddings, which
+	// serve until the job switches to the new ones, in an instant. Documents may come
+	// and go meanwhile. FAILED_PRECONDITION while the index holds ready-made vectors, or
+	// is being embedded with another model already: cancel that job first.
+	EmbeddingModel string `protobuf:"bytes,5,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
+	// Of the new embeddings; 0: the model's own.
+	Dimension     int32 `protobuf:"varint,6,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -622,6 +646,20 @@ func (x *UpdateIndexRequest) GetChunking() *Chunking {
 		return x.Chunking
 	}
 	return nil
+}
+
+func (x *UpdateIndexRequest) GetEmbeddingModel() string {
+	if x != nil {
+		return x.EmbeddingModel
+	}
+	return ""
+}
+
+func (x *UpdateIndexRequest) GetDimension() int32 {
+	if x != nil {
+		return x.Dimension
+	}
+	return 0
 }
 
 type MetadataIndexes struct {
@@ -1088,7 +1126,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xc7\x05\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x9f\x06\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1111,7 +1149,9 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\vvector_type\x18\x0f \x01(\tR\n" +
 	"vectorType\x12)\n" +
 	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12.\n" +
-	"\x05graph\x18\x11 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\"g\n" +
+	"\x05graph\x18\x11 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\x120\n" +
+	"\x14next_embedding_model\x18\x12 \x01(\tR\x12nextEmbeddingModel\x12$\n" +
+	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"g\n" +
 	"\x0fGraphStatistics\x12\x14\n" +
 	"\x05names\x18\x01 \x01(\x05R\x05names\x12\x1a\n" +
 	"\bmentions\x18\x02 \x01(\x05R\bmentions\x12\"\n" +
@@ -1127,13 +1167,15 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\rtext_language\x18\a \x01(\tR\ftextLanguage\x12\x1f\n" +
 	"\vvector_type\x18\b \x01(\tR\n" +
 	"vectorType\x12)\n" +
-	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\"\xe0\x01\n" +
+	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\"\xa7\x02\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
 	"\findex_config\x18\x02 \x01(\v2\x14.ragd.v1.IndexConfigR\vindexConfig\x12C\n" +
 	"\x10metadata_indexes\x18\x03 \x01(\v2\x18.ragd.v1.MetadataIndexesR\x0fmetadataIndexes\x12-\n" +
-	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\")\n" +
+	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12'\n" +
+	"\x0fembedding_model\x18\x05 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
+	"\tdimension\x18\x06 \x01(\x05R\tdimension\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
 	"\x11BuildIndexRequest\x12\x1d\n" +
