@@ -33,6 +33,10 @@ test-containers: ## run the database tests in a container of PostgreSQL 17, wher
 test-mcp-conformance: ## run the official conformance suite of MCP, which npm installs into a cache
 	hack/mcp-conformance.sh
 
+.PHONY: test-mcp-clients
+test-mcp-clients: deps ## run MCP clients that others made, which npm installs into a cache, against the service
+	hack/mcp-clients.sh
+
 .PHONY: check
 check: generated lint test ## everything CI demands; its last step is the tests
 

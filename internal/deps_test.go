@@ -44,12 +44,13 @@ var mayImport = map[string][]string{
 
 	"internal/oauth":    {"internal/fault", "internal/filter", "internal/tenant"},
 	"internal/metadata": {"internal/fault"},
+	"internal/extract":  {"internal/fault", "internal/llm", "internal/provider", "internal/lexical", "internal/lru", "internal/metadata"},
 	"internal/event":    {"internal/tenant"},
 
 	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
 	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
 	"internal/query":  {"internal/fault", "internal/httplog", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
-	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph", "internal/parse"},
+	"internal/ingest": {"internal/fault", "internal/page", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph", "internal/parse", "internal/extract"},
 	"internal/tool":   {"internal/fault", "internal/filter", "internal/index", "internal/page", "internal/tenant"},
 	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/embed", "internal/lexical", "internal/lru", "internal/rerank"},
 

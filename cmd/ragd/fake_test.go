@@ -17,6 +17,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -44,6 +45,7 @@ type fake struct {
 	keys     map[string]*ragdv1.ApiKey // by secret
 	requests []http.Header
 	queries  []*ragdv1.VectorQueryRequest
+	extract  *structpb.Struct // of the last upload
 	// refuse, if set, is the answer to every upload.
 	refuse func() error
 }
@@ -278,6 +280,31 @@ func (f *fake) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexRequest) 
 	return t.indexes[req.GetIndexName()].index, nil
 }
 
+func (f *fake) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, i, err := f.index(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	if model := req.GetEmbeddingModel(); model != "" {
+		job := &ragdv1.Job{JobId: f.id("job"), Kind: "reembed", Status: "succeeded", Progress: &ragdv1.JobProgress{Done: 2, Total: 2, Unit: "documents"}}
+		t.jobs = append(t.jobs, job)
+		return &ragdv1.Index{IndexName: req.GetIndexName(), NextEmbeddingModel: model, ReembedJobId: job.GetJobId()}, nil
+	}
+	i.index.Graph = &ragdv1.Graph{Settings: req.GetGraph()}
+	return i.index, nil
+}
+
+func (f *fake) RebuildGraph(ctx context.Context, req *ragdv1.RebuildGraphRequest) (*ragdv1.RebuildGraphResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, _, err := f.index(ctx, req.GetIndexName()); err != nil {
+		return nil, err
+	}
+	return &ragdv1.RebuildGraphResponse{JobId: "job-of-" + req.GetIndexName()}, nil
+}
+
 func (f *fake) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -312,18 +339,6 @@ func (f *fake) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) 
 	return res, nil
 }
 
-func (f *fake) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t, _, err := f.index(ctx, req.GetIndexName())
-	if err != nil {
-		return nil, err
-	}
-	job := &ragdv1.Job{JobId: f.id("job"), Kind: "reembed", Status: "succeeded", Progress: &ragdv1.JobProgress{Done: 2, Total: 2, Unit: "documents"}}
-	t.jobs = append(t.jobs, job)
-	return &ragdv1.Index{IndexName: req.GetIndexName(), NextEmbeddingModel: req.GetEmbeddingModel(), ReembedJobId: job.GetJobId()}, nil
-}
-
 func (f *fake) DeleteIndex(ctx context.Context, req *ragdv1.DeleteIndexRequest) (*ragdv1.DeleteIndexResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -338,6 +353,7 @@ func (f *fake) DeleteIndex(ctx context.Context, req *ragdv1.DeleteIndexRequest) 
 func (f *fake) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.extract = req.GetExtract()
 	t, i, err := f.index(ctx, req.GetIndexName())
 	if err != nil {
 		return nil, err

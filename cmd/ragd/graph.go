@@ -89,7 +89,7 @@ func (p *program) printGraphAnswer(answer *ragdv1.GraphRagResponse, full bool) e
 }
 
 // maxDrawn bounds the chunks in a picture: more cannot be read.
-const maxDrawn = 40
+const maxDrawn = 24
 
 // drawWalk writes the picture of a walk.
 func drawWalk(path, question string, walk *ragdv1.GraphExplain) error {

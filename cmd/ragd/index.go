@@ -13,7 +13,7 @@ import (
 func (p *program) indexCommands() *cobra.Command {
 	return p.clientFlags(p.group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
-		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexReembed(), p.indexDelete(),
+		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexDelete(),
 	))
 }
 
@@ -33,6 +33,7 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		field(w, "documents pending", index.GetPendingDocumentCount())
 		field(w, "documents failed", index.GetFailedDocumentCount())
 		field(w, "chunks", index.GetCount())
+		field(w, "graph", graphWords(index.GetGraph()))
 		field(w, "created", stamp(index.GetCreateTime()))
 		field(w, "updated", stamp(index.GetUpdateTime()))
 	}

@@ -29,10 +29,11 @@ be changed later.`,
 	ef := flags.Int32("ef-construction", 0, "candidates while an HNSW index is built (default of the service)")
 	language := flags.String("text-language", "", "language of keyword search (default english)")
 	chunking := chunkingFlags(flags)
+	graph := graphFlags(flags, "graph-")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := &ragdv1.CreateIndexRequest{
 			IndexName: args[0], Dimension: *dimension, Metric: *metric,
-			EmbeddingModel: *model, Chunking: chunking(), TextLanguage: *language,
+			EmbeddingModel: *model, Chunking: chunking(), TextLanguage: *language, Graph: graph(),
 		}
 		if *kind != "" || *m != 0 || *ef != 0 {
 			req.IndexConfig = &ragdv1.IndexConfig{Type: *kind}

@@ -22,6 +22,7 @@ documents ready    0
 documents pending  0
 documents failed   0
 chunks             0
+graph              all edges
 created            2026-11-21T08:00:00Z
 updated            2026-11-21T08:00:00Z
 `,
@@ -32,6 +33,12 @@ INDEX  MODEL             DIMENSION  READY  PENDING  FAILED  CHUNKS  STATUS
 books  builtin/hash-512  3          0      0        0       0       ready
 `},
 		{args: args(`index create more --chunking {"maxsize":1}`), code: 2, stderr: `...unknown field "maxsize"`},
+		{args: args("index graph books --rebuild"), stderr: "rebuilding the graph: see ragd job watch job-of-books\n"},
+		{args: args("index graph books --rebuild --json"), stdout: `..."jobId": "job-of-books"`, stderr: anything},
+		{args: args("index graph books --edge-types mention,next --threshold 0.6"), stdout: "...mention, next\n"},
+		{args: args("index graph books --off --json"), stdout: `..."off": true`},
+		{args: args("index graph books"), code: 2, stderr: "...either settings are needed or --rebuild"},
+		{args: args("index graph absent --off"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
 		{args: args("index reembed books"), code: 2, stderr: "...--model is missing"},
 		{
 			args: args("index reembed books --model openai/other"), stdout: "running 0 of 1 chunks\nsucceeded 2 of 2 documents\n",

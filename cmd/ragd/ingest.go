@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/corpus"
@@ -52,6 +53,7 @@ when there is nothing at all, unless --allow-empty. --dry-run says what would ha
 		Example: `  ragd ingest handbook/ README.md
   ragd ingest --jsonl corpus.jsonl.gz --index papers --concurrency 8
   ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown
+  ragd ingest handbook/ --extract '{"model": "openai/gpt-5-mini", "summary": true, "keywords": true}'
   my-export | ragd ingest --jsonl -
   ragd ingest --sync --dry-run handbook/`,
 		Args: arguments("PATH..."),
@@ -71,8 +73,9 @@ when there is nothing at all, unless --allow-empty. --dry-run says what would ha
 	wait := flags.Bool("wait", true, "wait until the documents are searchable")
 	metadata := objectFlag(flags, "metadata", "metadata of every document, unless it has its own")
 	chunking := chunkingFlags(flags)
+	extract := objectFlag(flags, "extract", "what to find out about chunks, such as {\"title\": true, \"keywords\": true}")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.paths, o.noWait, o.metadata, o.chunking = args, !*wait, metadata().AsMap(), chunking()
+		o.paths, o.noWait, o.metadata, o.chunking, o.extract = args, !*wait, metadata().AsMap(), chunking(), extract()
 		c, err := p.connect(credentials.forTenant)
 		if err != nil {
 			return err
@@ -94,6 +97,7 @@ type ingestOptions struct {
 	noWait      bool
 	metadata    map[string]any
 	chunking    *ragdv1.Chunking
+	extract     *structpb.Struct
 	sync        syncOptions
 }
 
@@ -118,7 +122,7 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	if err != nil {
 		return "", err
 	}
-	cfg := upload.Config{Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, NoWait: o.noWait}
+	cfg := upload.Config{Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait}
 	if o.sync.on {
 		return index, p.syncSource(ctx, c, docs, o.sync, cfg)
 	}

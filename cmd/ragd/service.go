@@ -18,6 +18,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
@@ -128,8 +129,10 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		return nil, err
 	}
 	models := embed.NewRegistry(embed.Config{OpenAI: *settings.Providers["openai"]})
+	languageModels := llm.New(llm.Config{OpenAI: *settings.Providers["openai"]})
+	extractor := extract.New(languageModels)
 	reranker := rerank.New(rerank.Config{
-		LLM:    llm.New(llm.Config{OpenAI: *settings.Providers["openai"]}),
+		LLM:    languageModels,
 		Cohere: *settings.Providers["cohere"], Jina: *settings.Providers["jina"],
 		Voyage: *settings.Providers["voyage"], TEI: *settings.Providers["tei"],
 	})
@@ -145,7 +148,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
-	}, ingest.NewWorker(work, models, s.files.Parse, log), index.NewMaintainer(work, log),
+	}, ingest.NewWorker(work, models, s.files.Parse, extractor, log), index.NewMaintainer(work, log),
 		index.NewReembedder(work, models, graph.Relink, log))
 	if err != nil {
 		return nil, err
@@ -159,7 +162,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	queries := query.New(db, indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
-		Ingest:  ingest.New(db, indexes, s.queue),
+		Ingest:  ingest.New(db, indexes, s.queue, extractor),
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
 		Graphs:  graph.New(db, indexes, queries, models),

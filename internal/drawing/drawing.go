@@ -1,13 +1,17 @@
 // Package drawing draws a walk through a graph as SVG: seeds on the left, what
-// they lead to on the right of them, step by step. It is pure: the same graph
-// gives the same picture.
+// they lead to on the right of them, step by step. Of the edges into a box the one
+// that most walkers take is strong and has its words beside the box, where no two
+// can overlap; the others are faint. It is pure: the same graph gives the same
+// picture.
 package drawing
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -28,33 +32,42 @@ type Edge struct {
 
 // Sizes in pixels.
 const (
-	boxWidth   = 220
+	boxWidth   = 230
 	boxHeight  = 40
-	columnStep = 400
-	rowStep    = 64
+	columnStep = 430
+	rowStep    = 60
 	margin     = 24
-	maxLabel   = 30 // runes
+	maxLabel   = 32 // runes
 )
 
-// Write writes the picture. Nodes keep their order from top to bottom in each
-// column; edges to positions that do not exist are left out.
+// Write writes the picture. Edges to positions that do not exist, and from a node
+// to itself, are left out.
 func Write(w io.Writer, title string, nodes []Node, edges []Edge) error {
-	p := picture{nodes: nodes, columns: columns(nodes, edges)}
+	edges = slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool {
+		return e.From < 0 || e.From >= len(nodes) || e.To < 0 || e.To >= len(nodes) || e.From == e.To
+	})
+	p := picture{nodes: nodes, edges: edges, columns: columns(nodes, edges)}
+	p.ways()
 	p.place()
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", p.width, p.height)
 	fmt.Fprintf(&b, "<title>%s</title>\n", html.EscapeString(title))
-	b.WriteString(`<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>` + "\n")
+	b.WriteString(`<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>` + "\n")
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="15" font-weight="bold">%s</text>`+"\n", margin, margin, html.EscapeString(title))
-	for _, edge := range edges {
-		if edge.From >= 0 && edge.From < len(nodes) && edge.To >= 0 && edge.To < len(nodes) && edge.From != edge.To {
-			p.edge(&b, edge)
+	for i := range edges {
+		if !p.isWay(i) {
+			p.faintEdge(&b, edges[i])
 		}
 	}
 	for i := range nodes {
+		p.way(&b, i)
+	}
+	for i := range nodes {
+		p.words(&b, i)
 		p.node(&b, i)
 	}
+	p.legend(&b)
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -75,9 +88,6 @@ func columns(nodes []Node, edges []Edge) []int {
 	for changed := true; changed; {
 		changed = false
 		for _, e := range edges {
-			if e.From < 0 || e.From >= len(nodes) || e.To < 0 || e.To >= len(nodes) {
-				continue
-			}
 			if from := column[e.From]; from != far && from+1 < column[e.To] {
 				column[e.To], changed = from+1, true
 				last = max(last, from+1)
@@ -94,21 +104,62 @@ func columns(nodes []Node, edges []Edge) []int {
 
 type picture struct {
 	nodes         []Node
+	edges         []Edge
 	columns       []int
+	by            []int // the edge that most walkers come to a node by, -1 for none
 	x, y          []int // of the boxes' upper left corners
 	width, height int
 }
 
-func (p *picture) place() {
-	rows := map[int]int{}
-	for _, column := range p.columns {
-		p.x = append(p.x, margin+column*columnStep)
-		p.y = append(p.y, 2*margin+rows[column]*rowStep)
-		rows[column]++
-		p.width = max(p.width, 2*margin+column*columnStep+boxWidth)
-		p.height = max(p.height, 3*margin+rows[column]*rowStep)
+// ways finds by which edge from a column further left each node is reached most.
+func (p *picture) ways() {
+	p.by = make([]int, len(p.nodes))
+	flow := make([]float64, len(p.nodes))
+	for i := range p.by {
+		p.by[i] = -1
 	}
-	p.width, p.height = max(p.width, 2*columnStep), max(p.height, 4*margin)
+	for i, e := range p.edges {
+		walkers := p.nodes[e.From].Score * e.Share
+		if p.columns[e.From] < p.columns[e.To] && (p.by[e.To] < 0 || walkers > flow[e.To]) {
+			p.by[e.To], flow[e.To] = i, walkers
+		}
+	}
+}
+
+func (p *picture) isWay(edge int) bool { return p.by[p.edges[edge].To] == edge }
+
+// place puts the nodes of each column in the order of those they are reached
+// from, so that few ways cross, and else in their own.
+func (p *picture) place() {
+	p.x, p.y = make([]int, len(p.nodes)), make([]int, len(p.nodes))
+	order := make([]int, len(p.nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.columns[a], p.columns[b]) })
+	p.width, p.height = 2*columnStep, 5*margin
+	for len(order) > 0 {
+		column := p.columns[order[0]]
+		n := 1
+		for n < len(order) && p.columns[order[n]] == column {
+			n++
+		}
+		slices.SortStableFunc(order[:n], func(a, b int) int { return cmp.Compare(p.from(a), p.from(b)) })
+		for row, i := range order[:n] {
+			p.x[i], p.y[i] = margin+column*columnStep, 2*margin+row*rowStep
+		}
+		p.width = max(p.width, 2*margin+column*columnStep+boxWidth)
+		p.height = max(p.height, 5*margin+n*rowStep)
+		order = order[n:]
+	}
+}
+
+// from is how far down the node stands from which most walkers come.
+func (p *picture) from(node int) int {
+	if p.by[node] < 0 {
+		return 0
+	}
+	return p.y[p.edges[p.by[node]].From]
 }
 
 func (p *picture) node(b *strings.Builder, i int) {
@@ -135,21 +186,53 @@ func (p *picture) node(b *strings.Builder, i int) {
 		p.x[i]+8, p.y[i]+17, html.EscapeString(short(node.Label)), p.x[i]+8, p.y[i]+32, node.Score)
 }
 
-func (p *picture) edge(b *strings.Builder, e Edge) {
+// way draws the edge that most walkers come to a node by.
+func (p *picture) way(b *strings.Builder, node int) {
+	if p.by[node] < 0 {
+		return
+	}
+	e := p.edges[p.by[node]]
+	x1, y1 := p.x[e.From]+boxWidth, p.y[e.From]+boxHeight/2
+	x2, y2 := p.x[node], p.y[node]+boxHeight/2
+	fmt.Fprintf(b, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="#456" stroke-width="%.1f" marker-end="url(#tip)"/>`+"\n",
+		x1, y1, x1+(columnStep-boxWidth)/4, y1, x1, y2, x2, y2, 1+2*min(max(e.Share, 0), 1))
+}
+
+// words writes what that edge says where its arrow ends.
+func (p *picture) words(b *strings.Builder, node int) {
+	if p.by[node] < 0 {
+		return
+	}
+	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="10" fill="#234" text-anchor="end" stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n",
+		p.x[node]-12, p.y[node]+boxHeight/2-7, html.EscapeString(short(p.edges[p.by[node]].Label)))
+}
+
+// faintEdge draws any other edge; its words show when pointed at.
+func (p *picture) faintEdge(b *strings.Builder, e Edge) {
 	x1, y1 := p.x[e.From]+boxWidth, p.y[e.From]+boxHeight/2
 	x2, y2 := p.x[e.To], p.y[e.To]+boxHeight/2
-	bend := 80
+	bend := -70
 	if p.columns[e.To] <= p.columns[e.From] { // back, or within a column: around the right side
-		x2, bend = p.x[e.To]+boxWidth, 120
+		x2, bend = p.x[e.To]+boxWidth, 70
 	}
-	x3 := x2 - bend
-	if x2 > p.x[e.To] {
-		x3 = x2 + bend
+	fmt.Fprintf(b, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="#667" stroke-width="0.8" stroke-opacity="0.22"><title>%s</title></path>`+"\n",
+		x1, y1, x1+70, y1, x2+bend, y2, x2, y2, html.EscapeString(e.Label))
+}
+
+// legend says at the bottom what boxes and arrows mean.
+func (p *picture) legend(b *strings.Builder) {
+	y := p.height - margin
+	x := margin
+	for _, entry := range []struct{ sample, words string }{
+		{`<rect y="-11" width="26" height="14" rx="3" fill="#fff" stroke="#99a" stroke-dasharray="5 3"/>`, "seed"},
+		{`<rect y="-11" width="26" height="14" rx="3" fill="#fff" stroke="#245" stroke-width="2"/>`, "source"},
+		{`<rect y="-11" width="26" height="14" rx="3" fill="#3a7bd5" fill-opacity="0.6" stroke="#99a"/>`, "the fuller, the more time there"},
+		{`<path d="M0 -4L26 -4" stroke="#456" stroke-width="2" marker-end="url(#tip)"/>`, "way of most walkers"},
+		{`<path d="M0 -4L26 -4" stroke="#667" stroke-width="0.8" stroke-opacity="0.4"/>`, "other edge"},
+	} {
+		fmt.Fprintf(b, `<svg x="%d" y="%d" overflow="visible">%s<text x="34" font-size="11" fill="#445">%s</text></svg>`+"\n", x, y, entry.sample, entry.words)
+		x += 60 + 6*len(entry.words)
 	}
-	fmt.Fprintf(b, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="#667" stroke-width="%.1f" stroke-opacity="0.7" marker-end="url(#tip)"/>`,
-		x1, y1, x1+bend, y1, x3, y2, x2, y2, 0.7+2.5*min(max(e.Share, 0), 1))
-	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="9" fill="#445" text-anchor="middle">%s</text>`+"\n",
-		(x1+x2+bend+x3-x2)/2, (y1+y2)/2-3, html.EscapeString(short(e.Label)))
 }
 
 func short(label string) string {

@@ -49,3 +49,18 @@ func TestColumnsAreStepsFromTheSeeds(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestTheLikeliestWayHasItsWordsBesideTheBox(t *testing.T) {
+	t.Parallel()
+	nodes := []Node{{Label: "a", Score: 0.5, Seed: true}, {Label: "b", Score: 0.1, Seed: true}, {Label: "c", Score: 0.2}}
+	edges := []Edge{{1, 2, "weak", 0.9}, {0, 2, "strong", 0.5}, {2, 0, "back", 1}}
+	var b strings.Builder
+	if err := Write(&b, "", nodes, edges); err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[string]string{"strong": ">strong</text>", "weak": "<title>weak</title>", "back": "<title>back</title>"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is not drawn as %s", words, want)
+		}
+	}
+}

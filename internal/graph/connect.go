@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -20,10 +19,8 @@ type Document struct {
 }
 
 const (
-	// similarCount is how many near chunks a chunk is linked to, and
-	// similarFloor the cosine from which they are; a query may ask for more.
+	// similarCount is how many near chunks a chunk is linked to.
 	similarCount = 8
-	similarFloor = 0.5
 	// mostDefinitions is how many chunks may have a name before it says too
 	// little to follow.
 	mostDefinitions = 50
@@ -39,17 +36,17 @@ const (
 	similarRow = 3
 )
 
-// connectTexts is how many texts, and connectNames how many names, are looked for
+// connectedTexts is how many texts, and connectedNames how many names, are looked for
 // with one statement. It bounds what a batch takes in memory: a text has some 600
 // phrases, and a name is looked for in some 200 texts.
 const (
-	connectTexts = 500
-	connectNames = 500
+	connectedTexts = 500
+	connectedNames = 500
 )
 
 // Connect brings documents into the graph of their index: the names of their
-// chunks, what they mention, who mentions them, and the chunks near them. The
-// chunks must be committed, and edges of an earlier version gone with its chunks;
+// chunks, what they mention, who mentions them, and the chunks near them, as far
+// as the index keeps such edges. The chunks must be committed, and edges of an earlier version gone with its chunks;
 // to connect again is harmless. Many documents at once cost far less than each
 // alone.
 //
@@ -57,11 +54,33 @@ const (
 // committed before texts are searched, so that of two documents at least the
 // later one sees the other.
 func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...Document) error {
+	if len(documents) == 0 {
+		return nil
+	}
+	settings, err := index.GraphOf(ctx, h, i.ID)
+	if err != nil {
+		return err
+	}
+	if settings.Keeps(string(Mention)) {
+		if err := connectNames(ctx, h, i, documents); err != nil {
+			return err
+		}
+	}
+	if settings.Keeps(string(Similar)) && hasSimilar(i) {
+		if err := insertSimilar(ctx, h, i.ID, documents, settings.Similarity()); err != nil {
+			return fmt.Errorf("link documents to what is near: %w", err)
+		}
+	}
+	return nil
+}
+
+// connectNames does so for names and who mentions them.
+func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, documents []Document) error {
 	names, texts := namesOf(documents), textsOf(documents)
 	if err := insertNames(ctx, h, texts, names); err != nil {
 		return fmt.Errorf("store the names of documents: %w", err)
 	}
-	for part := range slices.Chunk(texts, connectTexts) {
+	for part := range slices.Chunk(texts, connectedTexts) {
 		mentions, err := mentionsIn(ctx, h, part)
 		if err != nil {
 			return fmt.Errorf("find what documents mention: %w", err)
@@ -70,7 +89,7 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 			return fmt.Errorf("store what documents mention: %w", err)
 		}
 	}
-	for part := range slices.Chunk(names, connectNames) {
+	for part := range slices.Chunk(names, connectedNames) {
 		others, err := textsWith(ctx, h, i.TextLanguage, part, documents)
 		if err != nil {
 			return fmt.Errorf("find what mentions documents: %w", err)
@@ -79,29 +98,24 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 			return fmt.Errorf("store what mentions documents: %w", err)
 		}
 	}
-	if !hasSimilar(i) {
-		return nil
-	}
-	if err := insertSimilar(ctx, h, i.ID, documents); err != nil {
-		return fmt.Errorf("link documents to what is near: %w", err)
-	}
 	return nil
 }
 
-// Reconnect does the same for a document whose texts are not at hand.
-func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentID string) error {
-	d, err := documentByID(ctx, h, documentID)
+// Reconnect does the same for documents whose texts are not at hand. Those that
+// were deleted are left out.
+func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs ...string) error {
+	documents, err := documentsByID(ctx, h, documentIDs)
 	if err != nil {
-		return fmt.Errorf("read a document to connect it: %w", err)
+		return fmt.Errorf("read documents to connect them: %w", err)
 	}
-	return Connect(ctx, h, i, d)
+	return Connect(ctx, h, i, documents...)
 }
 
 // Rebuild connects every document of an index anew, in the order of their ids,
-// and calls report after each. Queries go on meanwhile and see each document's
-// edges come and go. It mends what an interrupted connection left behind and
-// takes up how names are found now.
-func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int)) error {
+// and calls report after each batch, which ends it by an error. Queries go on
+// meanwhile and see each document's edges come and go. It mends what an
+// interrupted connection left behind and takes up how names are found now.
+func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
 	after, done := "00000000-0000-0000-0000-000000000000", 0
 	for {
 		ids, err := documentIDs(ctx, h, i.ID, after)
@@ -111,16 +125,15 @@ func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(d
 		if len(ids) == 0 {
 			return nil
 		}
-		for _, id := range ids {
-			if err := disconnect(ctx, h, id); err != nil {
-				return fmt.Errorf("drop the edges of a document: %w", err)
-			}
-			if err := Reconnect(ctx, h, i, id); err != nil && fault.KindOf(err) != fault.NotFound {
-				return err
-			}
-			done++
-			report(done)
-			after = id
+		if err := disconnect(ctx, h, ids); err != nil {
+			return fmt.Errorf("drop the edges of documents: %w", err)
+		}
+		if err := Reconnect(ctx, h, i, ids...); err != nil {
+			return err
+		}
+		done, after = done+len(ids), ids[len(ids)-1]
+		if err := report(done); err != nil {
+			return err
 		}
 	}
 }
@@ -131,8 +144,9 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 	if err := dropSimilar(ctx, h); err != nil {
 		return fmt.Errorf("drop what was near: %w", err)
 	}
-	if !hasSimilar(i) {
-		return nil
+	settings, err := index.GraphOf(ctx, h, i.ID)
+	if err != nil || !settings.Keeps(string(Similar)) || !hasSimilar(i) {
+		return err
 	}
 	after := "00000000-0000-0000-0000-000000000000"
 	for {
@@ -145,7 +159,7 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 			documents[n].DocumentID, after = id, id
 		}
 		for some := range slices.Chunk(documents, relinkDocuments) {
-			if err := insertSimilar(ctx, h, i.ID, some); err != nil {
+			if err := insertSimilar(ctx, h, i.ID, some, settings.Similarity()); err != nil {
 				return fmt.Errorf("link documents to what is near: %w", err)
 			}
 		}

@@ -106,7 +106,7 @@ func TestWhatIngestMaintainsIsWhatARebuildMakes(t *testing.T) {
 	if len(maintained) < 20 {
 		t.Fatalf("only %d edges", len(maintained))
 	}
-	if err := graph.Rebuild(t.Context(), g.handle, g.index, func(int) {}); err != nil {
+	if err := graph.Rebuild(t.Context(), g.handle, g.index, func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(g.edges(t), maintained); diff != "" {

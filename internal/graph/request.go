@@ -147,7 +147,7 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		walk: Walk{Restart: valueOr(o.Restart, restart), Steps: valueOr(o.Steps, steps)}, types: o.EdgeTypes,
 	}
 	if len(p.types) == 0 {
-		p.types = []EdgeType{Mention, Next, Similar}
+		p.types = slices.DeleteFunc([]EdgeType{Mention, Next, Similar}, func(t EdgeType) bool { return !i.Graph.Keeps(string(t)) })
 	}
 	switch {
 	case p.topK < 1 || p.topK > query.MaxTopK:
@@ -163,9 +163,15 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	case o.Candidates < 0 || o.Candidates > MaxCandidates:
 		return p, fault.Field("graphOptions.candidates", "must be between 0 and %d, got %d", MaxCandidates, o.Candidates)
 	}
+	if i.Graph.Off && o.Candidates == 0 {
+		return p, fault.New(fault.Precondition, "index %q keeps no graph: change its graph by UpdateIndex, or give graphOptions.candidates", i.Name)
+	}
 	for _, t := range p.types {
 		if !slices.Contains([]EdgeType{Mention, Next, Similar}, t) {
 			return p, fault.Field("graphOptions.edgeTypes", "unknown type %q; known are mention, next and similar", t)
+		}
+		if !i.Graph.Keeps(string(t)) && o.Candidates == 0 {
+			return p, fault.Field("graphOptions.edgeTypes", "index %q keeps no edges of type %s; leave it out, or change the index's graph", i.Name, t)
 		}
 	}
 	p.fetch, p.seeds = p.topK, p.topK

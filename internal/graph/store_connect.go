@@ -3,37 +3,41 @@ package graph
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// documentByID reads a document with the texts of its chunks. Errors: NotFound.
-func documentByID(ctx context.Context, h *tenant.Handle, documentID string) (Document, error) {
-	d, err := tenant.Get[Document](ctx, h, `
+// documentsByID reads documents with the texts of their chunks, in the order of
+// their ids.
+func documentsByID(ctx context.Context, h *tenant.Handle, ids []string) ([]Document, error) {
+	return tenant.Select[Document](ctx, h, `
 		SELECT d.document_id::text, d.title, d.uri,
 			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts
-		FROM tenant.documents AS d WHERE d.document_id = $1`, documentID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return d, fault.New(fault.NotFound, "the document was deleted")
-	}
-	return d, err
+		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id`, ids)
 }
 
-// idBatch is how many documents are listed at once.
-const idBatch = 500
+// idBatch is how many documents, and chunkBatch about how many chunks, are
+// connected anew at once.
+const (
+	idBatch    = 200
+	chunkBatch = 2000
+)
 
-// documentIDs returns up to idBatch of an index's ready documents after the
-// given one.
+// documentIDs returns the ids of an index's documents after the given one: up to
+// idBatch that have chunkBatch chunks together, and one at least.
 func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after string) ([]string, error) {
 	rows, err := tenant.Select[struct{ DocumentID string }](ctx, h, `
-		SELECT d.document_id::text FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND d.document_id > $2::uuid AND d.chunk_count > 0
-		ORDER BY d.document_id LIMIT $3`, indexID, after, idBatch)
+		SELECT n.document_id::text FROM (
+			SELECT d.document_id, d.chunk_count, sum(d.chunk_count) OVER (ORDER BY d.document_id) AS chunks
+			FROM (
+				SELECT d.document_id, d.chunk_count FROM tenant.documents AS d
+				WHERE d.index_id = $1 AND d.document_id > $2::uuid AND d.chunk_count > 0
+				ORDER BY d.document_id LIMIT $3
+			) AS d
+		) AS n WHERE n.chunks - n.chunk_count < $4 ORDER BY n.document_id`, indexID, after, idBatch, chunkBatch)
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.DocumentID
@@ -41,11 +45,11 @@ func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after str
 	return ids, err
 }
 
-// disconnect drops the edges of a document.
-func disconnect(ctx context.Context, h *tenant.Handle, documentID string) error {
+// disconnect drops the edges of documents.
+func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 	b := h.Batch()
-	b.Exec(`DELETE FROM tenant.edge WHERE document_id = $1`, documentID)
-	b.Exec(`DELETE FROM tenant.edge WHERE to_document_id = $1`, documentID)
+	b.Exec(`DELETE FROM tenant.edge WHERE document_id = ANY($1::uuid[])`, ids)
+	b.Exec(`DELETE FROM tenant.edge WHERE to_document_id = ANY($1::uuid[])`, ids)
 	return b.Run(ctx)
 }
 
@@ -222,7 +226,7 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 // the Postgres index over the embeddings finds. Each pair has one row. A zero
 // vector has no cosine: NaN, which is more than any number. While a large index
 // is loaded and its Postgres index not yet built, nothing is done.
-func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documents []Document) error {
+func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documents []Document, threshold float64) error {
 	_, err := h.Exec(ctx, `
 		WITH fast AS MATERIALIZED (
 			SELECT i.built OR coalesce((SELECT sum(n.chunks) FROM tenant.index_counts AS n WHERE n.index_id = $4), 0) < $5 AS yes
@@ -244,6 +248,6 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documen
 			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
 			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
 		FROM pair ORDER BY 4, 5, 1, 2
-		ON CONFLICT DO NOTHING`, idsOf(documents), similarCount, similarFloor, indexID, index.BuildThreshold)
+		ON CONFLICT DO NOTHING`, idsOf(documents), similarCount, threshold, indexID, index.BuildThreshold)
 	return err
 }

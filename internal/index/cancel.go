@@ -22,6 +22,9 @@ func (s *Service) CancelJob(ctx context.Context, id tenant.ID, kind, jobID strin
 // cancelBuild ends a build: the index goes on with the Postgres index that it has.
 func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, jobID string) error {
 	h := s.db.Handle(id)
+	if ended, err := s.cancelRebuild(ctx, h, jobID); err != nil || ended {
+		return err
+	}
 	row, err := tenant.Get[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.build_job_id = $1`, jobID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.New(fault.Precondition, "job %q has just ended: there is nothing to cancel", jobID)
@@ -46,8 +49,12 @@ func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, jobID string) e
 
 // RetryJob starts another job of a kind on an index and returns its id.
 func (s *Service) RetryJob(ctx context.Context, kind, indexName string) (jobID string, err error) {
-	if kind != buildKind {
+	switch kind {
+	case RebuildKind:
+		return s.RebuildGraph(ctx, indexName)
+	case buildKind:
+		return s.Build(ctx, indexName)
+	default:
 		return "", fault.New(fault.Precondition, "a job of kind %s cannot be tried again: ask for what it did again", kind)
 	}
-	return s.Build(ctx, indexName)
 }

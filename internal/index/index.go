@@ -58,6 +58,7 @@ type Index struct {
 	EmbeddingModel  string         // provider/model; empty: ready-made vectors only
 	Chunking        map[string]any // defaults of uploads, as chunk.ParseOptions takes them
 	TextLanguage    string         // text search configuration of PostgreSQL
+	Graph           Graph
 	// Built says that the Postgres index over the embeddings is there. Until it
 	// is, every search is exact.
 	Built     bool
@@ -116,6 +117,7 @@ type Spec struct {
 	EmbeddingModel  string
 	Chunking        map[string]any
 	TextLanguage    string
+	Graph           Graph
 }
 
 var (
@@ -146,6 +148,9 @@ func (s *Spec) check() error {
 	}
 	if !languagePattern.MatchString(s.TextLanguage) {
 		return fault.Field("textLanguage", "must name a text search configuration such as english or simple")
+	}
+	if err := s.Graph.check(); err != nil {
+		return err
 	}
 	return s.Config.check()
 }
@@ -183,5 +188,6 @@ func (i Index) differences(s Spec) []string {
 	note("embeddingModel", i.EmbeddingModel, s.EmbeddingModel)
 	note("chunking", i.Chunking, s.Chunking)
 	note("textLanguage", i.TextLanguage, s.TextLanguage)
+	note("graph", i.Graph.String(), s.Graph.String())
 	return out
 }

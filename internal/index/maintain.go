@@ -60,7 +60,7 @@ func MaintainIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant
 	})
 }
 
-func enqueue(ctx context.Context, queue Inserter, tx pgx.Tx, args maintainArgs) error {
+func enqueue(ctx context.Context, queue Inserter, tx pgx.Tx, args river.JobArgs) error {
 	_, err := queue.InsertTx(ctx, tx, args, &river.InsertOpts{
 		Queue: MaintenanceQueue,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{

@@ -110,7 +110,9 @@ func (f fixture) count(t *testing.T, sql string) (n int) {
 func text(n int) string { return fmt.Sprintf("Harbour number %d lies in the %dth bay.", n, n) }
 
 // toNewModel accepts requests for the new model.
-func toNewModel(r fakeai.Request) bool { return r.Body["model"] == strings.TrimPrefix(newModel, "openai/") }
+func toNewModel(r fakeai.Request) bool {
+	return r.Body["model"] == strings.TrimPrefix(newModel, "openai/")
+}
 
 // embedded returns how many texts the new model was asked for.
 func (f fixture) embedded() (n int) {

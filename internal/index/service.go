@@ -118,7 +118,8 @@ func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 	return nil
 }
 
-// Describe returns an index and what it and its graph hold, in constant time.
+// Describe returns an index and what it and its graph hold, in constant time. A
+// caller with a mandatory filter is not told what the graph holds.
 // Errors: NotFound.
 func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, GraphCounts, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
@@ -129,6 +130,9 @@ func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, Gra
 	found, counts, err := counted(ctx, h, name)
 	if err != nil {
 		return Index{}, Counts{}, GraphCounts{}, err
+	}
+	if !r.Principal.MandatoryFilter.IsZero() { // what is hidden must not show in what is counted
+		return found, counts, GraphCounts{}, nil
 	}
 	graph, err := GraphCountsOf(ctx, h, found.ID)
 	return found, counts, graph, err
@@ -189,10 +193,11 @@ type Change struct {
 	Config          *Config
 	MetadataIndexes *[]string
 	Chunking        *map[string]any // of uploads from now on
+	Graph           *Graph
 }
 
 // Update changes settings of an index. Another config has the Postgres index over
-// the embeddings built again in the background, while the old one serves. Fields
+// the embeddings built again in the background, while the old one serves, and other graph settings the graph. Fields
 // with new indexes of their own block writers while these are made. Errors:
 // Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
@@ -220,6 +225,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 		return Index{}, Counts{}, err
 	}
 	s.known.forget(r.Tenant, name)
+	if changed.Graph.String() != old.Graph.String() {
+		if _, err := s.startRebuild(ctx, r.Tenant, changed); err != nil {
+			return Index{}, Counts{}, err
+		}
+	}
 	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
 		if _, err := s.startBuild(ctx, r.Tenant, changed); err != nil {
 			return Index{}, Counts{}, err
@@ -241,6 +251,7 @@ func (i Index) changed(c Change) (Index, error) {
 		MetadataIndexes: *valueOr(c.MetadataIndexes, &i.MetadataIndexes),
 		Chunking:        *valueOr(c.Chunking, &i.Chunking),
 		TextLanguage:    i.TextLanguage,
+		Graph:           *valueOr(c.Graph, &i.Graph),
 	}
 	if err := spec.check(); err != nil {
 		return i, err
@@ -251,7 +262,7 @@ func (i Index) changed(c Change) (Index, error) {
 	if err := spec.checkTypes(); err != nil {
 		return i, err
 	}
-	i.Config, i.MetadataIndexes, i.Chunking = spec.Config, spec.MetadataIndexes, spec.Chunking
+	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
 	return i, nil
 }
 

@@ -23,6 +23,7 @@ type indexRow struct {
 	EmbeddingModel  string
 	Chunking        map[string]any
 	TextLanguage    string
+	Graph           Graph
 	Built           bool
 	SearchWidth     int
 	Building        bool
@@ -35,14 +36,14 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.text_language, i.built, i.search_width, i.build_job_id IS NOT NULL AS building,
+	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Built: r.Built, measuredWidth: r.SearchWidth,
+		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, measuredWidth: r.SearchWidth,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
@@ -125,11 +126,11 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
 		row, err := tenant.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
-				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, text_language)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (index_name) DO NOTHING
+				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, text_language, graph)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (index_name) DO NOTHING
 			RETURNING `+indexColumns,
 			spec.Name, spec.Dimension, spec.Metric, spec.VectorType, spec.Config, spec.MetadataIndexes,
-			spec.EmbeddingModel, spec.Chunking, spec.TextLanguage)
+			spec.EmbeddingModel, spec.Chunking, spec.TextLanguage, spec.Graph)
 		if err != nil {
 			return err
 		}
@@ -200,8 +201,8 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 func update(ctx context.Context, h *tenant.Handle, old, changed Index) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		_, err := tx.Exec(ctx, `
-			UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, updated_at = now()
-			WHERE index_id = $1`, old.ID, changed.Config, changed.MetadataIndexes, changed.Chunking)
+			UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, updated_at = now()
+			WHERE index_id = $1`, old.ID, changed.Config, changed.MetadataIndexes, changed.Chunking, changed.Graph)
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,8 @@ type Job struct {
 	Total      int
 	Unit       string
 	Attempts   int
-	Error      string // public
+	Error      string      // public
+	Extraction *Extraction // nil where nothing was extracted
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }

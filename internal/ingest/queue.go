@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -64,7 +65,12 @@ type QueueConfig struct {
 // NewQueue returns a queue whose work is done by the workers once Run is called.
 func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer, reembedder *index.Reembedder) (*Queue, error) {
 	workers := river.NewWorkers()
-	if err := errors.Join(river.AddWorkerSafely(workers, maintainer), river.AddWorkerSafely(workers, reembedder)); err != nil {
+	err := errors.Join(
+		river.AddWorkerSafely(workers, maintainer),
+		river.AddWorkerSafely(workers, reembedder),
+		river.AddWorkerSafely(workers, graph.NewRebuilder(worker.db, config.Logger)),
+	)
+	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
 	client, err := river.NewClient(config.Driver, &river.Config{

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
@@ -17,16 +18,18 @@ import (
 // Service takes documents in and shows what became of them. Safe for concurrent
 // use.
 type Service struct {
-	db      *tenant.DB
-	indexes *index.Service
-	queue   *Queue
-	spooled atomic.Int64 // bytes of large documents that are arriving, on disk
-	gather  gatherer
+	db        *tenant.DB
+	indexes   *index.Service
+	queue     *Queue
+	extractor *extract.Extractor
+	spooled   atomic.Int64 // bytes of large documents that are arriving, on disk
+	gather    gatherer
 }
 
-// New returns a Service that gives its work to the queue.
-func New(db *tenant.DB, indexes *index.Service, queue *Queue) *Service {
-	s := &Service{db: db, indexes: indexes, queue: queue}
+// New returns a Service that gives its work to the queue, whose Worker extracts by
+// the same extractor.
+func New(db *tenant.DB, indexes *index.Service, queue *Queue, extractor *extract.Extractor) *Service {
+	s := &Service{db: db, indexes: indexes, queue: queue, extractor: extractor}
 	s.gather = gatherer{store: s.storeAll, waiting: map[gatherKey][]*gathered{}}
 	return s
 }

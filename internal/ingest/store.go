@@ -139,27 +139,28 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 // the same content and have not failed, and those that the filter hides.
 func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
 	var ids, uris, titles, types, hashes, jobs []string
-	var metadata, chunking []map[string]any
+	var metadata, chunking, extracts []map[string]any
 	var sizes []int64
 	var fingerprints []string
 	for _, d := range docs {
 		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
 		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
 		sizes, jobs, fingerprints = append(sizes, d.ByteSize), append(jobs, d.JobID), append(fingerprints, d.Fingerprint)
+		extracts = append(extracts, d.extract)
 	}
-	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints)
+	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts)
 	written, err := tenant.Select[Document](ctx, tx, `
 		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint)
+			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
-			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[])
-			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint)
+			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint, given.extract
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[], $12::jsonb[])
+			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint, extract)
 		ORDER BY given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
 		ON CONFLICT (index_id, uri) DO UPDATE SET
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
 			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
-			job_id = excluded.job_id, fingerprint = excluded.fingerprint, version = d.version + 1, status = 'pending', error = '', updated_at = now()
+			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = now()
 		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
 		RETURNING `+documentColumns, args.Values()...)
 	if err != nil || len(written) == 0 {

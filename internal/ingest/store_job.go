@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const jobColumns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::text, j.done, j.total, j.unit, j.attempts, j.error, j.created_at, j.updated_at`
+const jobColumns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::text, j.done, j.total, j.unit, j.attempts, j.error, j.extraction, j.created_at, j.updated_at`
 
 // jobVisible is a condition on jobs AS j: whether the filter lets the job's
 // document be seen.

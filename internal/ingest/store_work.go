@@ -21,6 +21,7 @@ type workDocument struct {
 	ContentType    string
 	Metadata       map[string]any
 	Chunking       map[string]any
+	Extract        map[string]any // nil for nothing
 	Status         string
 	ChunkCount     int
 	Generation     int
@@ -76,7 +77,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[workDocument])
 		return err
 	}, `
-		SELECT d.document_id::text AS id, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.status, d.chunk_count,
+		SELECT d.document_id::text AS id, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
 			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type, c.content
 		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
 		JOIN tenant.documents AS d USING (document_id, version)

@@ -29,6 +29,7 @@ type Upload struct {
 	Content     []byte         // text, or a file of a format that parse knows
 	Metadata    map[string]any // copied into every chunk's
 	Chunking    map[string]any // as chunk.ParseOptions takes them; the index's if empty
+	Extract     map[string]any // as extract.ParseOptions takes them; nothing if empty
 	Fingerprint string         // what tells this content of the uri from others to the caller
 }
 
@@ -76,6 +77,9 @@ func (s *Service) newIntake(ctx context.Context) (*intake, error) {
 // accept checks an upload and completes it.
 func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err := u.check(); err != nil {
+		return newDocument{}, err
+	}
+	if err := checkExtract(in.service.extractor, u.Extract); err != nil {
 		return newDocument{}, err
 	}
 	into, err := in.index(ctx, firstOf(in.request.Overrides.IndexName, u.IndexName))
@@ -132,11 +136,12 @@ type newDocument struct {
 	Document
 	into     index.Index
 	chunking map[string]any
+	extract  map[string]any
 	content  []byte
 }
 
 func (u Upload) document(into index.Index) (newDocument, error) {
-	d := newDocument{into: into, content: u.Content, chunking: u.Chunking}
+	d := newDocument{into: into, content: u.Content, chunking: u.Chunking, extract: u.Extract}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
 	d.JobID = uuid.Must(uuid.NewV7()).String()
 	d.URI, d.Title, d.Metadata, d.Fingerprint = u.URI, u.Title, u.Metadata, u.Fingerprint
@@ -174,7 +179,11 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 // hash is over everything that decides what the chunks will be, but for the embedding
 // model: with another one, all documents of the index are embedded again.
 func (d newDocument) hash() (string, error) {
-	settings, err := json.Marshal([]any{d.Title, d.ContentType, d.Metadata, d.chunking})
+	decisive := []any{d.Title, d.ContentType, d.Metadata, d.chunking}
+	if len(d.extract) > 0 {
+		decisive = append(decisive, d.extract)
+	}
+	settings, err := json.Marshal(decisive)
 	if err != nil {
 		return "", fmt.Errorf("hash the settings of a document: %w", err)
 	}

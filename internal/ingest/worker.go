@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/parse"
@@ -19,15 +20,16 @@ import (
 
 // Worker brings documents into their index. Safe for concurrent use.
 type Worker struct {
-	db     *tenant.DB
-	models *embed.Registry
-	parse  ParseFunc
-	log    *slog.Logger
+	db        *tenant.DB
+	models    *embed.Registry
+	parse     ParseFunc
+	extractor *extract.Extractor
+	log       *slog.Logger
 }
 
 // NewWorker returns a Worker that reads files by parse.
-func NewWorker(db *tenant.DB, models *embed.Registry, parse ParseFunc, log *slog.Logger) *Worker {
-	return &Worker{db: db, models: models, parse: parse, log: log}
+func NewWorker(db *tenant.DB, models *embed.Registry, parse ParseFunc, extractor *extract.Extractor, log *slog.Logger) *Worker {
+	return &Worker{db: db, models: models, parse: parse, extractor: extractor, log: log}
 }
 
 // errOvertaken says that the document was deleted, or uploaded again, since the
@@ -74,6 +76,7 @@ func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 func (b *batch) run(ctx context.Context) {
 	b.step("read", func(open []*task) error { return b.begin(ctx, open) })
 	b.step("split", func(open []*task) error { return b.split(ctx, open) })
+	b.step("extract", func(open []*task) error { return b.extract(ctx, open) })
 	b.step("embed", func(open []*task) error { return b.embed(ctx, open) })
 	b.step("store", func(open []*task) error { return b.swap(ctx, open) })
 	b.step("connect", func(open []*task) error { return b.connect(ctx, open) })

@@ -32,6 +32,7 @@ type fakeAPI struct {
 	deleteDocument func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	cancelJob      func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 	tools          []*ragdv1.Tool // of every tenant
 }
@@ -82,6 +83,10 @@ func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest)
 
 func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
 	return f.getJob(ctx, req)
+}
+
+func (f *fakeAPI) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {
+	return f.cancelJob(ctx, req)
 }
 
 func (f *fakeAPI) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {

@@ -49,6 +49,7 @@ type API interface {
 	DeleteDocument(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	CancelJob(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 
 	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 

@@ -55,11 +55,17 @@ func handbooks(t *testing.T) (s *servicetest.Service, address string, acme, bolt
 // uris returns where the passages of an answer are from.
 func uris(t *testing.T, result *mcpgo.CallToolResult) string {
 	t.Helper()
-	var answer ragdv1.VectorQueryResponse
-	structuredInto(t, result, &answer)
+	raw, err := json.Marshal(result.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct{ Sources []struct{ URI string } }
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		t.Fatal(err)
+	}
 	var found []string
-	for _, source := range answer.GetSources() {
-		found = append(found, source.GetUri())
+	for _, source := range answer.Sources {
+		found = append(found, source.URI)
 	}
 	slices.Sort(found)
 	return strings.Join(found, " ")
@@ -81,6 +87,7 @@ func TestToolsThatTenantsMake(t *testing.T) {
 	make(acme, &ragdv1.CreateToolRequest{ToolName: "ask_laws", Kind: "vector_query", Title: "Laws", Description: "What the law says."}, `{"indexName": "laws", "topK": 5}`)
 	make(acme, &ragdv1.CreateToolRequest{ToolName: "ask_red", Kind: "vector_query", Fixed: true}, `{"indexName": "laws", "filter": {"team": "red"}}`)
 	make(acme, &ragdv1.CreateToolRequest{ToolName: "cut", Kind: "document_chunker"}, `{"chunking": {"strategy": "character", "separator": "|", "maxSize": 4, "overlap": 0}}`)
+	make(acme, &ragdv1.CreateToolRequest{ToolName: "walk_laws", Kind: "graph_rag"}, `{"indexName": "laws", "filter": {"team": "blue"}}`)
 	make(bolt, &ragdv1.CreateToolRequest{ToolName: "ask_laws", Kind: "vector_query", Description: "Bolt's own."}, `{"indexName": "recipes"}`)
 
 	for era, options := range eras {
@@ -121,6 +128,7 @@ func TestToolsThatTenantsMake(t *testing.T) {
 			}{
 				{"the settings", c, "ask_laws", map[string]any{"queryText": "team"}, nil, "laws-blue laws-red"},
 				{"an argument before a setting", c, "ask_laws", map[string]any{"queryText": "laws of the red team", "topK": 1}, nil, "laws-red"},
+				{"a walk", c, "walk_laws", map[string]any{"queryText": "team"}, nil, "laws-blue"},
 				{"a filter of the model", c, "ask_laws", map[string]any{"queryText": "team", "filter": map[string]any{"team": "blue"}}, nil, "laws-blue"},
 				{"the context before a setting", c, "ask_laws", map[string]any{"queryText": "team"},
 					map[string]any{metaContext: map[string]any{"indexName": "recipes"}}, "recipes-blue recipes-red"},

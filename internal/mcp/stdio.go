@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -60,6 +61,7 @@ type stdio struct {
 func (s *stdio) serve(ctx context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancelCause(s.server.WithContext(ctx, s))
 	defer cancel(nil)
+	go s.notify(ctx)
 	lines := make(chan []byte)
 	read := make(chan error, 1)
 	go func() { read <- readLines(ctx, in, lines) }()
@@ -124,26 +126,49 @@ func (s *stdio) accept(ctx context.Context, fail context.CancelCauseFunc, line [
 	return nil
 }
 
-// answer serves a message and writes what there is to say to it. Errors: those of
-// the writer.
-func (s *stdio) answer(ctx context.Context, id any, line []byte) error {
-	response := s.handle(ctx, id, line)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// flushEvery is how long a notification waits at most.
+const flushEvery = 50 * time.Millisecond
+
+// notify writes what requests notify of while they run, until ctx ends.
+func (s *stdio) notify(ctx context.Context) {
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.mu.Lock()
+			_ = s.flush() // a broken pipe is found by the answer
+			s.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// flush writes the notifications that wait. The caller holds mu.
+func (s *stdio) flush() error {
 	for {
 		select {
 		case notification := <-s.notifications:
 			if err := s.write(notification); err != nil {
 				return err
 			}
-			continue
 		default:
-		}
-		if response == nil {
 			return nil
 		}
-		return s.write(response)
 	}
+}
+
+// answer serves a message and writes what there is to say to it. Errors: those of
+// the writer.
+func (s *stdio) answer(ctx context.Context, id any, line []byte) error {
+	response := s.handle(ctx, id, line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.flush(); err != nil || response == nil {
+		return err
+	}
+	return s.write(response)
 }
 
 func (s *stdio) write(message any) error {

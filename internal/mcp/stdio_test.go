@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -47,6 +48,38 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	}
 	if lines := strings.Count(out, "\n"); lines != 4 {
 		t.Errorf("%d lines for 4 questions: %s", lines, out)
+	}
+}
+
+// Progress is written while a call runs, and none after its answer.
+func TestStdioProgress(t *testing.T) {
+	t.Parallel()
+	const steps = 3
+	in, feed := io.Pipe()
+	read, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		defer out.Close()
+		served <- ServeStdio(t.Context(), Config{API: newJobs(steps)}, in, out)
+	}()
+	go func() {
+		_, _ = io.WriteString(feed, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"upload_document","arguments":{"uri":"a","text":"x"},"_meta":{"progressToken":"p"}}}`+"\n")
+	}()
+	lines := bufio.NewScanner(read)
+	var told int
+	for lines.Scan() && !strings.Contains(lines.Text(), `"id":1`) {
+		told++
+		if told == 1 { // the call still runs
+			if err := feed.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if told != steps+1 || !strings.Contains(lines.Text(), "succeeded") || lines.Scan() {
+		t.Errorf("%d notifications before %s", told, lines.Text())
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -200,6 +200,9 @@ func uploadedText(_ *ragdv1.UploadDocumentRequest, res *ragdv1.UploadDocumentRes
 	if job.GetStatus() == "succeeded" {
 		return text + "It can be searched."
 	}
+	if ended(job) {
+		return text + fmt.Sprintf("Job %s is %s, so that this version cannot be searched: %s", job.GetJobId(), job.GetStatus(), job.GetError())
+	}
 	return text + fmt.Sprintf("Job %s is %s: it can be searched when get_job says succeeded.", job.GetJobId(), job.GetStatus())
 }
 
@@ -209,6 +212,8 @@ func deletedText(req *ragdv1.DeleteDocumentRequest, _ *ragdv1.DeleteDocumentResp
 	}
 	return "Deleted document " + req.GetDocumentId() + "."
 }
+
+func cancelledText(_ *ragdv1.CancelJobRequest, job *ragdv1.Job) string { return jobText(nil, job) }
 
 func jobText(_ *ragdv1.GetJobRequest, job *ragdv1.Job) string {
 	text := fmt.Sprintf("Job %s (%s) is %s", job.GetJobId(), job.GetKind(), job.GetStatus())

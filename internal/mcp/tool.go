@@ -61,16 +61,17 @@ func call[Req any, Message interface {
 func newToolset(cfg Config, o overrider) (*toolset, error) {
 	s := &toolset{api: cfg.API, indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
 	for name, run := range map[string]run{
+		"cancel_job":       call(cfg.API.CancelJob, cancelledText),
 		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
 		"describe_index":   call(cfg.API.DescribeIndex, indexText),
 		"document_chunker": call(cfg.API.ChunkText, chunksText),
 		"get_document":     call(cfg.API.GetDocument, documentText),
-		"get_job":          call(cfg.API.GetJob, jobText),
+		"get_job":          s.getJob(),
 		"graph_rag":        call(cfg.API.GraphRag, walkText),
 		"rerank":           call(cfg.API.Rerank, rerankedText),
 		"list_documents":   call(cfg.API.ListDocuments, documentsText),
 		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
-		"upload_document":  call(cfg.API.UploadDocument, uploadedText),
+		"upload_document":  s.upload(),
 		"vector_query":     call(cfg.API.VectorQuery, answerText),
 	} {
 		t, err := readTool(name, run)
@@ -163,6 +164,8 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 	if ctx, err = s.overrides.apply(ctx, req.Params.Meta, t.fixed); err != nil {
 		return nil, err
 	}
+	ctx, told := withProgress(ctx, req)
+	defer told.settle()
 	arguments, err := t.arguments.accept(req)
 	if err != nil {
 		return nil, err

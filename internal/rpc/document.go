@@ -28,7 +28,7 @@ func uploadOf(req *ragdv1.UploadDocumentRequest) (ingest.Upload, error) {
 	return ingest.Upload{
 		IndexName: req.GetIndexName(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
 		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
-		Fingerprint: req.GetFingerprint(),
+		Extract: req.GetExtract().AsMap(), Fingerprint: req.GetFingerprint(),
 	}, err
 }
 
@@ -172,6 +172,16 @@ func jobMessage(j ingest.Job) *ragdv1.Job {
 	}
 	if j.DocumentID != nil {
 		message.DocumentId = *j.DocumentID
+	}
+	if e := j.Extraction; e != nil {
+		message.Extraction = &ragdv1.Extraction{
+			Calls: int32(e.Calls), InputTokens: int32(e.InputTokens), OutputTokens: int32(e.OutputTokens), Failed: int32(e.Failed),
+		}
+		for _, f := range e.Failures {
+			message.Extraction.Failures = append(message.Extraction.Failures, &ragdv1.ExtractionFailure{
+				Ordinal: int32(f.Ordinal), Field: f.Field, Reason: f.Reason,
+			})
+		}
 	}
 	return message
 }

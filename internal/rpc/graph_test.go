@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -232,5 +233,130 @@ func TestGraphRagRefusesBadOptions(t *testing.T) {
 	}
 	if _, err := c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "nothing is here"}); err != nil {
 		t.Errorf("an empty index: %v", err)
+	}
+}
+
+// finished waits for a job and returns it as it ended.
+func finished(t *testing.T, c servicetest.Client, jobID string) *ragdv1.Job {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		job, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Status != "queued" && job.Status != "running" {
+			return job
+		}
+	}
+	t.Fatalf("job %s does not end", jobID)
+	return nil
+}
+
+func TestAnIndexKeepsTheEdgesItIsToldTo(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	c := s.Tenant(t, "acme")
+	_, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "main", Graph: &ragdv1.GraphSettings{Off: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upload(t, c, film, director, town)
+	described := func() *ragdv1.Graph {
+		t.Helper()
+		i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.Graph
+	}
+	change := func(settings *ragdv1.GraphSettings) {
+		t.Helper()
+		if _, err := c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "main", Graph: settings}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job := finished(t, c, again.JobId); job.Status != "succeeded" || job.Kind != "graph" || job.Progress.Done != 3 || job.Progress.Unit != "documents" {
+			t.Fatalf("the rebuild ended as %v", job)
+		}
+	}
+	if g := described(); !g.Settings.Off || g.Names+g.Mentions+g.Nodes != 0 {
+		t.Errorf("off: %v", g)
+	}
+	_, err = c.GraphRag(t.Context(), ask(filmQuestion))
+	wantCode(t, "a walk without a graph", err, connect.CodeFailedPrecondition)
+
+	change(&ragdv1.GraphSettings{EdgeTypes: []string{"mention"}})
+	if g := described(); g.Names == 0 || g.Mentions == 0 || g.Similarities != 0 || g.Nodes != 3 || g.Components != 1 || g.ComponentsTime == nil {
+		t.Errorf("mentions alone: %v", g)
+	}
+	s.Handlers.Indexes.Forget("acme", "main")
+	if got := uris(graphRag(t, c, ask(filmQuestion))); !slices.Equal(got, []string{"film", "director", "town"}) {
+		t.Errorf("mentions alone lead to %v", got)
+	}
+	req := ask(filmQuestion)
+	req.GraphOptions = &ragdv1.GraphOptions{EdgeTypes: []string{"similar"}}
+	_, err = c.GraphRag(t.Context(), req)
+	wantCode(t, "a type that is not kept", err, connect.CodeInvalidArgument)
+
+	change(&ragdv1.GraphSettings{Off: true})
+	if g := described(); g.Names+g.Mentions+g.Components != 0 {
+		t.Errorf("off again: %v", g)
+	}
+	for name, settings := range map[string]*ragdv1.GraphSettings{
+		"edgeTypes": {EdgeTypes: []string{"guess"}},
+		"threshold": {Threshold: new(2.0)},
+		"off":       {Off: true, EdgeTypes: []string{"next"}},
+	} {
+		_, err := c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "main", Graph: settings})
+		wantCode(t, name, err, connect.CodeInvalidArgument)
+		if err != nil && !strings.Contains(err.Error(), "graph."+name) {
+			t.Errorf("%s: the message is %q", name, err)
+		}
+	}
+}
+
+func TestAGraphIsRebuiltForItsTenantAlone(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
+	acme.Index(t, "main")
+	upload(t, acme, film, director, town)
+	_, err := globex.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+	wantCode(t, "another tenant", err, connect.CodeNotFound)
+	open, err := structpb.NewStruct(map[string]any{"level": "open"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"write"}, MandatoryFilter: open}))
+	_, err = limited.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+	wantCode(t, "a filtered key", err, connect.CodePermissionDenied)
+	i, err := limited.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
+	if err != nil || i.Graph.Names+i.Graph.Mentions+i.Graph.Components != 0 {
+		t.Errorf("a filtered key is told %v, error %v", i.GetGraph(), err)
+	}
+}
+
+func TestARebuildIsCancelled(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	c := s.Tenant(t, "acme")
+	c.Index(t, "main")
+	started, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"}); err != nil || same.JobId != started.JobId {
+		t.Errorf("a second rebuild: %v, %v", same, err)
+	}
+	job, err := c.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: started.JobId})
+	if err != nil || job.Status != "cancelled" {
+		t.Fatalf("got %v, %v", job, err)
+	}
+	again, err := c.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: started.JobId})
+	if err != nil || again.JobId == started.JobId || again.Status != "queued" {
+		t.Errorf("tried again: %v, %v", again, err)
 	}
 }

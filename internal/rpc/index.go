@@ -18,6 +18,7 @@ func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexReque
 		VectorType: index.VectorType(req.GetVectorType()), Config: indexConfigOf(req.GetIndexConfig()),
 		MetadataIndexes: req.GetMetadataIndexes(),
 		EmbeddingModel:  req.GetEmbeddingModel(), Chunking: chunking, TextLanguage: req.GetTextLanguage(),
+		Graph: graphSettingsOf(req.GetGraph()),
 	})
 	if err != nil {
 		return nil, err
@@ -54,6 +55,10 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		change.EmbeddingModel = &model
 	}
 	change.Dimension = int(req.GetDimension())
+	if g := req.GetGraph(); g != nil {
+		settings := graphSettingsOf(g)
+		change.Graph = &settings
+	}
 	i, counts, err := h.Indexes.Update(ctx, req.GetIndexName(), change)
 	if err != nil {
 		return nil, err
@@ -68,6 +73,22 @@ func (h *Handlers) BuildIndex(ctx context.Context, req *ragdv1.BuildIndexRequest
 		return nil, err
 	}
 	return &ragdv1.BuildIndexResponse{JobId: jobID}, nil
+}
+
+func graphSettingsOf(g *ragdv1.GraphSettings) index.Graph {
+	if g == nil {
+		return index.Graph{}
+	}
+	return index.Graph{Off: g.GetOff(), EdgeTypes: g.GetEdgeTypes(), Threshold: g.Threshold}
+}
+
+// RebuildGraph implements IndexService.
+func (h *Handlers) RebuildGraph(ctx context.Context, req *ragdv1.RebuildGraphRequest) (*ragdv1.RebuildGraphResponse, error) {
+	jobID, err := h.Indexes.RebuildGraph(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.RebuildGraphResponse{JobId: jobID}, nil
 }
 
 // TruncateIndex implements IndexService.
@@ -85,8 +106,14 @@ func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexR
 	if err != nil {
 		return nil, err
 	}
-	message.Graph = &ragdv1.GraphStatistics{
-		Names: int32(graph.Names), Mentions: int32(graph.Mentions), Similarities: int32(graph.Similarities),
+	g := message.Graph
+	g.Names, g.Mentions, g.Similarities = int32(graph.Names), int32(graph.Mentions), int32(graph.Similarities)
+	g.Components = int32(graph.Components)
+	if graph.CountedAt != nil {
+		g.ComponentsTime = timestamp(*graph.CountedAt)
+	}
+	if !i.Graph.Off {
+		g.Nodes = int32(counts.Chunks)
 	}
 	return message, nil
 }
@@ -128,6 +155,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
+		Graph:  &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold}},
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
 	}
 	if i.Next != nil {

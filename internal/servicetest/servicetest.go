@@ -17,10 +17,12 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/query"
@@ -47,6 +49,8 @@ type Service struct {
 type Config struct {
 	Embed  embed.Config
 	Rerank rerank.Config
+	// LLM are the language models that extraction asks.
+	LLM llm.Config
 	// Tokens verifies access tokens; nil when only API keys are taken.
 	Tokens tenant.Tokens
 	// Log, if set, gets everything; else warnings go to the test's output.
@@ -72,9 +76,10 @@ func New(t testing.TB, config Config) *Service {
 	}
 	const model = "builtin/hash-512"
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
+	extractor := extract.New(llm.New(config.LLM))
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
-	}, ingest.NewWorker(db, models, parse.Parse, log), index.NewMaintainer(db, log), index.NewReembedder(db, models, graph.Relink, log))
+	}, ingest.NewWorker(db, models, parse.Parse, extractor, log), index.NewMaintainer(db, log), index.NewReembedder(db, models, graph.Relink, log))
 	must(t, err)
 	if !config.NoWorkers {
 		run(t, queue)
@@ -83,7 +88,7 @@ func New(t testing.TB, config Config) *Service {
 	queries := query.New(db, indexes, models, rerank.New(config.Rerank), model)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
-		Ingest:  ingest.New(db, indexes, queue),
+		Ingest:  ingest.New(db, indexes, queue, extractor),
 		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
 		Graphs:  graph.New(db, indexes, queries, models),

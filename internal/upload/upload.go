@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/corpus"
@@ -38,6 +40,8 @@ type Config struct {
 	// key by key.
 	Chunking *ragdv1.Chunking
 	Metadata map[string]any
+	// Extract goes with every document too.
+	Extract *structpb.Struct
 	// NoWait returns when everything is uploaded, before the jobs are done.
 	NoWait bool
 	// Progress is told after every step, from one goroutine at a time. It must not

@@ -198,11 +198,13 @@ type Job struct {
 	Progress *JobProgress `protobuf:"bytes,4,opt,name=progress,proto3" json:"progress,omitempty"`
 	Attempts int32        `protobuf:"varint,5,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// Why the last attempt failed.
-	Error         string                 `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
-	IndexName     string                 `protobuf:"bytes,7,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	DocumentId    string                 `protobuf:"bytes,8,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	Error      string                 `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	IndexName  string                 `protobuf:"bytes,7,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	DocumentId string                 `protobuf:"bytes,8,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// What extraction took; absent where nothing was to be extracted.
+	Extraction    *Extraction `protobuf:"bytes,11,opt,name=extraction,proto3" json:"extraction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -307,6 +309,154 @@ func (x *Job) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Job) GetExtraction() *Extraction {
+	if x != nil {
+		return x.Extraction
+	}
+	return nil
+}
+
+// Extraction is what finding out about a document's chunks took, over all attempts.
+type Extraction struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Calls        int32                  `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
+	InputTokens  int32                  `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens int32                  `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// What could not be found in the last attempt: the chunks go without it.
+	Failed int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	// The first 20 of these.
+	Failures      []*ExtractionFailure `protobuf:"bytes,5,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Extraction) Reset() {
+	*x = Extraction{}
+	mi := &file_ragd_v1_document_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Extraction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Extraction) ProtoMessage() {}
+
+func (x *Extraction) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Extraction.ProtoReflect.Descriptor instead.
+func (*Extraction) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Extraction) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *Extraction) GetInputTokens() int32 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Extraction) GetOutputTokens() int32 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Extraction) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *Extraction) GetFailures() []*ExtractionFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+// ExtractionFailure is what could not be found about a chunk.
+type ExtractionFailure struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Ordinal int32                  `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	// title, summary, questions, keywords or schema.
+	Field         string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractionFailure) Reset() {
+	*x = ExtractionFailure{}
+	mi := &file_ragd_v1_document_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractionFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractionFailure) ProtoMessage() {}
+
+func (x *ExtractionFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractionFailure.ProtoReflect.Descriptor instead.
+func (*ExtractionFailure) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ExtractionFailure) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *ExtractionFailure) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *ExtractionFailure) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // JobProgress says how far a job is.
 type JobProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -320,7 +470,7 @@ type JobProgress struct {
 
 func (x *JobProgress) Reset() {
 	*x = JobProgress{}
-	mi := &file_ragd_v1_document_proto_msgTypes[2]
+	mi := &file_ragd_v1_document_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -332,7 +482,7 @@ func (x *JobProgress) String() string {
 func (*JobProgress) ProtoMessage() {}
 
 func (x *JobProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[2]
+	mi := &file_ragd_v1_document_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -345,7 +495,7 @@ func (x *JobProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobProgress.ProtoReflect.Descriptor instead.
 func (*JobProgress) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *JobProgress) GetDone() int32 {
@@ -395,14 +545,18 @@ type UploadDocumentRequest struct {
 	// What tells one content of this uri from another to the caller, such as a hash, a
 	// revision or an ETag, at most 128 bytes. It is kept for SyncSource and changes
 	// nothing else.
-	Fingerprint   string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	Fingerprint string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	// What to find out about the chunks and keep in their metadata: model, and title,
+	// summary, questions, keywords and schema, each true or an object with options.
+	// Default: nothing. See docs/extraction.md.
+	Extract       *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UploadDocumentRequest) Reset() {
 	*x = UploadDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[3]
+	mi := &file_ragd_v1_document_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +568,7 @@ func (x *UploadDocumentRequest) String() string {
 func (*UploadDocumentRequest) ProtoMessage() {}
 
 func (x *UploadDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[3]
+	mi := &file_ragd_v1_document_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +581,7 @@ func (x *UploadDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentRequest.ProtoReflect.Descriptor instead.
 func (*UploadDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *UploadDocumentRequest) GetIndexName() string {
@@ -504,6 +658,13 @@ func (x *UploadDocumentRequest) GetFingerprint() string {
 	return ""
 }
 
+func (x *UploadDocumentRequest) GetExtract() *structpb.Struct {
+	if x != nil {
+		return x.Extract
+	}
+	return nil
+}
+
 type isUploadDocumentRequest_Source interface {
 	isUploadDocumentRequest_Source()
 }
@@ -530,7 +691,7 @@ type UploadDocumentResponse struct {
 
 func (x *UploadDocumentResponse) Reset() {
 	*x = UploadDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[4]
+	mi := &file_ragd_v1_document_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +703,7 @@ func (x *UploadDocumentResponse) String() string {
 func (*UploadDocumentResponse) ProtoMessage() {}
 
 func (x *UploadDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[4]
+	mi := &file_ragd_v1_document_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +716,7 @@ func (x *UploadDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentResponse.ProtoReflect.Descriptor instead.
 func (*UploadDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UploadDocumentResponse) GetDocument() *Document {
@@ -585,7 +746,7 @@ type UploadDocumentsRequest struct {
 
 func (x *UploadDocumentsRequest) Reset() {
 	*x = UploadDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	mi := &file_ragd_v1_document_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +758,7 @@ func (x *UploadDocumentsRequest) String() string {
 func (*UploadDocumentsRequest) ProtoMessage() {}
 
 func (x *UploadDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	mi := &file_ragd_v1_document_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +771,7 @@ func (x *UploadDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*UploadDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UploadDocumentsRequest) GetPart() isUploadDocumentsRequest_Part {
@@ -667,7 +828,7 @@ type UploadDocumentsResponse struct {
 
 func (x *UploadDocumentsResponse) Reset() {
 	*x = UploadDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	mi := &file_ragd_v1_document_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +840,7 @@ func (x *UploadDocumentsResponse) String() string {
 func (*UploadDocumentsResponse) ProtoMessage() {}
 
 func (x *UploadDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	mi := &file_ragd_v1_document_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +853,7 @@ func (x *UploadDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*UploadDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UploadDocumentsResponse) GetResults() []*UploadResult {
@@ -719,7 +880,7 @@ type UploadResult struct {
 
 func (x *UploadResult) Reset() {
 	*x = UploadResult{}
-	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	mi := &file_ragd_v1_document_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +892,7 @@ func (x *UploadResult) String() string {
 func (*UploadResult) ProtoMessage() {}
 
 func (x *UploadResult) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	mi := &file_ragd_v1_document_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +905,7 @@ func (x *UploadResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadResult.ProtoReflect.Descriptor instead.
 func (*UploadResult) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UploadResult) GetUri() string {
@@ -798,7 +959,7 @@ type UploadError struct {
 
 func (x *UploadError) Reset() {
 	*x = UploadError{}
-	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +971,7 @@ func (x *UploadError) String() string {
 func (*UploadError) ProtoMessage() {}
 
 func (x *UploadError) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +984,7 @@ func (x *UploadError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadError.ProtoReflect.Descriptor instead.
 func (*UploadError) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UploadError) GetCode() string {
@@ -866,7 +1027,7 @@ type GetDocumentRequest struct {
 
 func (x *GetDocumentRequest) Reset() {
 	*x = GetDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[9]
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +1039,7 @@ func (x *GetDocumentRequest) String() string {
 func (*GetDocumentRequest) ProtoMessage() {}
 
 func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[9]
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +1052,7 @@ func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDocumentRequest.ProtoReflect.Descriptor instead.
 func (*GetDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetDocumentRequest) GetIndexName() string {
@@ -929,7 +1090,7 @@ type ListDocumentsRequest struct {
 
 func (x *ListDocumentsRequest) Reset() {
 	*x = ListDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1102,7 @@ func (x *ListDocumentsRequest) String() string {
 func (*ListDocumentsRequest) ProtoMessage() {}
 
 func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1115,7 @@ func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*ListDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListDocumentsRequest) GetIndexName() string {
@@ -995,7 +1156,7 @@ type ListDocumentsResponse struct {
 
 func (x *ListDocumentsResponse) Reset() {
 	*x = ListDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1168,7 @@ func (x *ListDocumentsResponse) String() string {
 func (*ListDocumentsResponse) ProtoMessage() {}
 
 func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1181,7 @@ func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*ListDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListDocumentsResponse) GetDocuments() []*Document {
@@ -1049,7 +1210,7 @@ type DeleteDocumentRequest struct {
 
 func (x *DeleteDocumentRequest) Reset() {
 	*x = DeleteDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1222,7 @@ func (x *DeleteDocumentRequest) String() string {
 func (*DeleteDocumentRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1235,7 @@ func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteDocumentRequest) GetIndexName() string {
@@ -1106,7 +1267,7 @@ type DeleteDocumentResponse struct {
 
 func (x *DeleteDocumentResponse) Reset() {
 	*x = DeleteDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1118,7 +1279,7 @@ func (x *DeleteDocumentResponse) String() string {
 func (*DeleteDocumentResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1131,7 +1292,7 @@ func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
 type SyncSourceRequest struct {
@@ -1154,7 +1315,7 @@ type SyncSourceRequest struct {
 
 func (x *SyncSourceRequest) Reset() {
 	*x = SyncSourceRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1327,7 @@ func (x *SyncSourceRequest) String() string {
 func (*SyncSourceRequest) ProtoMessage() {}
 
 func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1340,7 @@ func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
 func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SyncSourceRequest) GetIndexName() string {
@@ -1236,7 +1397,7 @@ type SourceDocument struct {
 
 func (x *SourceDocument) Reset() {
 	*x = SourceDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1409,7 @@ func (x *SourceDocument) String() string {
 func (*SourceDocument) ProtoMessage() {}
 
 func (x *SourceDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1422,7 @@ func (x *SourceDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
 func (*SourceDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SourceDocument) GetUri() string {
@@ -1295,7 +1456,7 @@ type SyncSourceResponse struct {
 
 func (x *SyncSourceResponse) Reset() {
 	*x = SyncSourceResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1468,7 @@ func (x *SyncSourceResponse) String() string {
 func (*SyncSourceResponse) ProtoMessage() {}
 
 func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1481,7 @@ func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
 func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SyncSourceResponse) GetNewUris() []string {
@@ -1371,7 +1532,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1544,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1557,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -1437,7 +1598,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1610,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1623,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -1488,7 +1649,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1661,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1674,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1536,7 +1697,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1709,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1722,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -1595,7 +1756,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1768,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1781,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -1646,7 +1807,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1819,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +1832,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -1690,7 +1851,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1863,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1876,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -1734,7 +1895,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1907,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1920,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -1795,7 +1956,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12 \n" +
-	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\"\xe6\x02\n" +
+	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\"\x9b\x03\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
@@ -1811,11 +1972,25 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"K\n" +
+	"updateTime\x123\n" +
+	"\n" +
+	"extraction\x18\v \x01(\v2\x13.ragd.v1.ExtractionR\n" +
+	"extraction\"\xba\x01\n" +
+	"\n" +
+	"Extraction\x12\x14\n" +
+	"\x05calls\x18\x01 \x01(\x05R\x05calls\x12!\n" +
+	"\finput_tokens\x18\x02 \x01(\x05R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x03 \x01(\x05R\foutputTokens\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\x05R\x06failed\x126\n" +
+	"\bfailures\x18\x05 \x03(\v2\x1a.ragd.v1.ExtractionFailureR\bfailures\"[\n" +
+	"\x11ExtractionFailure\x12\x18\n" +
+	"\aordinal\x18\x01 \x01(\x05R\aordinal\x12\x14\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"K\n" +
 	"\vJobProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x05R\x05total\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\"\xc3\x02\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"\xf6\x02\n" +
 	"\x15UploadDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x10\n" +
@@ -1826,7 +2001,9 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\acontent\x18\x06 \x01(\fH\x00R\acontent\x123\n" +
 	"\bmetadata\x18\a \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12 \n" +
-	"\vfingerprint\x18\t \x01(\tR\vfingerprintB\b\n" +
+	"\vfingerprint\x18\t \x01(\tR\vfingerprint\x121\n" +
+	"\aextract\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\aextractB\b\n" +
 	"\x06source\"g\n" +
 	"\x16UploadDocumentResponse\x12-\n" +
 	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12\x1e\n" +
@@ -1948,87 +2125,92 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                // 0: ragd.v1.Document
 	(*Job)(nil),                     // 1: ragd.v1.Job
-	(*JobProgress)(nil),             // 2: ragd.v1.JobProgress
-	(*UploadDocumentRequest)(nil),   // 3: ragd.v1.UploadDocumentRequest
-	(*UploadDocumentResponse)(nil),  // 4: ragd.v1.UploadDocumentResponse
-	(*UploadDocumentsRequest)(nil),  // 5: ragd.v1.UploadDocumentsRequest
-	(*UploadDocumentsResponse)(nil), // 6: ragd.v1.UploadDocumentsResponse
-	(*UploadResult)(nil),            // 7: ragd.v1.UploadResult
-	(*UploadError)(nil),             // 8: ragd.v1.UploadError
-	(*GetDocumentRequest)(nil),      // 9: ragd.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),    // 10: ragd.v1.ListDocumentsRequest
-	(*ListDocumentsResponse)(nil),   // 11: ragd.v1.ListDocumentsResponse
-	(*DeleteDocumentRequest)(nil),   // 12: ragd.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),  // 13: ragd.v1.DeleteDocumentResponse
-	(*SyncSourceRequest)(nil),       // 14: ragd.v1.SyncSourceRequest
-	(*SourceDocument)(nil),          // 15: ragd.v1.SourceDocument
-	(*SyncSourceResponse)(nil),      // 16: ragd.v1.SyncSourceResponse
-	(*ListChunksRequest)(nil),       // 17: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 18: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 19: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 20: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 21: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 22: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 23: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 24: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 25: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 26: google.protobuf.Timestamp
-	(*Chunking)(nil),                // 27: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 28: ragd.v1.Chunk
+	(*Extraction)(nil),              // 2: ragd.v1.Extraction
+	(*ExtractionFailure)(nil),       // 3: ragd.v1.ExtractionFailure
+	(*JobProgress)(nil),             // 4: ragd.v1.JobProgress
+	(*UploadDocumentRequest)(nil),   // 5: ragd.v1.UploadDocumentRequest
+	(*UploadDocumentResponse)(nil),  // 6: ragd.v1.UploadDocumentResponse
+	(*UploadDocumentsRequest)(nil),  // 7: ragd.v1.UploadDocumentsRequest
+	(*UploadDocumentsResponse)(nil), // 8: ragd.v1.UploadDocumentsResponse
+	(*UploadResult)(nil),            // 9: ragd.v1.UploadResult
+	(*UploadError)(nil),             // 10: ragd.v1.UploadError
+	(*GetDocumentRequest)(nil),      // 11: ragd.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),    // 12: ragd.v1.ListDocumentsRequest
+	(*ListDocumentsResponse)(nil),   // 13: ragd.v1.ListDocumentsResponse
+	(*DeleteDocumentRequest)(nil),   // 14: ragd.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),  // 15: ragd.v1.DeleteDocumentResponse
+	(*SyncSourceRequest)(nil),       // 16: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),          // 17: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),      // 18: ragd.v1.SyncSourceResponse
+	(*ListChunksRequest)(nil),       // 19: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 20: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 21: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 22: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 23: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 24: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 25: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 26: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 27: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 28: google.protobuf.Timestamp
+	(*Chunking)(nil),                // 29: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 30: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	25, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	26, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	26, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
-	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	26, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	26, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	25, // 6: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	27, // 7: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	0,  // 8: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
-	1,  // 9: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
-	3,  // 10: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
-	7,  // 11: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
-	1,  // 12: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
-	8,  // 13: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	25, // 14: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 15: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	15, // 16: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	28, // 17: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 18: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 19: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 20: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 21: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 22: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	12, // 23: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	14, // 24: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	17, // 25: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	19, // 26: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	20, // 27: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	22, // 28: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	23, // 29: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	24, // 30: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 31: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 32: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 33: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 34: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	13, // 35: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	16, // 36: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	18, // 37: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 38: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	21, // 39: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 40: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 41: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 42: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	31, // [31:43] is the sub-list for method output_type
-	19, // [19:31] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	27, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	28, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	28, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	4,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
+	28, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	28, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	2,  // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	3,  // 7: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
+	27, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	29, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	27, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	0,  // 11: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
+	1,  // 12: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
+	5,  // 13: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
+	9,  // 14: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
+	1,  // 15: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
+	10, // 16: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
+	27, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	0,  // 18: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
+	17, // 19: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	30, // 20: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 21: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	5,  // 22: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	7,  // 23: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	11, // 24: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	12, // 25: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	14, // 26: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	16, // 27: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	19, // 28: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	21, // 29: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	22, // 30: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	24, // 31: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	25, // 32: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	26, // 33: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	6,  // 34: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	8,  // 35: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 36: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	13, // 37: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	15, // 38: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	18, // 39: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	20, // 40: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 41: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	23, // 42: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 43: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 44: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 45: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	34, // [34:46] is the sub-list for method output_type
+	22, // [22:34] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2037,11 +2219,11 @@ func file_ragd_v1_document_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
-	file_ragd_v1_document_proto_msgTypes[3].OneofWrappers = []any{
+	file_ragd_v1_document_proto_msgTypes[5].OneofWrappers = []any{
 		(*UploadDocumentRequest_Text)(nil),
 		(*UploadDocumentRequest_Content)(nil),
 	}
-	file_ragd_v1_document_proto_msgTypes[5].OneofWrappers = []any{
+	file_ragd_v1_document_proto_msgTypes[7].OneofWrappers = []any{
 		(*UploadDocumentsRequest_Document)(nil),
 		(*UploadDocumentsRequest_Content)(nil),
 	}
@@ -2051,7 +2233,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

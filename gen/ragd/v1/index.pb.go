@@ -214,8 +214,9 @@ type Index struct {
 	VectorType string `protobuf:"bytes,15,opt,name=vector_type,json=vectorType,proto3" json:"vector_type,omitempty"`
 	// Fields of the metadata with Postgres indexes of their own.
 	MetadataIndexes []string `protobuf:"bytes,16,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
-	// What its graph holds; DescribeIndex alone says it.
-	Graph *GraphStatistics `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
+	// Which edges it keeps. What its graph holds DescribeIndex alone says, and not to
+	// a credential with a mandatory filter.
+	Graph *Graph `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
 	// While the index is being embedded with another model: that model, and the job.
 	NextEmbeddingModel string `protobuf:"bytes,18,opt,name=next_embedding_model,json=nextEmbeddingModel,proto3" json:"next_embedding_model,omitempty"`
 	ReembedJobId       string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
@@ -365,7 +366,7 @@ func (x *Index) GetMetadataIndexes() []string {
 	return nil
 }
 
-func (x *Index) GetGraph() *GraphStatistics {
+func (x *Index) GetGraph() *Graph {
 	if x != nil {
 		return x.Graph
 	}
@@ -386,34 +387,33 @@ func (x *Index) GetReembedJobId() string {
 	return ""
 }
 
-// GraphStatistics are the sizes of an index's graph, whose nodes are its chunks.
-type GraphStatistics struct {
+// GraphSettings say which edges an index keeps between its chunks.
+type GraphSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names that chunks have: titles, their parts, identifiers, paths, headings and
-	// terms.
-	Names int32 `protobuf:"varint,1,opt,name=names,proto3" json:"names,omitempty"`
-	// Names and references in the texts of chunks.
-	Mentions int32 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
-	// Pairs of chunks that are near by embedding.
-	Similarities  int32 `protobuf:"varint,3,opt,name=similarities,proto3" json:"similarities,omitempty"`
+	// Keep none: uploads cost less, and GraphRag walks over candidates alone.
+	Off bool `protobuf:"varint,1,opt,name=off,proto3" json:"off,omitempty"`
+	// mention, next, similar; empty (default): all.
+	EdgeTypes []string `protobuf:"bytes,2,rep,name=edge_types,json=edgeTypes,proto3" json:"edge_types,omitempty"`
+	// The cosine from which chunks are linked as similar, 0 to 1; default 0.5.
+	Threshold     *float64 `protobuf:"fixed64,3,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GraphStatistics) Reset() {
-	*x = GraphStatistics{}
+func (x *GraphSettings) Reset() {
+	*x = GraphSettings{}
 	mi := &file_ragd_v1_index_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GraphStatistics) String() string {
+func (x *GraphSettings) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GraphStatistics) ProtoMessage() {}
+func (*GraphSettings) ProtoMessage() {}
 
-func (x *GraphStatistics) ProtoReflect() protoreflect.Message {
+func (x *GraphSettings) ProtoReflect() protoreflect.Message {
 	mi := &file_ragd_v1_index_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -425,30 +425,131 @@ func (x *GraphStatistics) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GraphStatistics.ProtoReflect.Descriptor instead.
-func (*GraphStatistics) Descriptor() ([]byte, []int) {
+// Deprecated: Use GraphSettings.ProtoReflect.Descriptor instead.
+func (*GraphSettings) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *GraphStatistics) GetNames() int32 {
+func (x *GraphSettings) GetOff() bool {
+	if x != nil {
+		return x.Off
+	}
+	return false
+}
+
+func (x *GraphSettings) GetEdgeTypes() []string {
+	if x != nil {
+		return x.EdgeTypes
+	}
+	return nil
+}
+
+func (x *GraphSettings) GetThreshold() float64 {
+	if x != nil && x.Threshold != nil {
+		return *x.Threshold
+	}
+	return 0
+}
+
+// Graph is the graph over an index's chunks.
+type Graph struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names that chunks have: titles, their parts, identifiers, paths, headings and
+	// terms.
+	Names int32 `protobuf:"varint,1,opt,name=names,proto3" json:"names,omitempty"`
+	// Names and references in the texts of chunks.
+	Mentions int32 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// Pairs of chunks that are near by embedding.
+	Similarities int32          `protobuf:"varint,3,opt,name=similarities,proto3" json:"similarities,omitempty"`
+	Settings     *GraphSettings `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`
+	// Its chunks.
+	Nodes int32 `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Parts that no edge connects, a chunk without edges being one, when the graph
+	// was last rebuilt; 0 if it never was, or has more than a million chunks.
+	Components int32 `protobuf:"varint,6,opt,name=components,proto3" json:"components,omitempty"`
+	// When the components were counted.
+	ComponentsTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=components_time,json=componentsTime,proto3" json:"components_time,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Graph) Reset() {
+	*x = Graph{}
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Graph) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Graph) ProtoMessage() {}
+
+func (x *Graph) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Graph.ProtoReflect.Descriptor instead.
+func (*Graph) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Graph) GetNames() int32 {
 	if x != nil {
 		return x.Names
 	}
 	return 0
 }
 
-func (x *GraphStatistics) GetMentions() int32 {
+func (x *Graph) GetMentions() int32 {
 	if x != nil {
 		return x.Mentions
 	}
 	return 0
 }
 
-func (x *GraphStatistics) GetSimilarities() int32 {
+func (x *Graph) GetSimilarities() int32 {
 	if x != nil {
 		return x.Similarities
 	}
 	return 0
+}
+
+func (x *Graph) GetSettings() *GraphSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *Graph) GetNodes() int32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *Graph) GetComponents() int32 {
+	if x != nil {
+		return x.Components
+	}
+	return 0
+}
+
+func (x *Graph) GetComponentsTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ComponentsTime
+	}
+	return nil
 }
 
 type CreateIndexRequest struct {
@@ -474,13 +575,15 @@ type CreateIndexRequest struct {
 	// Fields of the metadata that filters compare by order, or often: each gets
 	// Postgres indexes of its own. At most 16.
 	MetadataIndexes []string `protobuf:"bytes,9,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Default: all edges are kept.
+	Graph         *GraphSettings `protobuf:"bytes,10,opt,name=graph,proto3" json:"graph,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +595,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,7 +608,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -571,6 +674,13 @@ func (x *CreateIndexRequest) GetMetadataIndexes() []string {
 	return nil
 }
 
+func (x *CreateIndexRequest) GetGraph() *GraphSettings {
+	if x != nil {
+		return x.Graph
+	}
+	return nil
+}
+
 type UpdateIndexRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	IndexName   string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -579,20 +689,23 @@ type UpdateIndexRequest struct {
 	MetadataIndexes *MetadataIndexes `protobuf:"bytes,3,opt,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// Defaults of uploads from now on.
 	Chunking *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	// Replaces the settings as a whole; the graph is then rebuilt, as by
+	// RebuildGraph.
+	Graph *GraphSettings `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`
 	// Another model: a job embeds all chunks again beside the present embeddings, which
 	// serve until the job switches to the new ones, in an instant. Documents may come
 	// and go meanwhile. FAILED_PRECONDITION while the index holds ready-made vectors, or
 	// is being embedded with another model already: cancel that job first.
-	EmbeddingModel string `protobuf:"bytes,5,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
+	EmbeddingModel string `protobuf:"bytes,6,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
 	// Of the new embeddings; 0: the model's own.
-	Dimension     int32 `protobuf:"varint,6,opt,name=dimension,proto3" json:"dimension,omitempty"`
+	Dimension     int32 `protobuf:"varint,7,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateIndexRequest) Reset() {
 	*x = UpdateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +717,7 @@ func (x *UpdateIndexRequest) String() string {
 func (*UpdateIndexRequest) ProtoMessage() {}
 
 func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +730,7 @@ func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIndexRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UpdateIndexRequest) GetIndexName() string {
@@ -648,6 +761,13 @@ func (x *UpdateIndexRequest) GetChunking() *Chunking {
 	return nil
 }
 
+func (x *UpdateIndexRequest) GetGraph() *GraphSettings {
+	if x != nil {
+		return x.Graph
+	}
+	return nil
+}
+
 func (x *UpdateIndexRequest) GetEmbeddingModel() string {
 	if x != nil {
 		return x.EmbeddingModel
@@ -671,7 +791,7 @@ type MetadataIndexes struct {
 
 func (x *MetadataIndexes) Reset() {
 	*x = MetadataIndexes{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +803,7 @@ func (x *MetadataIndexes) String() string {
 func (*MetadataIndexes) ProtoMessage() {}
 
 func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +816,7 @@ func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataIndexes.ProtoReflect.Descriptor instead.
 func (*MetadataIndexes) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MetadataIndexes) GetFields() []string {
@@ -715,7 +835,7 @@ type BuildIndexRequest struct {
 
 func (x *BuildIndexRequest) Reset() {
 	*x = BuildIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +847,7 @@ func (x *BuildIndexRequest) String() string {
 func (*BuildIndexRequest) ProtoMessage() {}
 
 func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +860,7 @@ func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexRequest.ProtoReflect.Descriptor instead.
 func (*BuildIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BuildIndexRequest) GetIndexName() string {
@@ -760,7 +880,7 @@ type BuildIndexResponse struct {
 
 func (x *BuildIndexResponse) Reset() {
 	*x = BuildIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +892,7 @@ func (x *BuildIndexResponse) String() string {
 func (*BuildIndexResponse) ProtoMessage() {}
 
 func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,10 +905,99 @@ func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexResponse.ProtoReflect.Descriptor instead.
 func (*BuildIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BuildIndexResponse) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+type RebuildGraphRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildGraphRequest) Reset() {
+	*x = RebuildGraphRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildGraphRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildGraphRequest) ProtoMessage() {}
+
+func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildGraphRequest.ProtoReflect.Descriptor instead.
+func (*RebuildGraphRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RebuildGraphRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+type RebuildGraphResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For GetJob and WatchJob.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildGraphResponse) Reset() {
+	*x = RebuildGraphResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildGraphResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildGraphResponse) ProtoMessage() {}
+
+func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildGraphResponse.ProtoReflect.Descriptor instead.
+func (*RebuildGraphResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RebuildGraphResponse) GetJobId() string {
 	if x != nil {
 		return x.JobId
 	}
@@ -804,7 +1013,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1025,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1038,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -847,7 +1056,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +1068,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +1081,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
 }
 
 type DescribeIndexRequest struct {
@@ -884,7 +1093,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1105,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1118,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -930,7 +1139,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +1151,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +1164,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -983,7 +1192,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1204,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1217,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -1041,7 +1250,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1262,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1275,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -1084,7 +1293,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1305,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1318,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -1126,7 +1335,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x9f\x06\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x95\x06\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1148,14 +1357,27 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"updateTime\x12\x1f\n" +
 	"\vvector_type\x18\x0f \x01(\tR\n" +
 	"vectorType\x12)\n" +
-	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12.\n" +
-	"\x05graph\x18\x11 \x01(\v2\x18.ragd.v1.GraphStatisticsR\x05graph\x120\n" +
+	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12$\n" +
+	"\x05graph\x18\x11 \x01(\v2\x0e.ragd.v1.GraphR\x05graph\x120\n" +
 	"\x14next_embedding_model\x18\x12 \x01(\tR\x12nextEmbeddingModel\x12$\n" +
-	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"g\n" +
-	"\x0fGraphStatistics\x12\x14\n" +
+	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"q\n" +
+	"\rGraphSettings\x12\x10\n" +
+	"\x03off\x18\x01 \x01(\bR\x03off\x12\x1d\n" +
+	"\n" +
+	"edge_types\x18\x02 \x03(\tR\tedgeTypes\x12!\n" +
+	"\tthreshold\x18\x03 \x01(\x01H\x00R\tthreshold\x88\x01\x01B\f\n" +
+	"\n" +
+	"_threshold\"\x8c\x02\n" +
+	"\x05Graph\x12\x14\n" +
 	"\x05names\x18\x01 \x01(\x05R\x05names\x12\x1a\n" +
 	"\bmentions\x18\x02 \x01(\x05R\bmentions\x12\"\n" +
-	"\fsimilarities\x18\x03 \x01(\x05R\fsimilarities\"\xeb\x02\n" +
+	"\fsimilarities\x18\x03 \x01(\x05R\fsimilarities\x122\n" +
+	"\bsettings\x18\x04 \x01(\v2\x16.ragd.v1.GraphSettingsR\bsettings\x12\x14\n" +
+	"\x05nodes\x18\x05 \x01(\x05R\x05nodes\x12\x1e\n" +
+	"\n" +
+	"components\x18\x06 \x01(\x05R\n" +
+	"components\x12C\n" +
+	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\x99\x03\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1167,21 +1389,29 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\rtext_language\x18\a \x01(\tR\ftextLanguage\x12\x1f\n" +
 	"\vvector_type\x18\b \x01(\tR\n" +
 	"vectorType\x12)\n" +
-	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\"\xa7\x02\n" +
+	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\x12,\n" +
+	"\x05graph\x18\n" +
+	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\"\xd5\x02\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
 	"\findex_config\x18\x02 \x01(\v2\x14.ragd.v1.IndexConfigR\vindexConfig\x12C\n" +
 	"\x10metadata_indexes\x18\x03 \x01(\v2\x18.ragd.v1.MetadataIndexesR\x0fmetadataIndexes\x12-\n" +
-	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12'\n" +
-	"\x0fembedding_model\x18\x05 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
-	"\tdimension\x18\x06 \x01(\x05R\tdimension\")\n" +
+	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12,\n" +
+	"\x05graph\x18\x05 \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x12'\n" +
+	"\x0fembedding_model\x18\x06 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
+	"\tdimension\x18\a \x01(\x05R\tdimension\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
 	"\x11BuildIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"+\n" +
 	"\x12BuildIndexResponse\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"4\n" +
+	"\x13RebuildGraphRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\"-\n" +
+	"\x14RebuildGraphResponse\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"5\n" +
 	"\x14TruncateIndexRequest\x12\x1d\n" +
 	"\n" +
@@ -1202,14 +1432,15 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\xfb\x03\n" +
+	"\x13DeleteIndexResponse2\xc8\x04\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
 	"\vListIndexes\x12\x1b.ragd.v1.ListIndexesRequest\x1a\x1c.ragd.v1.ListIndexesResponse\"\x03\x90\x02\x01\x12:\n" +
 	"\vUpdateIndex\x12\x1b.ragd.v1.UpdateIndexRequest\x1a\x0e.ragd.v1.Index\x12E\n" +
 	"\n" +
-	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12N\n" +
+	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12K\n" +
+	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -1225,61 +1456,70 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),           // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),             // 1: ragd.v1.IvfConfig
 	(*HnswConfig)(nil),            // 2: ragd.v1.HnswConfig
 	(*Index)(nil),                 // 3: ragd.v1.Index
-	(*GraphStatistics)(nil),       // 4: ragd.v1.GraphStatistics
-	(*CreateIndexRequest)(nil),    // 5: ragd.v1.CreateIndexRequest
-	(*UpdateIndexRequest)(nil),    // 6: ragd.v1.UpdateIndexRequest
-	(*MetadataIndexes)(nil),       // 7: ragd.v1.MetadataIndexes
-	(*BuildIndexRequest)(nil),     // 8: ragd.v1.BuildIndexRequest
-	(*BuildIndexResponse)(nil),    // 9: ragd.v1.BuildIndexResponse
-	(*TruncateIndexRequest)(nil),  // 10: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil), // 11: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),  // 12: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),    // 13: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),   // 14: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),    // 15: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),   // 16: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),              // 17: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*GraphSettings)(nil),         // 4: ragd.v1.GraphSettings
+	(*Graph)(nil),                 // 5: ragd.v1.Graph
+	(*CreateIndexRequest)(nil),    // 6: ragd.v1.CreateIndexRequest
+	(*UpdateIndexRequest)(nil),    // 7: ragd.v1.UpdateIndexRequest
+	(*MetadataIndexes)(nil),       // 8: ragd.v1.MetadataIndexes
+	(*BuildIndexRequest)(nil),     // 9: ragd.v1.BuildIndexRequest
+	(*BuildIndexResponse)(nil),    // 10: ragd.v1.BuildIndexResponse
+	(*RebuildGraphRequest)(nil),   // 11: ragd.v1.RebuildGraphRequest
+	(*RebuildGraphResponse)(nil),  // 12: ragd.v1.RebuildGraphResponse
+	(*TruncateIndexRequest)(nil),  // 13: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil), // 14: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),  // 15: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),    // 16: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),   // 17: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),    // 18: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),   // 19: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),              // 20: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	17, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	18, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	18, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	4,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.GraphStatistics
-	0,  // 7: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	17, // 8: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	0,  // 9: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	7,  // 10: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	17, // 11: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	3,  // 12: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	5,  // 13: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	12, // 14: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	13, // 15: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	6,  // 16: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	8,  // 17: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	10, // 18: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	15, // 19: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 20: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 21: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	14, // 22: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 23: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	9,  // 24: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	11, // 25: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	16, // 26: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	20, // [20:27] is the sub-list for method output_type
-	13, // [13:20] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	20, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	21, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	21, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	5,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
+	4,  // 7: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
+	21, // 8: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	0,  // 9: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	20, // 10: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	4,  // 11: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	0,  // 12: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	8,  // 13: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	20, // 14: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	4,  // 15: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	3,  // 16: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	6,  // 17: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	15, // 18: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	16, // 19: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	7,  // 20: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	9,  // 21: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	11, // 22: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	13, // 23: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	18, // 24: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 25: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 26: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	17, // 27: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 28: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	10, // 29: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	12, // 30: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	14, // 31: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	19, // 32: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	25, // [25:33] is the sub-list for method output_type
+	17, // [17:25] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -1288,13 +1528,14 @@ func file_ragd_v1_index_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
+	file_ragd_v1_index_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -47,6 +47,9 @@ const (
 	IndexServiceUpdateIndexProcedure = "/ragd.v1.IndexService/UpdateIndex"
 	// IndexServiceBuildIndexProcedure is the fully-qualified name of the IndexService's BuildIndex RPC.
 	IndexServiceBuildIndexProcedure = "/ragd.v1.IndexService/BuildIndex"
+	// IndexServiceRebuildGraphProcedure is the fully-qualified name of the IndexService's RebuildGraph
+	// RPC.
+	IndexServiceRebuildGraphProcedure = "/ragd.v1.IndexService/RebuildGraph"
 	// IndexServiceTruncateIndexProcedure is the fully-qualified name of the IndexService's
 	// TruncateIndex RPC.
 	IndexServiceTruncateIndexProcedure = "/ragd.v1.IndexService/TruncateIndex"
@@ -74,6 +77,11 @@ type IndexServiceClient interface {
 	// job's progress counts vectors. FAILED_PRECONDITION for a flat index. Needs the
 	// scope write.
 	BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error)
+	// RebuildGraph finds the edges of all documents anew in the background, which
+	// mends what an interrupted upload left behind, links chunks that were loaded
+	// before their Postgres index was built, and counts the graph's components. The
+	// job's progress counts documents; queries go on meanwhile. Needs the scope write.
+	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
 	// TruncateIndex removes all documents and vectors of the index, in an instant.
 	// Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -125,6 +133,12 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(indexServiceMethods.ByName("BuildIndex")),
 			connect.WithClientOptions(opts...),
 		),
+		rebuildGraph: connect.NewClient[v1.RebuildGraphRequest, v1.RebuildGraphResponse](
+			httpClient,
+			baseURL+IndexServiceRebuildGraphProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("RebuildGraph")),
+			connect.WithClientOptions(opts...),
+		),
 		truncateIndex: connect.NewClient[v1.TruncateIndexRequest, v1.TruncateIndexResponse](
 			httpClient,
 			baseURL+IndexServiceTruncateIndexProcedure,
@@ -147,6 +161,7 @@ type indexServiceClient struct {
 	listIndexes   *connect.Client[v1.ListIndexesRequest, v1.ListIndexesResponse]
 	updateIndex   *connect.Client[v1.UpdateIndexRequest, v1.Index]
 	buildIndex    *connect.Client[v1.BuildIndexRequest, v1.BuildIndexResponse]
+	rebuildGraph  *connect.Client[v1.RebuildGraphRequest, v1.RebuildGraphResponse]
 	truncateIndex *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
 	deleteIndex   *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
 }
@@ -196,6 +211,15 @@ func (c *indexServiceClient) BuildIndex(ctx context.Context, req *v1.BuildIndexR
 	return nil, err
 }
 
+// RebuildGraph calls ragd.v1.IndexService.RebuildGraph.
+func (c *indexServiceClient) RebuildGraph(ctx context.Context, req *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error) {
+	response, err := c.rebuildGraph.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TruncateIndex calls ragd.v1.IndexService.TruncateIndex.
 func (c *indexServiceClient) TruncateIndex(ctx context.Context, req *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
 	response, err := c.truncateIndex.CallUnary(ctx, connect.NewRequest(req))
@@ -233,6 +257,11 @@ type IndexServiceHandler interface {
 	// job's progress counts vectors. FAILED_PRECONDITION for a flat index. Needs the
 	// scope write.
 	BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error)
+	// RebuildGraph finds the edges of all documents anew in the background, which
+	// mends what an interrupted upload left behind, links chunks that were loaded
+	// before their Postgres index was built, and counts the graph's components. The
+	// job's progress counts documents; queries go on meanwhile. Needs the scope write.
+	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
 	// TruncateIndex removes all documents and vectors of the index, in an instant.
 	// Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -280,6 +309,12 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(indexServiceMethods.ByName("BuildIndex")),
 		connect.WithHandlerOptions(opts...),
 	)
+	indexServiceRebuildGraphHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceRebuildGraphProcedure,
+		svc.RebuildGraph,
+		connect.WithSchema(indexServiceMethods.ByName("RebuildGraph")),
+		connect.WithHandlerOptions(opts...),
+	)
 	indexServiceTruncateIndexHandler := connect.NewUnaryHandlerSimple(
 		IndexServiceTruncateIndexProcedure,
 		svc.TruncateIndex,
@@ -304,6 +339,8 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 			indexServiceUpdateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceBuildIndexProcedure:
 			indexServiceBuildIndexHandler.ServeHTTP(w, r)
+		case IndexServiceRebuildGraphProcedure:
+			indexServiceRebuildGraphHandler.ServeHTTP(w, r)
 		case IndexServiceTruncateIndexProcedure:
 			indexServiceTruncateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteIndexProcedure:
@@ -335,6 +372,10 @@ func (UnimplementedIndexServiceHandler) UpdateIndex(context.Context, *v1.UpdateI
 
 func (UnimplementedIndexServiceHandler) BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.BuildIndex is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.RebuildGraph is not implemented"))
 }
 
 func (UnimplementedIndexServiceHandler) TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {

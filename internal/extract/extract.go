@@ -1,0 +1,184 @@
+// Package extract finds out what chunks of a document are about: title, summary,
+// keywords, questions that they answer, and fields of a shape that the caller
+// gives. A language model does, but for title and keywords, which also work
+// without one. What fails for a chunk fails for it alone.
+//
+//	options, err := extract.ParseOptions(map[string]any{"model": "openai/gpt-5-mini", "summary": true})
+//	result, err := extractor.Extract(ctx, extract.Request{Tenant: "acme", Options: options, Chunks: chunks})
+//
+// docs/extraction.md says what is written where.
+package extract
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/metadata"
+)
+
+// The metadata that is written. Names are those of comparable libraries.
+const (
+	keyTitle       = "documentTitle"
+	keySummary     = "sectionSummary"
+	keyPrevSummary = "prevSectionSummary"
+	keyNextSummary = "nextSectionSummary"
+	keyQuestions   = "questionsThisExcerptCanAnswer"
+	keyKeywords    = "excerptKeywords"
+)
+
+// maxConcurrent bounds the questions of one document at once. The provider's own
+// bounds hold besides.
+const maxConcurrent = 16
+
+// Chunk is what fields are extracted from.
+type Chunk struct {
+	Text string
+	// Metadata is what is known of the chunk already. It is shown to the model and
+	// never overwritten.
+	Metadata map[string]any
+}
+
+// Request is a document's chunks and what to extract.
+type Request struct {
+	Tenant  string // whose answers, and whose share of the concurrency
+	Options Options
+	Title   string // of the document, if it is known
+	Chunks  []Chunk
+}
+
+// Result is what was found and what it took.
+type Result struct {
+	// Fields has the metadata to add to each chunk, by its place in the request.
+	Fields   []map[string]any
+	Failures []Failure // in the order of the fields, then of the chunks
+	Usage    llm.Usage // nothing for what was known from before
+}
+
+// Failure is what could not be found for one chunk.
+type Failure struct {
+	Chunk int    // in Request.Chunks
+	Field string // of Options: title, summary, questions, keywords or schema
+	Err   error
+}
+
+// Extractor extracts. It is safe for concurrent use.
+type Extractor struct {
+	llm     *llm.Client
+	answers *answers
+}
+
+// New returns an extractor that asks these language models.
+func New(client *llm.Client) *Extractor {
+	return &Extractor{llm: client, answers: newAnswers()}
+}
+
+// Check returns the error that Extract would have for the models of the options,
+// without asking any: Invalid for an unknown one, Precondition for one whose
+// provider is not configured.
+func (e *Extractor) Check(o Options) error {
+	for field, model := range o.models() {
+		if model == "" {
+			continue
+		}
+		if err := e.llm.Check(model); err != nil {
+			return fault.Under("extract."+field, err)
+		}
+	}
+	return nil
+}
+
+// Extract finds what the options ask for. It blocks until every chunk has an
+// answer or a failure. Its errors are those of Check and of the context.
+func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
+	if err := e.Check(r.Options); err != nil {
+		return Result{}, err
+	}
+	w := &work{extractor: e, request: r, chunks: make([]Chunk, len(r.Chunks))}
+	w.result.Fields = make([]map[string]any, len(r.Chunks))
+	for i, c := range r.Chunks {
+		w.chunks[i] = Chunk{c.Text, maps.Clone(c.Metadata)}
+		if c.Metadata == nil {
+			w.chunks[i].Metadata = map[string]any{}
+		}
+	}
+	// Each sees what those before it have found.
+	for _, step := range []func(context.Context){w.schema, w.summary, w.questions, w.keywords, w.title} {
+		if len(r.Chunks) > 0 {
+			step(ctx)
+		}
+		if err := ctx.Err(); err != nil {
+			return w.result, fmt.Errorf("extract from %d chunks: %w", len(r.Chunks), err)
+		}
+	}
+	return w.result, nil
+}
+
+// work is one document under way.
+type work struct {
+	extractor *Extractor
+	request   Request
+	chunks    []Chunk // with what was found so far in their metadata
+
+	mu          sync.Mutex
+	result      Result
+	lastFailure error
+	inARow      int // failures of the provider since its last answer
+}
+
+// each does something for every chunk, several at once, and notes what fails.
+func (w *work) each(ctx context.Context, field string, do func(ctx context.Context, chunk int) error) {
+	failures := make([]error, len(w.chunks))
+	var group errgroup.Group
+	group.SetLimit(maxConcurrent)
+	for i := range w.chunks {
+		group.Go(func() error {
+			failures[i] = do(ctx, i)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for i, err := range failures {
+		if err != nil {
+			w.fail(i, field, err)
+		}
+	}
+}
+
+func (w *work) fail(chunk int, field string, err error) {
+	w.result.Failures = append(w.result.Failures, Failure{chunk, field, err})
+}
+
+// add puts fields into a chunk's metadata, but for those that are there already.
+func (w *work) add(chunk int, field string, found map[string]any) {
+	kept := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if _, taken := w.chunks[chunk].Metadata[key]; !taken {
+			kept[key] = found[key]
+		}
+	}
+	if _, err := metadata.Marshal(field, kept); err != nil {
+		w.fail(chunk, field, err)
+		return
+	}
+	if w.result.Fields[chunk] == nil {
+		w.result.Fields[chunk] = map[string]any{}
+	}
+	maps.Copy(w.chunks[chunk].Metadata, kept)
+	maps.Copy(w.result.Fields[chunk], kept)
+}
+
+// addAll adds one field to every chunk that has a value.
+func (w *work) addAll(field, key string, values []string) {
+	for i, value := range values {
+		if value != "" {
+			w.add(i, field, map[string]any{key: value})
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package extract
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/lexical"
+)
+
+// firstLine is the title without a model: what the document says, or its first
+// line, without the marks of a heading.
+func firstLine(r Request) string {
+	if r.Title != "" {
+		return clip(tidy(r.Title), maxLineBytes)
+	}
+	for line := range strings.Lines(r.Chunks[0].Text) {
+		if title := tidy(strings.TrimLeft(line, "#=*- \t")); title != "" {
+			return clip(title, maxLineBytes)
+		}
+	}
+	return ""
+}
+
+// term is a word of a chunk.
+type term struct {
+	word  string // as it is first written, in lower case
+	count int    // in the chunk
+	worth float64
+	score float64
+}
+
+// tellingWords returns for each chunk the count words with the most weight by
+// TF-IDF (Spärck Jones 1972) among the document's chunks, joined by commas: ties
+// in the order of the text. Words of grammar do not count, and common ones half.
+func tellingWords(chunks []Chunk, count int) []string {
+	terms := make([]map[string]*term, len(chunks)) // by stem
+	order := make([][]string, len(chunks))
+	having := map[string]int{}
+	for i, c := range chunks {
+		terms[i], order[i] = wordsOf(c.Text)
+		for stem := range terms[i] {
+			having[stem]++
+		}
+	}
+	out := make([]string, len(chunks))
+	for i := range chunks {
+		found := make([]*term, 0, len(order[i]))
+		for _, stem := range order[i] {
+			t := terms[i][stem]
+			n, df := float64(len(chunks)), float64(having[stem])
+			t.score = t.worth * (1 + math.Log(float64(t.count))) * math.Log(1+(n-df+0.5)/(df+0.5))
+			found = append(found, t)
+		}
+		slices.SortStableFunc(found, func(a, b *term) int { return cmp.Compare(b.score, a.score) })
+		words := make([]string, 0, count)
+		for _, t := range found[:min(count, len(found))] {
+			words = append(words, t.word)
+		}
+		out[i] = strings.Join(words, ", ")
+	}
+	return out
+}
+
+// minWordBytes leaves out letters and short numbers.
+const minWordBytes = 3
+
+// wordsOf returns the words of a text that say something, by stem, and the stems in
+// the order of the text. Of writing systems without spaces, pairs of characters are
+// the words.
+func wordsOf(text string) (map[string]*term, []string) {
+	terms := map[string]*term{}
+	var order []string
+	for token := range lexical.Tokens(text) {
+		rank := token.Rank()
+		if token.Form == lexical.Glyph || rank > lexical.Common || len(token.Folded) < minWordBytes {
+			continue
+		}
+		stem := string(token.Stem)
+		if terms[stem] == nil {
+			terms[stem] = &term{word: string(token.Folded), worth: 1}
+			if rank == lexical.Common {
+				terms[stem].worth = 0.5
+			}
+			order = append(order, stem)
+		}
+		terms[stem].count++
+	}
+	return terms, order
+}

@@ -1,0 +1,194 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Graph says which edges an index keeps between its chunks. The zero value keeps
+// all.
+type Graph struct {
+	Off       bool     `json:"off,omitempty"`
+	EdgeTypes []string `json:"edgeTypes,omitempty"` // in the order of edgeTypes; empty: all
+	// Threshold is the cosine from which chunks are linked; nil:
+	// DefaultSimilarity.
+	Threshold *float64 `json:"threshold,omitempty"`
+}
+
+// DefaultSimilarity is the cosine from which chunks are linked as similar.
+const DefaultSimilarity = 0.5
+
+var edgeTypes = []string{"mention", "next", "similar"}
+
+// check validates the settings and writes them in one way.
+func (g *Graph) check() error {
+	var kept []string
+	for _, t := range edgeTypes {
+		if slices.Contains(g.EdgeTypes, t) {
+			kept = append(kept, t)
+		}
+	}
+	for _, t := range g.EdgeTypes {
+		if !slices.Contains(edgeTypes, t) {
+			return fault.Field("graph.edgeTypes", "unknown type %q; known are mention, next and similar", t)
+		}
+	}
+	if g.Off && (len(kept) > 0 || g.Threshold != nil) {
+		return fault.Field("graph.off", "leaves nothing for edgeTypes and threshold to say: leave them out")
+	}
+	if len(kept) == len(edgeTypes) {
+		kept = nil
+	}
+	g.EdgeTypes = kept
+	if t := g.Threshold; t != nil && !(*t >= 0 && *t <= 1) {
+		return fault.Field("graph.threshold", "must be between 0 and 1, got %v", *t)
+	}
+	return nil
+}
+
+// String says the settings in words; equal settings are equal in words.
+func (g Graph) String() string {
+	if g.Off {
+		return "off"
+	}
+	kept := g.EdgeTypes
+	if len(kept) == 0 {
+		kept = edgeTypes
+	}
+	return fmt.Sprintf("%s from %v", strings.Join(kept, ", "), g.Similarity())
+}
+
+// Keeps reports whether edges of a type are kept.
+func (g Graph) Keeps(edgeType string) bool {
+	return !g.Off && (len(g.EdgeTypes) == 0 || slices.Contains(g.EdgeTypes, edgeType))
+}
+
+// Similarity is the cosine from which chunks are linked as similar.
+func (g Graph) Similarity() float64 {
+	if g.Threshold == nil {
+		return DefaultSimilarity
+	}
+	return *g.Threshold
+}
+
+// GraphOf returns which edges the index keeps now, which what Resolve remembers
+// may be too old to tell. Errors: NotFound.
+func GraphOf(ctx context.Context, q tenant.Queryer, indexID int64) (Graph, error) {
+	g, err := tenant.Value[Graph](ctx, q, `SELECT i.graph FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return g, errDeleted
+	}
+	return g, err
+}
+
+// GraphCounts are what the graph of an index holds.
+type GraphCounts struct {
+	Version      int64 // grows with every change
+	Names        int64 // names that chunks have
+	Mentions     int64 // names that chunks mention
+	Similarities int64 // pairs of chunks that are near by embedding
+	Components   int64 // parts that no edge connects, as of CountedAt; 0: not counted
+	CountedAt    *time.Time
+}
+
+// GraphCountsOf returns what the graph of an index holds, in constant time.
+func GraphCountsOf(ctx context.Context, q tenant.Queryer, indexID int64) (GraphCounts, error) {
+	return tenant.Get[GraphCounts](ctx, q, `
+		SELECT g.*, coalesce(i.graph_components, 0) AS components, i.graph_counted_at AS counted_at
+		FROM (
+			SELECT coalesce(sum(g.version), 0)::bigint AS version, coalesce(sum(g.names), 0)::bigint AS names,
+				coalesce(sum(g.mentions), 0)::bigint AS mentions, coalesce(sum(g.similarities), 0)::bigint AS similarities
+			FROM tenant.graph_counts AS g WHERE g.index_id = $1
+		) AS g LEFT JOIN tenant.indexes AS i ON i.index_id = $1`, indexID)
+}
+
+// makeEdgesTrigger has the edges of chunks go with them, as make_edges does.
+func (i Index) makeEdgesTrigger() string {
+	return fmt.Sprintf(`CREATE TRIGGER chunks_dropped AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS gone
+		FOR EACH STATEMENT EXECUTE FUNCTION tenant.drop_edges('%d')`, i.ID)
+}
+
+// makeEdges makes the edge table beside the chunk table.
+func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
+	_, err := tx.Exec(ctx, `SELECT tenant.make_edges($1, 'tenant.chunk'::regclass)`, i.ID)
+	return err
+}
+
+// RebuildKind is the kind of a job that finds an index's edges anew.
+const RebuildKind = "graph"
+
+// RebuildArgs are what such a job in the queue says.
+type RebuildArgs struct {
+	Tenant  tenant.ID `json:"tenant"`
+	IndexID int64     `json:"index_id"`
+	JobID   string    `json:"job_id"`
+}
+
+// Kind names the job in the queue's tables.
+func (RebuildArgs) Kind() string { return "rebuild-graph" }
+
+// RebuildGraph has the edges of all documents found anew, and returns the id of
+// the job that does it; of the one that is on its way if there is one. Errors:
+// NotFound.
+func (s *Service) RebuildGraph(ctx context.Context, name string) (jobID string, err error) {
+	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	if err != nil {
+		return "", err
+	}
+	found, err := byName(ctx, s.db.Handle(r.Tenant), name)
+	if err != nil {
+		return "", err
+	}
+	return s.startRebuild(ctx, r.Tenant, found)
+}
+
+func (s *Service) startRebuild(ctx context.Context, id tenant.ID, i Index) (jobID string, err error) {
+	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+		var claimed bool
+		if jobID, claimed, err = claimRebuild(ctx, tx, i); err != nil || !claimed {
+			return err
+		}
+		return tx.AsService(ctx, func(tx pgx.Tx) error {
+			return enqueue(ctx, s.queue, tx, RebuildArgs{Tenant: id, IndexID: i.ID, JobID: jobID})
+		})
+	})
+	return jobID, err
+}
+
+// claimRebuild adds the job of a rebuild, unless one is on its way.
+func claimRebuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, claimed bool, err error) {
+	asked := uuid.Must(uuid.NewV7()).String()
+	jobID, err = tenant.Value[string](ctx, tx, `
+		UPDATE tenant.indexes SET graph_job_id = coalesce(graph_job_id, $2::uuid) WHERE index_id = $1
+		RETURNING graph_job_id::text`, i.ID, asked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", false, notFound(i.Name)
+	}
+	if err != nil || jobID != asked {
+		return jobID, false, err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $2, 'queued', $3, 'documents')`, jobID, RebuildKind, i.Name)
+	return jobID, true, err
+}
+
+// cancelRebuild ends a rebuild, which notices before its next documents: their
+// edges and those of all that come after stay as they were. It reports whether
+// there is one of that id.
+func (s *Service) cancelRebuild(ctx context.Context, h *tenant.Handle, jobID string) (bool, error) {
+	n, err := h.Exec(ctx, `
+		WITH ended AS (UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1 RETURNING index_id)
+		UPDATE tenant.jobs SET status = 'cancelled', error = 'cancelled on request', updated_at = now()
+		WHERE job_id = $1 AND status IN ('queued', 'running') AND EXISTS (SELECT FROM ended)`, jobID)
+	return n > 0, err
+}

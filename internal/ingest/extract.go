@@ -1,0 +1,117 @@
+package ingest
+
+import (
+	"context"
+	"maps"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ragdhq/ragd/internal/extract"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/metadata"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	// extractDocuments is how many documents of a batch are asked about at once.
+	extractDocuments = 8
+	// extractAttempts is how often a document is tried of which a provider in trouble
+	// has answered nothing, before it goes without.
+	extractAttempts = 3
+	// maxShownFailures bounds the failures that a job tells of one by one.
+	maxShownFailures = 20
+)
+
+// Extraction is what extraction from a document took, over all attempts, and what
+// failed in the last one.
+type Extraction struct {
+	Calls        int                 `json:"calls"`
+	InputTokens  int                 `json:"inputTokens"`
+	OutputTokens int                 `json:"outputTokens"`
+	Failed       int                 `json:"failed"`
+	Failures     []ExtractionFailure `json:"failures"` // the first of them
+}
+
+// ExtractionFailure is what could not be found out about a chunk.
+type ExtractionFailure struct {
+	Ordinal int    `json:"ordinal"`
+	Field   string `json:"field"`
+	Reason  string `json:"reason"` // public
+}
+
+// checkExtract refuses what cannot be extracted.
+func checkExtract(extractor *extract.Extractor, raw map[string]any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	if _, err := metadata.Marshal("extract", raw); err != nil {
+		return err
+	}
+	options, err := extract.ParseOptions(raw)
+	if err != nil {
+		return fault.Under("extract", err)
+	}
+	return extractor.Check(options)
+}
+
+// extract adds to the chunks of the documents what their uploaders want to know
+// about them.
+func (b *batch) extract(ctx context.Context, open []*task) error {
+	var group errgroup.Group
+	group.SetLimit(extractDocuments)
+	for _, t := range open {
+		if t.Status != DocumentReady && len(t.Extract) > 0 {
+			group.Go(func() error {
+				t.err = guarded(func() error { return b.extractFrom(ctx, t) })
+				return nil
+			})
+		}
+	}
+	return group.Wait()
+}
+
+func (b *batch) extractFrom(ctx context.Context, t *task) error {
+	options, err := extract.ParseOptions(t.Extract)
+	if err != nil {
+		return fault.Under("extract", err)
+	}
+	request := extract.Request{Tenant: string(t.Tenant), Options: options, Title: t.Title, Chunks: make([]extract.Chunk, len(t.chunks))}
+	for i, c := range t.chunks {
+		request.Chunks[i] = extract.Chunk{Text: c.Text, Metadata: merged(t.Metadata, c.Metadata)}
+	}
+	result, err := b.worker.extractor.Extract(ctx, request)
+	if err != nil {
+		return err
+	}
+	if err := recordExtraction(ctx, b.handle, t.JobID, result); err != nil {
+		return err
+	}
+	if t.Attempt < extractAttempts && result.Usage.OutputTokens == 0 && len(result.Failures) > 0 && passes(result.Failures[0].Err) {
+		return result.Failures[0].Err // the provider is down: what it says later is worth waiting for
+	}
+	for i, found := range result.Fields {
+		if t.chunks[i].Metadata == nil {
+			t.chunks[i].Metadata = map[string]any{}
+		}
+		maps.Copy(t.chunks[i].Metadata, found)
+	}
+	return nil
+}
+
+// recordExtraction writes what an attempt took to that of those before.
+func recordExtraction(ctx context.Context, h *tenant.Handle, jobID string, r extract.Result) error {
+	e := Extraction{
+		Calls: r.Usage.Calls, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
+		Failed: len(r.Failures), Failures: []ExtractionFailure{},
+	}
+	for _, f := range r.Failures[:min(maxShownFailures, len(r.Failures))] {
+		e.Failures = append(e.Failures, ExtractionFailure{f.Chunk, f.Field, fault.Public(f.Err)})
+	}
+	_, err := h.Exec(ctx, `
+		UPDATE tenant.jobs AS j SET updated_at = now(), extraction = $2::jsonb || jsonb_build_object(
+			'calls', coalesce((j.extraction->>'calls')::int, 0) + ($2::jsonb->>'calls')::int,
+			'inputTokens', coalesce((j.extraction->>'inputTokens')::int, 0) + ($2::jsonb->>'inputTokens')::int,
+			'outputTokens', coalesce((j.extraction->>'outputTokens')::int, 0) + ($2::jsonb->>'outputTokens')::int)
+		WHERE j.job_id = $1`, jobID, e)
+	return err
+}

@@ -1,0 +1,138 @@
+//go:build mcpclients
+
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// Clients that others made, against the service with two tenants. They are in the
+// folder RAGD_MCP_CLIENTS; hack/mcp-clients.sh puts them there.
+func TestClientsOfOthers(t *testing.T) {
+	t.Parallel()
+	folder := os.Getenv("RAGD_MCP_CLIENTS")
+	if folder == "" {
+		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
+	}
+	s := servicetest.New(t, servicetest.Config{})
+	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
+	acme.Index(t, "docs")
+	globex.Index(t, "docs")
+	acme.Upload(t, &ragdv1.UploadDocumentRequest{
+		IndexName: "docs", Uri: "lighthouse.md",
+		Source: &ragdv1.UploadDocumentRequest_Text{Text: "# Lighthouse\n\nThe lighthouse is lit with whale oil."},
+	})
+	_, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
+		ToolName: "ask_docs", Kind: "vector_query",
+		Settings: &structpb.Struct{Fields: map[string]*structpb.Value{"indexName": structpb.NewStringValue("docs")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := instance(t, s)
+	run := func(t *testing.T, program string, args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Dir = folder
+		cmd.Env = append(os.Environ(), "RAGD_MCP_URL="+address, "RAGD_ACME_KEY="+acme.Secret, "RAGD_GLOBEX_KEY="+globex.Secret)
+		var failure bytes.Buffer
+		cmd.Stderr = &failure
+		out, err := cmd.Output()
+		if err != nil {
+			t.Errorf("%s %s: %v\n%s%s", filepath.Base(program), strings.Join(args, " "), err, out, failure.String())
+		}
+		return string(out)
+	}
+
+	node := filepath.Join(folder, "node_modules", "node", "bin", "node")
+	for name, args := range map[string][]string{
+		"TypeScript SDK 1":         {"sdk-v1.mjs"},
+		"TypeScript SDK 2, legacy": {"sdk-v2.mjs", "legacy"},
+		"TypeScript SDK 2, modern": {"sdk-v2.mjs", "modern"},
+		"Mastra":                   {"mastra.mjs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, node, args...)
+		})
+	}
+	for era := range eras {
+		t.Run("inspector, "+era, func(t *testing.T) {
+			t.Parallel()
+			inspect := func(key string, args ...string) string {
+				all := append([]string{
+					filepath.Join("node_modules", ".bin", "mcp-inspector"), "--cli", address, "--transport", "http",
+					"--protocol-era", era, "--header", "Authorization: Bearer " + key, "--method",
+				}, args...)
+				return run(t, node, all...)
+			}
+			for _, tc := range []struct {
+				want string
+				args []string
+			}{
+				{"ask_docs", []string{"tools/list", "--strict"}},
+				{"whale oil", []string{"tools/call", "--tool-name", "vector_query", "--tool-arg", "queryText=How is the lighthouse lit?", "indexName=docs"}},
+				{"documents/", []string{"resources/list"}},
+				{"docs", []string{"resources/read", "--uri", "ragd://indexes"}},
+				{"answer_with_sources", []string{"prompts/list"}},
+				{"lighthouse", []string{"prompts/get", "--prompt-name", "answer_with_sources", "--prompt-args", "question=Where is the lighthouse?", "indexName=docs"}},
+			} {
+				if out := inspect(acme.Secret, tc.args...); !strings.Contains(out, tc.want) {
+					t.Errorf("%v: no %q in %s", tc.args, tc.want, out)
+				}
+			}
+			if out := inspect(globex.Secret, "tools/call", "--tool-name", "vector_query", "--tool-arg", "queryText=lighthouse"); strings.Contains(out, "whale") {
+				t.Errorf("the other tenant: %s", out)
+			}
+		})
+		t.Run("mcp-go, "+era, func(t *testing.T) {
+			t.Parallel()
+			mine := map[string]string{"Authorization": "Bearer " + acme.Secret}
+			c := connectClient(t, address, eras[era], mine)
+			heard := hearing(c)
+			told := watching(t, address, era, acme.Secret, indexesURI)
+			list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+			if err != nil || !slices.ContainsFunc(list.Tools, func(tool mcpgo.Tool) bool { return tool.Name == "ask_docs" }) {
+				t.Errorf("list: %v", err)
+			}
+			if _, text := callTool(t, c, "ask_docs", map[string]any{"queryText": "How is the lighthouse lit?"}, nil); !strings.Contains(text, "whale oil") {
+				t.Errorf("call: %s", text)
+			}
+			var read mcpgo.ReadResourceRequest
+			read.Params.URI = indexesURI
+			if _, err := c.ReadResource(t.Context(), read); err != nil {
+				t.Errorf("read: %v", err)
+			}
+			var prompt mcpgo.GetPromptRequest
+			prompt.Params.Name, prompt.Params.Arguments = "answer_with_sources", map[string]string{"question": "Where?", "indexName": "docs"}
+			if _, err := c.GetPrompt(t.Context(), prompt); err != nil {
+				t.Errorf("prompt: %v", err)
+			}
+			callTool(t, c, "upload_document", map[string]any{"uri": "go-" + era, "indexName": "docs", "text": "From Go."}, map[string]any{"progressToken": era})
+			collect(t, told, "notifications/resources/updated "+indexesURI)
+			if len(heard.of(era)) == 0 {
+				t.Error("no progress was heard")
+			}
+			other := connectClient(t, address, eras[era], map[string]string{"Authorization": "Bearer " + globex.Secret})
+			if _, text := callTool(t, other, "vector_query", map[string]any{"queryText": "lighthouse"}, nil); strings.Contains(text, "whale") {
+				t.Errorf("the other tenant: %s", text)
+			}
+		})
+	}
+}

@@ -1,0 +1,34 @@
+// Mastra's MCPClient.
+import { MCPClient } from "@mastra/mcp"
+import { acme, check, globex, indexes, question, until, upload, url } from "./common.mjs"
+
+const mcp = new MCPClient({
+  servers: {
+    acme: { url, requestInit: { headers: acme }, enableProgressTracking: true },
+    globex: { url, requestInit: { headers: globex } },
+  },
+})
+const tools = await mcp.listTools()
+check("list", tools.acme_vector_query && tools.acme_ask_docs && !tools.globex_ask_docs, Object.keys(tools))
+const sourcesOf = (answer) => (answer.structuredContent ?? answer).sources
+const answer = await tools.acme_vector_query.execute(question, {})
+check("call", JSON.stringify(answer).includes("whale oil"), answer)
+const theirs = await tools.globex_vector_query.execute(question, {})
+check("the other tenant", sourcesOf(theirs).length === 0, theirs)
+
+const read = await mcp.resources.read("acme", indexes)
+check("read", read.contents[0].text.includes("docs"), read)
+const listed = await mcp.resources.list()
+check("resources", listed.acme.some((r) => r.uri.includes("/documents/")), listed)
+const prompt = await mcp.prompts.get({ serverName: "acme", name: "answer_with_sources", args: { question: question.queryText, indexName: "docs" } })
+check("prompt", JSON.stringify(prompt.messages).includes("lighthouse"), prompt)
+
+const updates = [], steps = []
+await mcp.resources.onUpdated("acme", ({ uri }) => void updates.push(uri))
+await mcp.resources.subscribe("acme", indexes)
+await mcp.progress.onUpdate("acme", (p) => void steps.push(p))
+const stored = await tools.acme_upload_document.execute(upload("mastra"), {})
+check("upload", JSON.stringify(stored).includes("succeeded"), stored)
+await until("progress", () => steps.length > 0)
+await until("the update", () => updates.includes(indexes))
+await mcp.disconnect()

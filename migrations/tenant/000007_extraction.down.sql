@@ -1,0 +1,2 @@
+ALTER TABLE jobs DROP extraction;
+ALTER TABLE documents DROP extract;
