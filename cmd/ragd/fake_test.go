@@ -590,7 +590,7 @@ func (f *fake) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) 
 		}
 	}
 	if req.GetExplain() {
-		res.Explain = &ragdv1.Explain{SearchMode: "hybrid", Stages: []*ragdv1.Stage{{Name: "embed", DurationMs: 0.25, Candidates: 1}}}
+		res.Explain = &ragdv1.Explain{SearchMode: "hybrid", Plan: "approximate", Candidates: 300, Complete: true, Stages: []*ragdv1.Stage{{Name: "embed", DurationMs: 0.25, Candidates: 1}}}
 	}
 	return res, nil
 }

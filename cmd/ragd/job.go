@@ -25,6 +25,12 @@ func showJob(job *ragdv1.Job) func(io.Writer) {
 		field(w, "progress", jobProgress(job))
 		field(w, "attempts", job.GetAttempts())
 		field(w, "error", job.GetError())
+		if e := job.GetExtraction(); e != nil {
+			field(w, "extraction", fmt.Sprintf("%s, %d tokens in, %d out, %d failed", count(int(e.GetCalls()), "call"), e.GetInputTokens(), e.GetOutputTokens(), e.GetFailed()))
+			for _, f := range e.GetFailures() {
+				field(w, fmt.Sprintf("chunk %d", f.GetOrdinal()), oneLine(f.GetField()+": "+f.GetReason()))
+			}
+		}
 		field(w, "index", job.GetIndexName())
 		field(w, "document", job.GetDocumentId())
 		field(w, "created", stamp(job.GetCreateTime()))

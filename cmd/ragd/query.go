@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -18,35 +18,37 @@ func (p *program) queryCommand() *cobra.Command {
 its score, its document and its place in it in bytes.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
-is a JSON object over the metadata, such as {"team": "legal"}.`,
+is a JSON object over the metadata, such as {"team": "legal"}. With --vector the
+question may be left out.`,
 		Example: `  ragd query "Who pays for a delayed flight?"
   ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
   ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
   ragd query "notice period" --rerank lexical -k 3
+  ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
   ragd query "notice period" --context | my-prompt`,
-		Args: arguments("QUESTION"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && cmd.Flags().Changed("vector") {
+				return nil
+			}
+			return arguments("QUESTION")(cmd, args)
+		},
 	})
 	flags := cmd.Flags()
 	index := indexFlag(cmd)
-	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
-	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
-	filter := objectFlag(flags, "filter", "only chunks whose metadata match")
-	reranker := rerankerFlag(flags, "score what was found a second time")
+	request := queryFlags(flags)
 	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
 	onlyContext := flags.Bool("context", false, "print only the text for a prompt")
-	explain := flags.Bool("explain", false, "print how long each stage took")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := p.connect(credentials.forTenant)
 		if err != nil {
 			return err
 		}
-		req := &ragdv1.VectorQueryRequest{
-			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Explain: *explain,
-			Reranker: reranker(),
+		question := ""
+		if len(args) > 0 {
+			question = args[0]
 		}
-		if object := filter(); object != nil {
-			req.Filter = structpb.NewStructValue(object)
-		}
+		req := request(question)
+		req.IndexName = *index
 		answer, err := c.queries.VectorQuery(cmd.Context(), req)
 		switch {
 		case err != nil:
@@ -98,10 +100,31 @@ func (p *program) printStages(explain *ragdv1.Explain) error {
 	if explain == nil {
 		return nil
 	}
+	fmt.Fprintf(p.stdout, "%s\n\n", oneLine(summary(explain)))
 	w := newTable(p.stdout)
 	fmt.Fprintf(w, "%s search\tms\tcandidates\n", oneLine(explain.GetSearchMode()))
 	for _, stage := range explain.GetStages() {
 		fmt.Fprintf(w, "%s\t%.2f\t%d\n", oneLine(stage.GetName()), stage.GetDurationMs(), stage.GetCandidates())
 	}
 	return w.Flush()
+}
+
+// summary says in words how an answer was found.
+func summary(e *ragdv1.Explain) string {
+	var words []string
+	if e.GetPlan() != "" {
+		words = append(words, e.GetPlan()+" plan")
+	}
+	if e.GetCandidates() > 0 {
+		words = append(words, fmt.Sprintf("about %d candidates", e.GetCandidates()))
+	}
+	if e.GetComplete() {
+		words = append(words, "complete: there are as many as wanted, or all that match")
+	}
+	if e.GetExact() {
+		words = append(words, "exact: no better ones exist")
+	} else {
+		words = append(words, "not exact: better ones may exist")
+	}
+	return strings.Join(words, "; ")
 }

@@ -34,6 +34,8 @@ func TestQuery(t *testing.T) {
 		{args: args("query fox -k 1 --full --explain"), stderr: warning, stdout: `...
    brown fox the quick brown fox the quick brown fox
 
+approximate plan; about 300 candidates; complete: there are as many as wanted, or all that match; not exact: better ones may exist
+
 hybrid search  ms    candidates
 embed          0.25  1
 `},
@@ -55,6 +57,16 @@ embed          0.25  1
 		if got := queries[len(queries)-3+i].GetReranker(); !proto.Equal(got, want) {
 			t.Errorf("asked for the reranker %v, want %v", got, want)
 		}
+	}
+	s.want(t, step{args: args("query --vector 0.5,1 --min-score 0 --neighbours 2 --diversity 0.3 --max-per-document 1 --namespace n --fusion rrf"), stdout: anything, stderr: warning})
+	got := s.fake.queries[len(s.fake.queries)-1]
+	topK, least := int32(10), 0.0
+	options := &ragdv1.VectorQueryRequest{
+		QueryVector: []float32{0.5, 1}, TopK: &topK, Namespace: "n", Neighbours: 2, Diversity: 0.3, MaxPerDocument: 1,
+		Hybrid: &ragdv1.Hybrid{Fusion: "rrf"}, DatabaseConfig: &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{MinScore: &least}},
+	}
+	if !proto.Equal(got, options) {
+		t.Errorf("asked %v, want %v", got, options)
 	}
 	last := queries[len(queries)-4]
 	if last.GetSearchMode() != "keyword" || last.GetTopK() != 10 || last.GetFilter().GetStructValue().AsMap()["a"] != 1.0 {

@@ -41,24 +41,26 @@ import (
 
 // serviceSettings are what the service is told from outside.
 type serviceSettings struct {
-	getenv         func(string) string
-	Listen         string
-	DataDir        string
-	DatabaseURL    string // secret
-	OperatorKey    string // secret
-	EmbeddingModel string
-	LogLevel       string
-	IngestWorkers  int
-	AllowedHosts   []string
-	AllowedOrigins []string
-	MCPRequestRate int
-	MCPLegacySSE   bool
-	MCPStateless   bool
-	OAuth          oauth.Config
-	FirstTenant    string
-	PublicURL      string
-	SessionKey     string                      // secret
-	Providers      map[string]*provider.Config // by name; see providerNames
+	getenv             func(string) string
+	Listen             string
+	DataDir            string
+	DatabaseURL        string // secret
+	OperatorKey        string // secret
+	EmbeddingModel     string
+	LogLevel           string
+	IngestWorkers      int
+	MaxQueuedDocuments int
+	MaxQueuedBytes     int64
+	AllowedHosts       []string
+	AllowedOrigins     []string
+	MCPRequestRate     int
+	MCPLegacySSE       bool
+	MCPStateless       bool
+	OAuth              oauth.Config
+	FirstTenant        string
+	PublicURL          string
+	SessionKey         string                      // secret
+	Providers          map[string]*provider.Config // by name; see providerNames
 }
 
 // providerNames are the services whose models can be used. Each has an address
@@ -70,8 +72,10 @@ func (s *serviceSettings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.DataDir, "data-dir", defaultDataDir(s.getenv), "folder of the embedded database")
 	flags.StringVar(&s.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
-	flags.IntVar(&s.IngestWorkers, "ingest-workers", 4*runtime.NumCPU(), "documents processed at once")
-	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers")
+	flags.IntVar(&s.IngestWorkers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
+	flags.IntVar(&s.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
+	flags.Int64Var(&s.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
+	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-queued-documents", "max-queued-bytes")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
 	markSecrets(flags, "database-url", "operator-key")
@@ -148,6 +152,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
+		MaxQueuedDocuments: settings.MaxQueuedDocuments, MaxQueuedBytes: settings.MaxQueuedBytes,
 	}, ingest.NewWorker(work, models, s.files.Parse, extractor, log), index.NewMaintainer(work, log),
 		index.NewReembedder(work, models, graph.Relink, log))
 	if err != nil {

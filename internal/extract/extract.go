@@ -37,6 +37,10 @@ const (
 // bounds hold besides.
 const maxConcurrent = 16
 
+// maxCalls bounds the questions about one document: what asks for more would cost
+// more than it is likely to be meant to.
+const maxCalls = 10_000
+
 // Chunk is what fields are extracted from.
 type Chunk struct {
 	Text string
@@ -95,10 +99,14 @@ func (e *Extractor) Check(o Options) error {
 }
 
 // Extract finds what the options ask for. It blocks until every chunk has an
-// answer or a failure. Its errors are those of Check and of the context.
+// answer or a failure. Its errors are those of Check and of the context, and
+// Invalid for a document that needs too many questions.
 func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 	if err := e.Check(r.Options); err != nil {
 		return Result{}, err
+	}
+	if calls := r.Options.perChunk() * len(r.Chunks); calls > maxCalls {
+		return Result{}, fault.Field("extract", "needs %d calls of a language model for the %d chunks of this document, over the limit of %d: make the chunks larger, or extract less", calls, len(r.Chunks), maxCalls)
 	}
 	w := &work{extractor: e, request: r, chunks: make([]Chunk, len(r.Chunks))}
 	w.result.Fields = make([]map[string]any, len(r.Chunks))

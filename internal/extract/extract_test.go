@@ -321,6 +321,19 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 }
 
+func TestAnEndlessDocumentIsRefused(t *testing.T) {
+	t.Parallel()
+	ai, extractor := setup(t)
+	request := extract.Request{Options: options(t, `{"model": "openai/m", "summary": true, "questions": true}`), Chunks: make([]extract.Chunk, 5001)}
+	if _, err := extractor.Extract(t.Context(), request); fault.KindOf(err) != fault.Invalid || len(ai.Requests()) > 0 {
+		t.Errorf("%v after %d calls", err, len(ai.Requests()))
+	}
+	request.Options = options(t, `{"keywords": true, "title": true}`)
+	if _, err := extractor.Extract(t.Context(), request); err != nil {
+		t.Errorf("without a model: %v", err)
+	}
+}
+
 func TestNothingStaysBehindAfterCancellation(t *testing.T) {
 	ai, extractor := setup(t)
 	ai.Set(fakeai.Fault{Hang: true})

@@ -93,6 +93,17 @@ func (o Options) models() map[string]string {
 	return models
 }
 
+// perChunk is how many questions about each chunk a language model is asked.
+func (o Options) perChunk() int {
+	calls := 0
+	for field, model := range o.models() {
+		if model != "" && field != "title" { // asks about the first chunks alone
+			calls++
+		}
+	}
+	return calls
+}
+
 // ParseOptions decodes options from their JSON form: model, and title, summary,
 // questions, keywords and schema, each true, false, null or an object. Errors are
 // Invalid with one violation for every option that is wrong.

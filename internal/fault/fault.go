@@ -102,6 +102,23 @@ func Field(field, format string, args ...any) *Error {
 // part of a request can be validated by code that does not know where in the
 // request it stands. Other errors are returned as they are.
 func Under(prefix string, err error) error {
+	return reField(err, func(field string) string { return prefix + "." + field })
+}
+
+// Rename returns err with the field from, and what is below it, called to, for a
+// part of a request that the validating code knows under another name.
+func Rename(from, to string, err error) error {
+	return reField(err, func(field string) string {
+		below, ok := strings.CutPrefix(field, from)
+		if !ok || below != "" && below[0] != '.' && below[0] != '[' {
+			return field
+		}
+		return to + below
+	})
+}
+
+// reField returns err with other names for the fields of its violations.
+func reField(err error, name func(field string) string) error {
 	var e *Error
 	if !errors.As(err, &e) || len(e.Violations) == 0 {
 		return err
@@ -110,7 +127,7 @@ func Under(prefix string, err error) error {
 	out.Violations = make([]Violation, len(e.Violations))
 	reasons := make([]string, len(e.Violations))
 	for i, v := range e.Violations {
-		v.Field = prefix + "." + v.Field
+		v.Field = name(v.Field)
 		out.Violations[i] = v
 		reasons[i] = v.Field + ": " + v.Reason
 	}

@@ -57,3 +57,14 @@ func TestUnderPrefixesFieldPaths(t *testing.T) {
 		t.Error("an error without violations was changed")
 	}
 }
+
+func TestRename(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]string{
+		"filter": "deleteFilter", "filter.a": "deleteFilter.a", "filter[1].a": "deleteFilter[1].a", "filters": "filters", "a.filter": "a.filter",
+	} {
+		if got := Public(Rename("filter", "deleteFilter", Field(field, "is bad"))); got != want+": is bad" {
+			t.Errorf("%s became %q, want %s", field, got, want)
+		}
+	}
+}

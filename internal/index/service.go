@@ -119,8 +119,8 @@ func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 }
 
 // Describe returns an index and what it and its graph hold, in constant time. A
-// caller with a mandatory filter is not told what the graph holds.
-// Errors: NotFound.
+// credential with a mandatory filter learns what it may see, which takes time in
+// proportion, and nothing of the graph. Errors: NotFound.
 func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, GraphCounts, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -131,8 +131,9 @@ func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, Gra
 	if err != nil {
 		return Index{}, Counts{}, GraphCounts{}, err
 	}
-	if !r.Principal.MandatoryFilter.IsZero() { // what is hidden must not show in what is counted
-		return found, counts, GraphCounts{}, nil
+	if visible := r.Principal.MandatoryFilter; !visible.IsZero() {
+		counts, err = visibleCounts(ctx, h, found, visible)
+		return found, counts, GraphCounts{}, err
 	}
 	graph, err := GraphCountsOf(ctx, h, found.ID)
 	return found, counts, graph, err
@@ -145,7 +146,7 @@ type Described struct {
 }
 
 // List returns a page of the tenant's indexes in the order of their names, and
-// the token of the next page.
+// the token of the next page. What they hold is counted as by Describe.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Described, string, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -159,7 +160,8 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := listCounted(ctx, s.db.Handle(r.Tenant), after, size+1)
+	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
+	rows, err := listCounted(ctx, h, after, size+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -167,6 +169,12 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	out := make([]Described, len(rows))
 	for i, row := range rows {
 		out[i] = Described{row.index(), row.counts()}
+		if visible.IsZero() {
+			continue
+		}
+		if out[i].Counts, err = visibleCounts(ctx, h, out[i].Index, visible); err != nil {
+			return nil, "", err
+		}
 	}
 	return out, next, nil
 }

@@ -49,17 +49,22 @@ type Queue struct {
 	instance string
 	worker   *Worker
 	hands    hands
+	rooms    rooms
 	woken    chan struct{}
 	log      *slog.Logger
 }
 
-// QueueConfig are the settings of a Queue. All are required.
+// QueueConfig are the settings of a Queue. All are required but the limits.
 type QueueConfig struct {
 	Driver   riverdriver.Driver[pgx.Tx]
 	Control  control
 	Instance string // unique among the running copies of the service
 	Workers  int    // batches of documents processed at once
 	Logger   *slog.Logger
+	// MaxQueuedDocuments and MaxQueuedBytes bound what a tenant may have waiting or
+	// in work: 100,000 documents and 4 GiB by default.
+	MaxQueuedDocuments int
+	MaxQueuedBytes     int64
 }
 
 // NewQueue returns a queue whose work is done by the workers once Run is called.
@@ -93,6 +98,7 @@ func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer, 
 	return &Queue{
 		client: client, control: config.Control, instance: config.Instance, worker: worker, log: config.Logger,
 		hands: hands{workers: config.Workers, busy: map[tenant.ID]int{}, held: map[string]bool{}},
+		rooms: newRooms(config),
 		woken: make(chan struct{}, 1),
 	}, nil
 }

@@ -37,8 +37,11 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 	if err := nameContents(ctx, h, docs, unchanged); err != nil {
 		return nil, err
 	}
-	changed := slices.DeleteFunc(slices.Clone(docs), func(d newDocument) bool { return unchanged[d.URI].job.JobID != "" })
 	stored := unchanged
+	changed, err := s.admitted(ctx, id, docs, unchanged)
+	if err != nil {
+		return nil, err
+	}
 	if len(changed) > 0 {
 		err = h.Tx(ctx, func(tx *tenant.Tx) error {
 			stored, err = s.storeChanged(ctx, tx, id, into, changed, visible)
@@ -55,6 +58,25 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		out[i] = stored[d.URI]
 	}
 	return out, nil
+}
+
+// admitted returns the documents that are not unchanged and have room in the backlog.
+// The others get an error of their own.
+func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument, unchanged map[string]storedUpload) (changed []newDocument, err error) {
+	for _, d := range docs {
+		if unchanged[d.URI].job.JobID != "" {
+			continue
+		}
+		if err := s.queue.look(ctx, id); err != nil {
+			return nil, err
+		}
+		if err := s.queue.admit(id, d.ByteSize); err != nil {
+			unchanged[d.URI] = storedUpload{err: err}
+			continue
+		}
+		changed = append(changed, d)
+	}
+	return changed, nil
 }
 
 // storeChanged writes documents of which none, as far as was seen, is there already.

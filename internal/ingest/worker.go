@@ -123,28 +123,32 @@ func (b *batch) step(name string, do func(open []*task) error) {
 // embed embeds together what has never failed, and each of the others alone: what
 // fails for all is told apart from what one document makes fail.
 func (b *batch) embed(ctx context.Context, open []*task) error {
-	var fresh []*task
-	var parts [][]*task
+	var together []*task
 	for _, t := range open {
 		switch {
 		case t.Status == DocumentReady:
 		case t.Attempt > 1:
-			parts = append(parts, []*task{t})
+			b.embedPart(ctx, []*task{t})
 		default:
-			fresh = append(fresh, t)
+			together = append(together, t)
 		}
 	}
-	if len(fresh) > 0 {
-		parts = append(parts, fresh)
-	}
-	for _, part := range parts {
-		if err := guarded(func() error { return b.worker.embed(ctx, b.handle, part) }); err != nil {
-			for _, t := range part {
-				t.err = err
-			}
-		}
-	}
+	b.embedPart(ctx, together)
 	return nil
+}
+
+func (b *batch) embedPart(ctx context.Context, part []*task) {
+	if len(part) == 0 {
+		return
+	}
+	err := guarded(func() error { return b.worker.embed(ctx, b.handle, part) })
+	for _, t := range part {
+		if err != nil && len(part) > 1 && !passes(err) {
+			b.embedPart(ctx, []*task{t})
+		} else {
+			t.err = err
+		}
+	}
 }
 
 // split parses the documents and cuts them. What is ready was stored by an attempt

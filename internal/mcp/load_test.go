@@ -116,7 +116,7 @@ func request(t *testing.T, address, verb, headers, body string) (net.Conn, http.
 	if _, err := conn.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil) //nolint:bodyclose // it is the connection, which the caller closes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func open(t *testing.T, address string, n int, sessions ...string) (closeAll fun
 				"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 			continue
 		}
-		id := ""
+		var id string
 		if i < len(sessions) {
 			id = sessions[i]
 		} else {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -13,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	waitArgument = "waitSeconds"
 	// maxWait leaves room for the answer before the call's own deadline.
 	maxWait = 50 * time.Second
+	// maxWaiting bounds the calls of a tenant that wait at a time on an instance: each
+	// looks at its job every second. More are answered at once.
+	maxWaiting = 200
 	// Pauses between two looks at a job that is waited for; they grow.
 	minLook, maxLook = 100 * time.Millisecond, time.Second
 	// settleProgress is how long the library is given to send the last notification
@@ -118,6 +123,10 @@ func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refres
 		if err != nil || wait == 0 {
 			return answer, text, err
 		}
+		if !s.waits.enter(tenantOf(ctx)) {
+			return answer, text, nil
+		}
+		defer s.waits.leave(tenantOf(ctx))
 		job, err := s.await(ctx, jobOf(answer), began.Add(wait))
 		if err != nil {
 			return nil, "", err
@@ -126,6 +135,35 @@ func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refres
 			return nil, "", err
 		}
 		return answer, text, nil
+	}
+}
+
+// waits counts the calls that wait, by tenant. The zero value is ready for use, by
+// many at a time.
+type waits struct {
+	mu       sync.Mutex
+	byTenant map[tenant.ID]int
+}
+
+// enter reports whether one more call of the tenant may wait; it must leave then.
+func (w *waits) enter(id tenant.ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byTenant[id] >= maxWaiting {
+		return false
+	}
+	if w.byTenant == nil {
+		w.byTenant = map[tenant.ID]int{}
+	}
+	w.byTenant[id]++
+	return true
+}
+
+func (w *waits) leave(id tenant.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byTenant[id]--; w.byTenant[id] == 0 {
+		delete(w.byTenant, id)
 	}
 }
 

@@ -170,6 +170,26 @@ func TestWaitingForAJob(t *testing.T) {
 	}
 }
 
+func TestSoManyCallsWait(t *testing.T) {
+	t.Parallel()
+	var w waits
+	for range maxWaiting {
+		if !w.enter("acme") {
+			t.Fatal("refused too early")
+		}
+	}
+	if w.enter("acme") {
+		t.Error("one more may wait")
+	}
+	if !w.enter("globex") {
+		t.Error("another tenant may not wait")
+	}
+	w.leave("acme")
+	if !w.enter("acme") {
+		t.Error("a place that is free again is not given")
+	}
+}
+
 // A client that cancels ends its call at once; the job goes on.
 func TestCancellingEndsTheWait(t *testing.T) {
 	t.Parallel()

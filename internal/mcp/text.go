@@ -223,7 +223,11 @@ func jobText(_ *ragdv1.GetJobRequest, job *ragdv1.Job) string {
 	if job.GetError() != "" {
 		text += fmt.Sprintf(", last error after attempt %d: %s", job.GetAttempts(), job.GetError())
 	}
-	return text + "."
+	text += "."
+	if failed := job.GetExtraction().GetFailed(); failed > 0 {
+		text += fmt.Sprintf(" What could not be extracted, %s, is missing from the metadata.", count(failed, "value"))
+	}
+	return text
 }
 
 func chunksText(_ *ragdv1.ChunkTextRequest, res *ragdv1.ChunkTextResponse) string {

@@ -21,6 +21,7 @@ type toolset struct {
 	api         API
 	indexes     *indexNames
 	own         *ownTools
+	waits       waits
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger

@@ -26,6 +26,9 @@ const (
 	// maxKeys bounds what is kept of a set, and minRSABits the keys that count.
 	maxKeys    = 100
 	minRSABits = 2048
+	// maxUnnamed is how many keys are tried on a token that names none: each costs
+	// us a check that whoever made the token up had for nothing.
+	maxUnnamed = 8
 )
 
 // keys are the public keys of the issuer. A key that is not known is looked for
@@ -48,7 +51,7 @@ func newKeys(cfg Config) *keys {
 	return &keys{issuer: cfg.Issuer, address: cfg.JWKSURL, client: newClient(), now: cfg.Now}
 }
 
-// find returns the keys with the id; all for "". None is no error. Errors:
+// find returns the keys with the id; for "" all, if they are few. None is no error. Errors:
 // Unavailable when the issuer does not answer.
 func (k *keys) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	found, fresh, _ := k.held(id)
@@ -78,7 +81,7 @@ func (k *keys) held(id string) (found []jose.JSONWebKey, fresh bool, failed erro
 		return nil, false, k.failed
 	}
 	for _, key := range k.known {
-		if id == "" || key.KeyID == id {
+		if key.KeyID == id || id == "" && len(k.known) <= maxUnnamed {
 			found = append(found, key)
 		}
 	}

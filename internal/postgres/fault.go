@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,6 +22,7 @@ const (
 
 	codeInsufficientPrivilege = "42501"
 	codeDuplicateSchema       = "42P06"
+	codeInvalidRegex          = "2201B"
 )
 
 // Code returns the SQLSTATE that the server gave for err, or "" when the server
@@ -44,7 +46,6 @@ var verdicts = map[string]verdict{
 	"08":    {fault.Unavailable, "the connection to the database broke; retry"},
 	"22003": {fault.Invalid, "a number is out of range"},
 	"22021": {fault.Invalid, "the text holds a NUL character or is not valid UTF-8"},
-	"2201B": {fault.Invalid, "a regular expression is not valid"},
 	"22P05": {fault.Invalid, "the text holds a NUL character (\\u0000), which cannot be stored"},
 	"23503": {fault.Conflict, "what this refers to was removed meanwhile; retry"},
 	"23505": {fault.Exists, "it exists already"},
@@ -74,7 +75,9 @@ func Fault(err error) error {
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
-	if code := Code(err); code != "" {
+	if code := Code(err); code == codeInvalidRegex {
+		return invalidRegex(err)
+	} else if code != "" {
 		for _, key := range [...]string{code, code[:min(3, len(code))], code[:min(2, len(code))]} {
 			if v, ok := verdicts[key]; ok {
 				return fault.Wrap(v.kind, err, "%s", v.message)
@@ -86,6 +89,19 @@ func Fault(err error) error {
 		return fault.Wrap(fault.Unavailable, err, "the database is not answering; retry")
 	}
 	return err
+}
+
+// invalidRegex blames the filter: nothing else of a caller's is a regular
+// expression to the database. The server's reason is one of a fixed list.
+func invalidRegex(err error) error {
+	var pe *pgconn.PgError
+	reason := "it is malformed"
+	if errors.As(err, &pe) {
+		reason = strings.TrimPrefix(pe.Message, "invalid regular expression: ")
+	}
+	f := fault.Field("filter", "has a regular expression that is not valid: %s", reason)
+	f.Cause = err
+	return f
 }
 
 // disconnected tells whether the server could not be reached or went away.

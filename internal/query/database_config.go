@@ -124,7 +124,7 @@ func (p *plan) configurePinecone(c PineconeConfig) error {
 func (p *plan) configureChroma(c ChromaConfig) error {
 	where, err := filter.Parse(c.Where)
 	if err != nil {
-		return err
+		return fault.Rename("filter", "where", err)
 	}
 	p.scope.filter = filter.And(p.scope.filter, where)
 	if c.WhereDocument == nil {
@@ -135,7 +135,7 @@ func (p *plan) configureChroma(c ChromaConfig) error {
 		return err
 	}
 	p.scope.document, err = filter.Parse(condition)
-	return err
+	return fault.Rename("filter", "whereDocument", err)
 }
 
 const maxDocumentDepth = 16

@@ -13,7 +13,8 @@ type Explain struct {
 	// every chunk of the scope, or approximate, by the Postgres index. Empty
 	// without a vector leg.
 	Plan string
-	// Candidates is about how many chunks were looked at, by statistics.
+	// Candidates is about how many chunks were looked at, by statistics; 0 where
+	// there are none, as in an index that is always searched exactly.
 	Candidates int
 	// Complete says that there are topK sources, or all there are.
 	Complete bool

@@ -145,9 +145,15 @@ func (s search) explain(sources []Source) Explain {
 	e := Explain{Mode: s.plan.mode, Complete: true, Exact: s.sure()}
 	if s.plan.mode != Keyword {
 		e.Plan = string(s.approach)
+		e.Candidates = int(s.estimate.matching)
+		if s.approach == approximate {
+			e.Candidates = s.plan.width(s.index, s.estimate)
+		}
 	}
-	if s.keywords != nil {
-		e.Candidates = int(s.keywords.matching)
+	// How many chunks have the words is not counted by scope, and those of a scope
+	// must not learn how many are outside.
+	if s.keywords != nil && !s.plan.scope.filtered() {
+		e.Candidates += int(s.keywords.matching)
 	}
 	if n := len(sources); s.plan.mode == Keyword && n == s.plan.fetch() && n > 0 {
 		e.Exact = sources[n-1].Score >= s.keywords.leftOut

@@ -181,18 +181,25 @@ func TestBadBodies(t *testing.T) {
 			}
 			req.Header.Set("Content-Type", "application/json")
 			req.Header.Set("Authorization", "Bearer "+acme.Secret)
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			body, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if res.StatusCode != tc.want || len(body) > 1000 {
-				t.Errorf("answer %d: %.200s", res.StatusCode, body)
+			status, body := do(t, req)
+			if status != tc.want || len(body) > 1000 {
+				t.Errorf("answer %d: %.200s", status, body)
 			}
 		})
 	}
+}
+
+// do sends a request and returns status and body of the answer.
+func do(t *testing.T, req *http.Request) (int, string) {
+	t.Helper()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
 }

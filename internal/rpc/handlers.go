@@ -57,6 +57,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		connect.WithCodec(jsonCodec{}),
+		connect.WithCodec(protoCodec{}),
 		connect.WithCompression("gzip", newBoundedGzip, newGzip),
 		connect.WithCompressMinBytes(compressMinBytes),
 		connect.WithInterceptors(edge{}),

@@ -236,6 +236,14 @@ func TestMandatoryFilter(t *testing.T) {
 				t.Errorf("ListDocuments shows %s", d.Uri)
 			}
 		}
+		described, err := red.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: "docs"})
+		if err != nil || described.Count != 1 || described.DocumentCount != 1 {
+			t.Errorf("DescribeIndex counts what is hidden: %v, %v", described, err)
+		}
+		indexes, err := red.ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+		if err != nil || len(indexes.Indexes) != 1 || indexes.Indexes[0].Count != 1 || indexes.Indexes[0].DocumentCount != 1 {
+			t.Errorf("ListIndexes counts what is hidden: %v, %v", indexes, err)
+		}
 		hidden := documents["blue"].DocumentId
 		_, err = red.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: hidden})
 		wantCode(t, "GetDocument", err, connect.CodeNotFound)

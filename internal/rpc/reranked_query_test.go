@@ -2,11 +2,14 @@ package rpc_test
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +25,7 @@ import (
 
 // ferries is an index of 20 documents on ferries, of which a search finds the
 // shorter ones sooner, and a cross-encoder that likes the longest one alone.
-func ferries(t *testing.T) (*servicetest.Service, servicetest.Client, *fakeai.Server) {
+func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.Client, *fakeai.Server) {
 	t.Helper()
 	fake := fakeai.New(t)
 	fake.Score = func(_, text string) float64 {
@@ -34,7 +37,7 @@ func ferries(t *testing.T) (*servicetest.Service, servicetest.Client, *fakeai.Se
 	config := provider.Config{BaseURL: fake.URL, APIKey: fakeai.Key, MaxAttempts: 1}
 	chat := config
 	chat.BaseURL += "/v1"
-	s := servicetest.New(t, servicetest.Config{Rerank: rerank.Config{Cohere: config, LLM: llm.New(llm.Config{OpenAI: chat})}})
+	s := servicetest.New(t, servicetest.Config{Log: log, Rerank: rerank.Config{Cohere: config, LLM: llm.New(llm.Config{OpenAI: chat})}})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	for n := range 20 {
@@ -46,6 +49,34 @@ func ferries(t *testing.T) (*servicetest.Service, servicetest.Client, *fakeai.Se
 		c.Upload(t, &ragdv1.UploadDocumentRequest{Uri: fmt.Sprintf("ferry-%d", n), Source: text(body), Metadata: object(t, metadata)})
 	}
 	return s, c, fake
+}
+
+// lines keeps what is logged.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, string(line))
+	return len(line), nil
+}
+
+// has waits for a line with this in it, which is written after the answer.
+func (l *lines) has(part string) bool {
+	isThere := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.ContainsFunc(l.all, func(line string) bool { return strings.Contains(line, part) })
+	}
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if isThere() {
+			return true
+		}
+	}
+	return false
 }
 
 // best is a reranker that goes by the model alone.
@@ -63,7 +94,8 @@ func stageNames(stages []*ragdv1.Stage) (names []string) {
 
 func TestVectorQueryReranks(t *testing.T) {
 	t.Parallel()
-	s, acme, fake := ferries(t)
+	log := &lines{}
+	s, acme, fake := ferries(t, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	ctx := t.Context()
 	four := int32(4)
 	ask := func(reranker *ragdv1.Reranker) *ragdv1.VectorQueryRequest {
@@ -92,6 +124,12 @@ func TestVectorQueryReranks(t *testing.T) {
 		r := res.Explain.Reranking
 		if r.GetKind() != "cross-encoder" || r.GetModel() != "cohere/rerank-v3.5" || r.GetCandidates() != 20 || r.GetFailed() != 0 || r.GetCalls() != 1 || r.GetDurationMs() <= 0 {
 			t.Errorf("reranking %v", r)
+		}
+	})
+	t.Run("the request's line in the log", func(t *testing.T) {
+		found(t, acme, ask(best()))
+		if want := "rerank_kind=cross-encoder rerank_candidates=20 rerank_failed=0 rerank_cached=20 rerank_calls=0 rerank_ms="; !log.has(want) {
+			t.Errorf("no line has %s", want)
 		}
 	})
 	t.Run("scores without bounds are mapped to 0..1", func(t *testing.T) {
@@ -229,7 +267,7 @@ func TestVectorQueryReranks(t *testing.T) {
 
 func TestGraphRagReranks(t *testing.T) {
 	t.Parallel()
-	s, acme, fake := ferries(t)
+	s, acme, fake := ferries(t, nil)
 	four := int32(4)
 	for name, options := range map[string]*ragdv1.GraphOptions{"the stored graph": nil, "candidates": {Candidates: 20}} {
 		req := &ragdv1.GraphRagRequest{QueryText: "ferry number", TopK: &four, GraphOptions: options, Explain: true}

@@ -59,7 +59,7 @@ func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantReq
 func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyRequest) (*ragdv1.CreateApiKeyResponse, error) {
 	mandatory, err := filterOf(req.GetMandatoryFilter())
 	if err != nil {
-		return nil, fault.Under("mandatoryFilter", err)
+		return nil, fault.Rename("filter", "mandatoryFilter", err)
 	}
 	if req.MandatoryFilter != nil && mandatory.IsZero() {
 		return nil, fault.Field("mandatoryFilter", "restricts nothing: leave it out, or give a condition")

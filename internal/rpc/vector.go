@@ -24,7 +24,7 @@ func (h *Handlers) Upsert(ctx context.Context, req *ragdv1.UpsertRequest) (*ragd
 	}
 	replaced, err := selectionOf(nil, req.GetDeleteFilter(), req.GetNamespace())
 	if err != nil {
-		return nil, fault.Under("deleteFilter", err)
+		return nil, fault.Rename("filter", "deleteFilter", err)
 	}
 	ids, err := h.Vectors.Upsert(ctx, req.GetIndexName(), entries, replaced)
 	if err != nil {

@@ -55,6 +55,9 @@ type Config struct {
 	Tokens tenant.Tokens
 	// Log, if set, gets everything; else warnings go to the test's output.
 	Log *slog.Logger
+	// MaxQueuedDocuments and MaxQueuedBytes are as in ingest.QueueConfig.
+	MaxQueuedDocuments int
+	MaxQueuedBytes     int64
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -79,6 +82,7 @@ func New(t testing.TB, config Config) *Service {
 	extractor := extract.New(llm.New(config.LLM))
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
+		MaxQueuedDocuments: config.MaxQueuedDocuments, MaxQueuedBytes: config.MaxQueuedBytes,
 	}, ingest.NewWorker(db, models, parse.Parse, extractor, log), index.NewMaintainer(db, log), index.NewReembedder(db, models, graph.Relink, log))
 	must(t, err)
 	if !config.NoWorkers {

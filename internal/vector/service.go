@@ -68,7 +68,7 @@ func (s *Service) write(ctx context.Context, indexName string, do func(w writer)
 // to what the credential may not change.
 func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry, replaced Selection) (ids []string, err error) {
 	if err := replaced.check("delete"); err != nil {
-		return nil, fault.Under("deleteFilter", err)
+		return nil, fault.Rename("filter", "deleteFilter", err)
 	}
 	err = s.write(ctx, indexName, func(w writer) error {
 		rows, inOrder, err := rows(w.index, entries)

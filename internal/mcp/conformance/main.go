@@ -47,7 +47,7 @@ func serve(address string) error {
 func letIn(func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			request := &tenant.Request{Tenant: "suite", Principal: tenant.Principal{Subject: "suite", Tenant: "suite"}}
+			request := &tenant.Request{Tenant: "suite", Principal: tenant.Principal{Subject: "suite", Tenant: "suite", Scopes: []tenant.Scope{tenant.Read}}}
 			next.ServeHTTP(w, r.WithContext(tenant.NewContext(r.Context(), request)))
 		})
 	}

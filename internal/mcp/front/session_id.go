@@ -19,19 +19,28 @@ const (
 	sessionLifetime = 7 * 24 * time.Hour
 )
 
-// owner is whom a session belongs to. Two users of a tenant are two owners.
+// owner is whom a session belongs to. Two users of a tenant are two owners, and so
+// are two tokens of one user that may not see the same: what a session is told of
+// was checked against the filter that it began with.
 type owner struct {
 	tenant  tenant.ID
 	subject string
+	filter  string // the mandatory one, as JSON
 }
 
-func ownerOf(r *tenant.Request) owner { return owner{r.Tenant, r.Principal.Subject} }
+func ownerOf(r *tenant.Request) owner {
+	o := owner{tenant: r.Tenant, subject: r.Principal.Subject}
+	if f := r.Principal.MandatoryFilter; !f.IsZero() {
+		o.filter = string(f.JSON())
+	}
+	return o
+}
 
 // signer makes and checks session ids. An id is, in base64url,
 //
 //	issue time, seconds since 1970   8 bytes
 //	random                          16 bytes
-//	HMAC-SHA256                     32 bytes, over the above, tenant and subject
+//	HMAC-SHA256                     32 bytes, over the above and the owner
 //
 // so that any instance with the key can tell whose it is without asking anyone.
 type signer struct {
@@ -68,8 +77,10 @@ func (s signer) mac(plain []byte, o owner) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte("ragd mcp session"))
 	h.Write(plain)
-	// A tenant id has no zero byte, so that tenant and subject cannot run into
-	// each other.
-	h.Write([]byte(string(o.tenant) + "\x00" + o.subject))
+	for _, part := range []string{string(o.tenant), o.subject, o.filter} {
+		// The length first, so that no part can run into the next.
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
 	return h.Sum(nil)
 }

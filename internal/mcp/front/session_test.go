@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // A session id is good for the caller it was made for and for no one else, on
@@ -19,8 +22,8 @@ func TestSessionBelongsToItsCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Shutdown(t.Context()) })
-	unknown := other.rooms.signer.mint(owner{"acme", "alice"}, time.Now())
-	old := w.rooms.signer.mint(owner{"acme", "alice"}, time.Now().Add(-sessionLifetime-time.Second))
+	unknown := other.rooms.signer.mint(owner{tenant: "acme", subject: "alice"}, time.Now())
+	old := w.rooms.signer.mint(owner{tenant: "acme", subject: "alice"}, time.Now().Add(-sessionLifetime-time.Second))
 
 	for _, tc := range []struct {
 		name    string
@@ -177,5 +180,30 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 	nothing(t, stream, "the stream of a session in use")
 	if res, body := w.do(t, w.call(t.Context(), eve, idle, 2, "whoami")); res.StatusCode != http.StatusOK || !strings.Contains(body, "globex eve on globex") {
 		t.Errorf("a forgotten session: status %d: %s", res.StatusCode, body)
+	}
+}
+
+// A token that shows less does not take up the session of one that shows more.
+func TestOwnersOfSessions(t *testing.T) {
+	t.Parallel()
+	red, err := filter.Parse([]byte(`{"team": "red"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice := tenant.Request{Tenant: "acme", Principal: tenant.Principal{Subject: "alice"}}
+	filtered := alice
+	filtered.Principal.MandatoryFilter = red
+	owners := []owner{
+		ownerOf(&alice), ownerOf(&filtered), {tenant: "acme", subject: "bob"}, {tenant: "globex", subject: "alice"},
+		{tenant: "acme", subject: "alice\x00" + string(red.JSON())}, {tenant: "acmealice"}, {subject: "acmealice"},
+	}
+	s, now := signer{make([]byte, minSessionKeyBytes)}, time.Now()
+	for i, of := range owners {
+		id := s.mint(of, now)
+		for j, by := range owners {
+			if got := s.check(id, by, now); got != (i == j) {
+				t.Errorf("the session of %+v, shown by %+v: %v", of, by, got)
+			}
+		}
 	}
 }

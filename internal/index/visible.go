@@ -1,0 +1,36 @@
+package index
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// countTimeout ends a count that runs away.
+const countTimeout = "20s"
+
+// visibleCounts counts what a credential may see of an index, one by one: how much
+// there is besides is none of its business.
+func visibleCounts(ctx context.Context, h *tenant.Handle, i Index, visible filter.Filter) (c Counts, err error) {
+	b := h.OfIndex(i.ID).Batch()
+	b.Set("statement_timeout", countTimeout)
+	args := filter.NewArgs()
+	b.Query(func(rows pgx.Rows) (err error) {
+		c.Chunks, err = pgx.CollectOneRow(rows, pgx.RowTo[int64])
+		return err
+	}, `SELECT count(*) FROM tenant.chunk AS c WHERE `+visible.SQL("c.metadata", args, i.MetadataIndexes...), args.Values()...)
+	args = filter.NewArgs(i.ID)
+	b.Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectOneRow(rows, pgx.RowToStructByPos[struct{ Ready, Pending, Failed int64 }])
+		c.ReadyDocuments, c.PendingDocuments, c.FailedDocuments = found.Ready, found.Pending, found.Failed
+		return err
+	}, `
+		SELECT count(*) FILTER (WHERE d.status = 'ready') AS ready,
+			count(*) FILTER (WHERE d.status IN ('pending', 'processing')) AS pending,
+			count(*) FILTER (WHERE d.status = 'failed') AS failed
+		FROM tenant.documents AS d WHERE d.index_id = $1 AND `+visible.SQL("d.metadata", args), args.Values()...)
+	return c, b.Run(ctx)
+}

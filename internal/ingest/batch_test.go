@@ -1,0 +1,189 @@
+package ingest_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/servicetest"
+	uploader "github.com/ragdhq/ragd/internal/upload"
+)
+
+// ingest uploads documents and waits until they are done with.
+func (f fixture) ingest(t *testing.T, docs []corpus.Document) *uploader.Result {
+	t.Helper()
+	result, err := uploader.Run(t.Context(), uploader.Client{Documents: f, Indexes: f}, all(docs), uploader.Config{Index: "docs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// embedded is how many texts the provider was asked to embed.
+func (f fixture) embedded() (texts int) {
+	for _, r := range f.provider.Requests() {
+		inputs, _ := r.Body["input"].([]any)
+		texts += len(inputs)
+	}
+	return texts
+}
+
+// backlog is how many documents wait or are worked on, as the database has it.
+func (f fixture) backlog(t *testing.T) (n int) {
+	t.Helper()
+	if err := f.service.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.backlog`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func numbered(n int, text func(i int) string) []corpus.Document {
+	docs := make([]corpus.Document, n)
+	for i := range docs {
+		docs[i] = corpus.Document{URI: fmt.Sprint("doc/", i), Place: fmt.Sprint("doc/", i), Text: text(i)}
+	}
+	return docs
+}
+
+func TestADocumentFailsAlone(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"refused": http.StatusBadRequest, "never answered well": http.StatusTeapot} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.provider.Set(fakeai.Fault{Status: status, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "poison") }})
+			result := f.ingest(t, numbered(40, func(i int) string {
+				if i == 17 {
+					return "A cup of poison."
+				}
+				return fmt.Sprint("A cup of tea, number ", i)
+			}))
+			if result.Ready != 39 || len(result.Failures) != 1 || result.Failures[0].URI != "doc/17" {
+				t.Errorf("%d are ready, failures %v", result.Ready, result.Failures)
+			}
+			if n := f.backlog(t); n != 0 {
+				t.Errorf("%d are left in the backlog", n)
+			}
+		})
+	}
+}
+
+func TestOnlyWhatChangedIsEmbedded(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const documents, paragraphs = 100, 8
+	docs := numbered(documents, func(i int) string {
+		var text strings.Builder
+		for p := range paragraphs {
+			fmt.Fprintf(&text, "# Part %d\n\n%s\n\n", p, strings.Repeat(fmt.Sprintf("Paragraph %d of document %d tells of boats. ", p, i), 20))
+		}
+		return text.String()
+	})
+	probed := f.embedded() // to learn the model's dimension
+	f.ingest(t, docs)
+	first := f.embedded()
+	chunks := f.counts(t)[0]
+	if first-probed != int(chunks) || chunks < documents*paragraphs {
+		t.Fatalf("%d texts were embedded for %d chunks", first-probed, chunks)
+	}
+	if result := f.ingest(t, docs); result.Unchanged != documents {
+		t.Errorf("of the same corpus again %d documents are unchanged", result.Unchanged)
+	}
+	if n := f.embedded() - first; n != 0 {
+		t.Errorf("the same corpus again: %d texts were embedded", n)
+	}
+	docs[42].Text = strings.Replace(docs[42].Text, "# Part 3\n", "# Part three\n", 1)
+	if result := f.ingest(t, docs); result.Unchanged != documents-1 || result.Ready != documents {
+		t.Errorf("with one document changed: %+v", result)
+	}
+	if n := f.embedded() - first; n < 1 || n > 3 {
+		t.Errorf("with one of 800 paragraphs changed %d texts were embedded", n)
+	}
+	if got := f.counts(t); got != [4]int32{chunks, documents, 0, 0} {
+		t.Errorf("chunks, ready, pending, failed = %v", got)
+	}
+}
+
+// A tenant that has uploaded thousands of documents, with a provider that takes its
+// time, does not keep another's one document waiting.
+func TestTenantsTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const many = 6000
+	f.provider.Set(fakeai.Fault{Delay: 500 * time.Millisecond})
+	docs := numbered(many, func(i int) string { return fmt.Sprint("One of many, number ", i) })
+	result, err := uploader.Run(t.Context(), uploader.Client{Documents: f, Indexes: f}, all(docs), uploader.Config{Index: "docs", NoWait: true})
+	if err != nil || result.Uploaded != many {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	other := fixture{f.service.Tenant(t, "zenith"), f.service, f.provider}
+	_, err = other.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := f.counts(t)[1]
+	if d := other.Upload(t, upload("a", "The only one.")); d.Status != "ready" {
+		t.Fatalf("the only document = %v", d)
+	}
+	// Two batches of the first tenant are in work at any time; each may end, and the
+	// next begin, while the one document is read and embedded.
+	if done := f.counts(t)[1] - before; done > many/4 {
+		t.Errorf("%d documents of another tenant went before", done)
+	}
+}
+
+func TestTheBacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]servicetest.Config{
+		"documents": {MaxQueuedDocuments: 3},
+		"bytes":     {MaxQueuedBytes: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config.NoWorkers = true
+			s := servicetest.New(t, config)
+			acme, other := s.Tenant(t, "acme"), s.Tenant(t, "other")
+			acme.Index(t, "docs")
+			other.Index(t, "docs")
+			body := strings.Repeat("x", 16)
+			for i := range 3 {
+				if _, err := acme.UploadDocument(t.Context(), upload(fmt.Sprint(i), body)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := acme.UploadDocument(t.Context(), upload("3", body))
+			var refused *connect.Error
+			if !errors.As(err, &refused) || refused.Code() != connect.CodeResourceExhausted {
+				t.Fatalf("one too many: %v", err)
+			}
+			if refused.Meta().Get("Retry-After") != "2" || len(refused.Details()) != 1 {
+				t.Errorf("the refusal says to wait %q, details %v", refused.Meta().Get("Retry-After"), refused.Details())
+			}
+			if _, err := acme.UploadDocument(t.Context(), upload("1", body)); err != nil {
+				t.Errorf("what is there already: %v", err)
+			}
+			if _, err := other.UploadDocument(t.Context(), upload("3", body)); err != nil {
+				t.Errorf("another tenant's: %v", err)
+			}
+		})
+	}
+}
+
+// What is too large for the limit may come when nothing else waits.
+func TestAnEmptyBacklogTakesAnyDocument(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true, MaxQueuedBytes: 10})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	if _, err := acme.UploadDocument(t.Context(), upload("a", strings.Repeat("x", 100))); err != nil {
+		t.Error(err)
+	}
+}
