@@ -267,6 +267,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	chunks := 0
 	var overtaken []ingestArgs
 	b.excuseMoved(ctx)
+	var told, unrecorded error
 	for _, t := range b.tasks {
 		log := b.worker.log.With("tenant", t.Tenant, "document", t.DocumentID, "job", t.JobID, "attempt", t.Attempt)
 		switch {
@@ -277,11 +278,17 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 			overtaken = append(overtaken, t.ingestArgs)
 			log.InfoContext(ctx, "ingest job overtaken")
 		default:
-			log.WarnContext(ctx, "ingest job attempt failed", "err", t.err)
-			if err := recordFailure(ctx, b.handle, b.queue, t); err != nil {
-				log.WarnContext(ctx, "recording a failed attempt", "err", err)
+			if t.err != told { //nolint:errorlint // the very same: what all of the batch failed by is told once
+				log.WarnContext(ctx, "ingest job attempt failed", "err", t.err)
+				told = t.err
+			}
+			if unrecorded == nil { // else the database is away, and the document stays ours until it is back
+				unrecorded = recordFailure(ctx, b.handle, b.queue, t)
 			}
 		}
+	}
+	if unrecorded != nil {
+		b.worker.log.WarnContext(ctx, "recording failed attempts", "err", unrecorded)
 	}
 	if len(overtaken) > 0 {
 		if err := b.queue.drop(ctx, b.queue.control, overtaken...); err != nil {

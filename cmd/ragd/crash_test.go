@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fakeai"
+)
+
+// crashes are how often something is killed in the ingest of how many documents. The
+// full number takes minutes: RAGD_TEST_HUGE=1 asks for it.
+func crashes() (kills, documents int) {
+	if os.Getenv("RAGD_TEST_HUGE") != "" {
+		return 20, 2000
+	}
+	return 3, 200
+}
+
+// The service, or its PostgreSQL, is killed at random moments of an ingest whose
+// embedding provider fails one call in ten. In the end there is what an undisturbed
+// ingest leaves, and nothing else.
+func TestNothingAcknowledgedIsLost(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	t.Run("killing ragd", func(t *testing.T) {
+		t.Parallel()
+		surviveKills(t, func(h *home, service *exec.Cmd) *exec.Cmd {
+			stop(h.t, service, syscall.SIGKILL)
+			return h.serve()
+		})
+	})
+	t.Run("killing PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		surviveKills(t, func(h *home, service *exec.Cmd) *exec.Cmd {
+			pid, _ := h.postmaster()
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				h.t.Fatal(err)
+			}
+			return service // which starts it again
+		})
+	})
+}
+
+func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
+	kills, documents := crashes()
+	fake := fakeai.New(t)
+	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+fakeai.Key)
+	service := h.serve()
+	corpus := filepath.Join(h.dir, "corpus.jsonl")
+	writeArticles(t, corpus, documents)
+	for _, index := range []string{"calm", "disturbed"} {
+		h.ragd("index", "create", index, "--embedding-model", "openai/some-model")
+	}
+	stopFaults := misbehave(fake)
+
+	var output bytes.Buffer
+	ingest := h.command(t.Context(), "ingest", "--index", "disturbed", "--jsonl", corpus)
+	ingest.Stdout, ingest.Stderr = &output, &output
+	if err := ingest.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- ingest.Wait() }()
+	for range kills {
+		time.Sleep(time.Duration(100+rand.IntN(1500)) * time.Millisecond)
+		service = kill(h, service)
+	}
+	if err := <-done; err != nil {
+		t.Fatalf("ragd ingest: %v\n%s", err, output.String())
+	}
+	stopFaults()
+	h.ragd("ingest", "--index", "calm", "--jsonl", corpus)
+	if diff := cmp.Diff(h.chunkCounts("calm"), h.chunkCounts("disturbed")); diff != "" {
+		t.Errorf("chunks of documents, undisturbed and disturbed (-want +got):\n%s", diff)
+	}
+	h.checkNothingIsLeft()
+}
+
+// misbehave has one call in ten fail, each time in another way, until stop is called.
+func misbehave(fake *fakeai.Server) (stop func()) {
+	faults := []fakeai.Fault{
+		{Status: http.StatusTooManyRequests, RetryAfter: "1"},
+		{Status: http.StatusInternalServerError},
+		{Half: true},
+		{Mangle: func(answer map[string]any) {
+			first, _ := answer["data"].([]any)[0].(map[string]any)
+			first["embedding"] = []float32{1, 0}
+		}},
+		{Hang: true, When: func(fakeai.Request) bool { return os.Getenv("RAGD_TEST_HUGE") != "" }},
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			f := faults[i%len(faults)]
+			f.Percent = 10
+			fake.Set(f)
+			select {
+			case <-end:
+				fake.Set(fakeai.Fault{})
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+// writeArticles writes documents of one to four chunks and more.
+func writeArticles(t *testing.T, path string, documents int) {
+	t.Helper()
+	var lines bytes.Buffer
+	for i := range documents {
+		text := strings.Repeat(fmt.Sprintf("Article %d tells of the valves and what they let through. ", i), 10*(1+i%5))
+		line, err := json.Marshal(map[string]any{"id": fmt.Sprint("article-", i), "title": fmt.Sprintf("The Valve LD-%d", i), "text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// postmaster is the process of the service's PostgreSQL that runs, or runs next, and
+// the folder of its socket.
+func (h *home) postmaster() (pid int, socket string) {
+	h.t.Helper()
+	file := filepath.Join(h.dir, "data", "ragd", "postgres", "cluster", "postmaster.pid")
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(string(content), "\n")
+		pid, err = strconv.Atoi(lines[0])
+		if err == nil && len(lines) > 4 && lines[4] != "" && syscall.Kill(pid, 0) == nil {
+			if socket = lines[4]; !filepath.IsAbs(socket) { // it is as the server sees it
+				socket = filepath.Dir(file)
+			}
+			return pid, socket
+		}
+	}
+	h.t.Fatal("PostgreSQL did not run within a minute")
+	return 0, ""
+}
+
+// chunkCounts are the numbers of chunks of an index's documents by uri. All must be
+// ready, and there once.
+func (h *home) chunkCounts(index string) map[string]int {
+	h.t.Helper()
+	counts := map[string]int{}
+	for line := range strings.Lines(h.ragd("document", "list", "--index", index, "--json")) {
+		var d struct {
+			URI, Status string
+			ChunkCount  int
+		}
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			h.t.Fatal(err)
+		}
+		if _, twice := counts[d.URI]; twice || d.Status != "ready" {
+			h.t.Errorf("document %s is there twice, or %s", d.URI, d.Status)
+		}
+		counts[d.URI] = d.ChunkCount
+	}
+	return counts
+}
+
+// checkNothingIsLeft looks into the tables of an index that everything was ingested
+// into, for rows that belong to nothing.
+func (h *home) checkNothingIsLeft() {
+	h.t.Helper()
+	ctx := h.t.Context()
+	_, socket := h.postmaster()
+	conn, err := pgx.Connect(ctx, "host="+socket+" user=ragd dbname=ragd")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	var left map[string]int
+	err = conn.QueryRow(ctx, `
+		WITH chunk AS (
+			SELECT * FROM (SELECT document_id, ordinal FROM tenant_default.chunk_1
+				UNION ALL SELECT document_id, ordinal FROM tenant_default.chunk_2) AS c
+		), edge AS (
+			SELECT document_id, ordinal, to_document_id, to_ordinal FROM tenant_default.edge_1
+			UNION ALL SELECT document_id, ordinal, to_document_id, to_ordinal FROM tenant_default.edge_2
+		)
+		SELECT jsonb_build_object(
+			'chunks without a document', (SELECT count(*) FROM chunk LEFT JOIN tenant_default.documents AS d USING (document_id) WHERE d.document_id IS NULL),
+			'chunks there twice', (SELECT count(*) FROM (SELECT FROM chunk GROUP BY document_id, ordinal HAVING count(*) > 1) AS c),
+			'documents with other chunks than they say', (SELECT count(*) FROM tenant_default.documents AS d
+				WHERE d.chunk_count <> (SELECT count(*) FROM chunk WHERE chunk.document_id = d.document_id)),
+			'edges from nothing', (SELECT count(*) FROM edge LEFT JOIN chunk USING (document_id, ordinal) WHERE chunk.document_id IS NULL),
+			'edges to nothing', (SELECT count(*) FROM edge LEFT JOIN chunk ON chunk.document_id = edge.to_document_id AND chunk.ordinal = edge.to_ordinal
+				WHERE edge.to_document_id IS NOT NULL AND chunk.document_id IS NULL),
+			'documents without a name', (SELECT count(*) FROM tenant_default.documents AS d
+				WHERE NOT EXISTS (SELECT FROM edge WHERE edge.document_id = d.document_id)),
+			'contents without a document', (SELECT count(*) FROM tenant_default.document_contents LEFT JOIN tenant_default.documents AS d USING (document_id) WHERE d.document_id IS NULL),
+			'jobs that have not ended', (SELECT count(*) FROM tenant_default.jobs WHERE kind = 'ingest' AND status IN ('queued', 'running')),
+			'jobs of ready documents that did not succeed', (SELECT count(*) FROM tenant_default.jobs AS j JOIN tenant_default.documents AS d USING (job_id) WHERE j.status <> 'succeeded'),
+			'documents in the backlog', (SELECT count(*) FROM ragd.backlog),
+			'documents in the queue of jobs', (SELECT count(*) FROM ragd.river_job WHERE kind = 'ingest')
+		)`).Scan(&left)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	maps.DeleteFunc(left, func(_ string, n int) bool { return n == 0 })
+	if len(left) > 0 {
+		h.t.Errorf("what is left and should not be: %v", left)
+	}
+}
