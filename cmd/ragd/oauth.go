@@ -47,7 +47,11 @@ func (s serviceSettings) tokens() (tenant.Tokens, error) {
 		address := strings.TrimRight(s.PublicURL, "/")
 		c.Audiences = []string{address, address + front.Path}
 	}
-	return oauth.New(c)
+	verifier, err := oauth.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return verifier, nil
 }
 
 // authorizationServers are whom clients are sent to for a token.

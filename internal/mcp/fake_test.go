@@ -32,6 +32,7 @@ type fakeAPI struct {
 	deleteDocument func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	syncSource     func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
 	cancelJob      func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 	tools          []*ragdv1.Tool // of every tenant
@@ -83,6 +84,10 @@ func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest)
 
 func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
 	return f.getJob(ctx, req)
+}
+
+func (f *fakeAPI) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
+	return f.syncSource(ctx, req)
 }
 
 func (f *fakeAPI) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {

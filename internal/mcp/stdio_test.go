@@ -11,9 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
@@ -80,6 +84,25 @@ func TestStdioProgress(t *testing.T) {
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+// A program on standard input has the tools of the tenant whose key it has.
+func TestStdioHasTheTenantsTools(t *testing.T) {
+	t.Parallel()
+	settings := &structpb.Struct{Fields: map[string]*structpb.Value{"indexName": structpb.NewStringValue("laws"), "topK": structpb.NewNumberValue(3)}}
+	var asked, answer proto.Message = nil, &ragdv1.VectorQueryResponse{}
+	api := recordingAPI(&asked, &answer)
+	api.listIndexes = noIndexes
+	api.tools = []*ragdv1.Tool{{ToolName: "ask_laws", Kind: "vector_query", Settings: settings, Arguments: []string{"queryText"}}}
+	out := ask(t, api, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if !strings.Contains(out, "ask_laws") || strings.Contains(out, ownTool) {
+		t.Errorf("listed %s", out)
+	}
+	out = ask(t, api, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_laws","arguments":{"queryText":"a"}}}`)
+	want := message[ragdv1.VectorQueryRequest](t, `{"queryText": "a", "indexName": "laws", "topK": 3}`)
+	if diff := cmp.Diff(proto.Message(want), asked, protocmp.Transform()); diff != "" {
+		t.Errorf("%s: %s", out, diff)
 	}
 }
 

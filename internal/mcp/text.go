@@ -213,6 +213,37 @@ func deletedText(req *ragdv1.DeleteDocumentRequest, _ *ragdv1.DeleteDocumentResp
 	return "Deleted document " + req.GetDocumentId() + "."
 }
 
+// maxURIsShown bounds a list in a text; the structured content has all.
+const maxURIsShown = 100
+
+func syncedText(req *ragdv1.SyncSourceRequest, res *ragdv1.SyncSourceResponse) string {
+	var b strings.Builder
+	gone := "deleted"
+	if req.GetDryRun() {
+		gone = "to be deleted; this was a dry run"
+	}
+	fmt.Fprintf(&b, "%s unchanged.", count(res.GetUnchangedCount(), "document"))
+	for _, part := range []struct {
+		uris  []string
+		total int
+		is    string
+	}{
+		{res.GetNewUris(), len(res.GetNewUris()), "new, to be uploaded"},
+		{res.GetChangedUris(), len(res.GetChangedUris()), "changed, to be uploaded again"},
+		{res.GetGoneUris(), int(res.GetGoneCount()), gone},
+	} {
+		if part.total == 0 {
+			continue
+		}
+		shown := part.uris[:min(len(part.uris), maxURIsShown)]
+		fmt.Fprintf(&b, "\n%s %s: %s", count(int32(part.total), "document"), part.is, strings.Join(shown, ", "))
+		if more := part.total - len(shown); more > 0 {
+			fmt.Fprintf(&b, " and %d more", more)
+		}
+	}
+	return b.String()
+}
+
 func cancelledText(_ *ragdv1.CancelJobRequest, job *ragdv1.Job) string { return jobText(nil, job) }
 
 func jobText(_ *ragdv1.GetJobRequest, job *ragdv1.Job) string {

@@ -153,6 +153,11 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"delete_document", map[string]any{"uri": "b.md"}, &ragdv1.DeleteDocumentResponse{},
 			message[ragdv1.DeleteDocumentRequest](t, `{"uri": "b.md"}`), "delete_document_uri.txt"},
 		{"get_job", map[string]any{"jobId": "j1"}, message[ragdv1.Job](t, aJob), message[ragdv1.GetJobRequest](t, `{"jobId": "j1"}`), "get_job.txt"},
+		{"sync_source", map[string]any{"indexName": "docs", "uriPrefix": "guides/", "dryRun": true, "documents": []any{
+			map[string]any{"uri": "guides/a.md", "fingerprint": "1"}, map[string]any{"uri": "guides/b.md"}}},
+			message[ragdv1.SyncSourceResponse](t, `{"newUris": ["guides/a.md"], "changedUris": ["guides/b.md"], "unchangedCount": 1, "goneUris": ["guides/c.md"], "goneCount": 3}`),
+			message[ragdv1.SyncSourceRequest](t, `{"indexName": "docs", "uriPrefix": "guides/", "dryRun": true, "documents": [
+			{"uri": "guides/a.md", "fingerprint": "1"}, {"uri": "guides/b.md"}]}`), "sync_source.txt"},
 		{"cancel_job", map[string]any{"jobId": "j1"}, message[ragdv1.Job](t, `{"jobId": "j1", "kind": "ingest", "status": "cancelled"}`),
 			message[ragdv1.CancelJobRequest](t, `{"jobId": "j1"}`), "cancel_job.txt"},
 		{"document_chunker", map[string]any{"text": "Run make. Or not.", "contentType": "text/plain", "metadata": map[string]any{"a": 1},
@@ -218,6 +223,7 @@ func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 		listDocuments:  record[ragdv1.ListDocumentsRequest, *ragdv1.ListDocumentsResponse](asked, answer),
 		deleteDocument: record[ragdv1.DeleteDocumentRequest, *ragdv1.DeleteDocumentResponse](asked, answer),
 		getJob:         record[ragdv1.GetJobRequest, *ragdv1.Job](asked, answer),
+		syncSource:     record[ragdv1.SyncSourceRequest, *ragdv1.SyncSourceResponse](asked, answer),
 		cancelJob:      record[ragdv1.CancelJobRequest, *ragdv1.Job](asked, answer),
 		chunkText:      record[ragdv1.ChunkTextRequest, *ragdv1.ChunkTextResponse](asked, answer),
 	}
@@ -306,6 +312,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 		"list_documents":   {&ragdv1.ListDocumentsRequest{}, &ragdv1.ListDocumentsResponse{}},
 		"delete_document":  {&ragdv1.DeleteDocumentRequest{}, &ragdv1.DeleteDocumentResponse{}},
 		"get_job":          {&ragdv1.GetJobRequest{}, &ragdv1.Job{}},
+		"sync_source":      {&ragdv1.SyncSourceRequest{}, &ragdv1.SyncSourceResponse{}},
 		"cancel_job":       {&ragdv1.CancelJobRequest{}, &ragdv1.Job{}},
 		"document_chunker": {&ragdv1.ChunkTextRequest{}, &ragdv1.ChunkTextResponse{}},
 	} {

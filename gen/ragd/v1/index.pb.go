@@ -200,7 +200,8 @@ type Index struct {
 	Chunking       *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// A PostgreSQL text search configuration such as english or simple.
 	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
-	// Chunks with an embedding.
+	// Chunks with an embedding; to a credential with a mandatory filter, of those that
+	// it may see, as are the counts of documents.
 	Count int32 `protobuf:"varint,8,opt,name=count,proto3" json:"count,omitempty"`
 	// Documents that are ready.
 	DocumentCount        int32 `protobuf:"varint,9,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`

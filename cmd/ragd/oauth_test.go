@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/ragdhq/ragd/internal/oauth"
+)
+
+func TestOAuthSettings(t *testing.T) {
+	t.Parallel()
+	const id, public = "https://id.example.com", "https://rag.example.com/"
+	for name, tc := range map[string]struct {
+		settings serviceSettings
+		takes    bool
+		wrong    bool
+	}{
+		"none":                           {},
+		"an issuer":                      {settings: serviceSettings{PublicURL: public, OAuth: oauth.Config{Issuer: id}}, takes: true},
+		"an issuer and no address":       {settings: serviceSettings{OAuth: oauth.Config{Issuer: id}}, wrong: true},
+		"an audience and no issuer":      {settings: serviceSettings{PublicURL: public, OAuth: oauth.Config{Audiences: []string{"a"}}}, wrong: true},
+		"a filter's claim and no issuer": {settings: serviceSettings{PublicURL: public, OAuth: oauth.Config{FilterClaim: "see"}}, wrong: true},
+		"an open line":                   {settings: serviceSettings{PublicURL: public, OAuth: oauth.Config{Issuer: "http://id.example.com"}}, wrong: true},
+	} {
+		tokens, err := tc.settings.tokens()
+		if (err != nil) != tc.wrong || (tokens != nil) != tc.takes {
+			t.Errorf("%s: %v, %v", name, tokens, err)
+		}
+		if servers := tc.settings.authorizationServers(); tc.takes && (len(servers) != 1 || servers[0] != id) {
+			t.Errorf("%s: servers %v", name, servers)
+		}
+	}
+}
