@@ -183,8 +183,8 @@ func (b *batch) read(ctx context.Context, t *task) (err error) {
 
 // split parses a document and cuts it.
 func (w *Worker) split(ctx context.Context, t *task) error {
-	if t.Attempt > maxAttempts {
-		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", maxAttempts)
+	if t.Lost >= maxLost {
+		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", t.Lost)
 	}
 	return guarded(func() error {
 		parsed, chunks, err := t.file().split(ctx, w.parse)
