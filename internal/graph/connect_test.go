@@ -34,7 +34,7 @@ func newTestGraph(t testing.TB) *testGraph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.index, g.handle = found, s.DB.Handle("acme").OfIndex(found.ID)
+	g.index, g.handle = found, s.DB.Handle("acme").OfIndex(found.ID, found.Generation)
 	return g
 }
 
