@@ -109,7 +109,7 @@ func (r *run) search(ctx context.Context, mode query.Mode, topK int, withVectors
 // stored walks the stored graph.
 func (r *run) stored(ctx context.Context) error {
 	p := r.plan
-	h := r.service.db.Handle(p.tenant).OfIndex(p.index.ID)
+	h := r.service.db.Handle(p.tenant).OfIndex(p.index.ID, p.index.Generation)
 	var named []seed
 	var counts index.GraphCounts
 	group, groupCtx := errgroup.WithContext(ctx)

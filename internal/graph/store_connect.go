@@ -68,6 +68,12 @@ func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 	return nil
 }
 
+// dropSimilar drops the edges between chunks that are near to each other.
+func dropSimilar(ctx context.Context, h *tenant.Handle) error {
+	_, err := h.Exec(ctx, `DELETE FROM tenant.edge WHERE type = $1`, similarRow)
+	return err
+}
+
 // held tells chunks by place and the hash of their text, and keeps them from
 // being deleted until the end of the transaction: what was found in a text must
 // not be stored for the next version's, nor outlive it.
