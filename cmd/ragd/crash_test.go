@@ -51,7 +51,8 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				h.t.Fatal(err)
 			}
-			return service // which starts it again
+			h.awaitReady() // the service starts it again
+			return service
 		})
 	})
 }

@@ -86,6 +86,13 @@ func (h *home) serve() *exec.Cmd {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { stop(h.t, cmd, syscall.SIGTERM) })
+	h.awaitReady()
+	return cmd
+}
+
+// awaitReady waits until the service can answer.
+func (h *home) awaitReady() {
+	h.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "http://"+h.listen+"/readyz", nil)
 		if err != nil {
@@ -97,11 +104,10 @@ func (h *home) serve() *exec.Cmd {
 		}
 		_ = res.Body.Close()
 		if res.StatusCode == http.StatusOK {
-			return cmd
+			return
 		}
 	}
 	h.t.Fatal("the service did not become ready within a minute")
-	return nil
 }
 
 // stop ends a service, unless it has ended before.

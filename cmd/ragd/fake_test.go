@@ -283,9 +283,14 @@ func (f *fake) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexRequest) 
 func (f *fake) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, i, err := f.index(ctx, req.GetIndexName())
+	t, i, err := f.index(ctx, req.GetIndexName())
 	if err != nil {
 		return nil, err
+	}
+	if model := req.GetEmbeddingModel(); model != "" {
+		job := &ragdv1.Job{JobId: f.id("job"), Kind: "reembed", Status: "succeeded", Progress: &ragdv1.JobProgress{Done: 2, Total: 2, Unit: "documents"}}
+		t.jobs = append(t.jobs, job)
+		return &ragdv1.Index{IndexName: req.GetIndexName(), NextEmbeddingModel: model, ReembedJobId: job.GetJobId()}, nil
 	}
 	i.index.Graph = &ragdv1.Graph{Settings: req.GetGraph()}
 	return i.index, nil

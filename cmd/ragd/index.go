@@ -13,7 +13,7 @@ import (
 func (p *program) indexCommands() *cobra.Command {
 	return p.clientFlags(p.group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
-		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexDelete(),
+		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexDelete(),
 	))
 }
 
@@ -23,6 +23,8 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		field(w, "status", index.GetStatus())
 		field(w, "embedding model", index.GetEmbeddingModel())
 		field(w, "dimension", index.GetDimension())
+		field(w, "next embedding model", index.GetNextEmbeddingModel())
+		field(w, "reembedding job", index.GetReembedJobId())
 		field(w, "metric", index.GetMetric())
 		field(w, "type", index.GetIndexConfig().GetType())
 		field(w, "text language", index.GetTextLanguage())

@@ -39,6 +39,12 @@ books  builtin/hash-512  3          0      0        0       0       ready
 		{args: args("index graph books --off --json"), stdout: `..."off": true`},
 		{args: args("index graph books"), code: 2, stderr: "...either settings are needed or --rebuild"},
 		{args: args("index graph absent --off"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
+		{args: args("index reembed books"), code: 2, stderr: "...--model is missing"},
+		{
+			args: args("index reembed books --model openai/other"), stdout: "running 0 of 1 chunks\nsucceeded 2 of 2 documents\n",
+			stderr: "job job2 embeds index books with openai/other\n",
+		},
+		{args: args("index reembed books --model openai/other --wait=false"), stdout: "...next embedding model  openai/other"},
 		{args: args("index delete absent --yes"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
 		{args: args("index delete books --yes"), stdout: "deleted index books\n"},
 	} {

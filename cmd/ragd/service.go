@@ -153,7 +153,8 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		Driver: driver, Control: s.work, Instance: instanceName(),
 		Workers: settings.IngestWorkers, Logger: log,
 		MaxQueuedDocuments: settings.MaxQueuedDocuments, MaxQueuedBytes: settings.MaxQueuedBytes,
-	}, ingest.NewWorker(work, models, s.files.Parse, extractor, log), index.NewMaintainer(work, log))
+	}, ingest.NewWorker(work, models, s.files.Parse, extractor, log), index.NewMaintainer(work, log),
+		index.NewReembedder(work, models, graph.Relink, log))
 	if err != nil {
 		return nil, err
 	}

@@ -138,6 +138,12 @@ func (a *Adjacency) normalize(least float64) {
 	}
 }
 
+// isEnd reports whether no link leaves the node.
+func (a *Adjacency) isEnd(node int32) bool {
+	i, found := slices.BinarySearch(a.losing, node)
+	return found && a.losses[i] == 1
+}
+
 // Nodes returns the number of nodes.
 func (a *Adjacency) Nodes() int { return a.nodes }
 

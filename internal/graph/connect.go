@@ -138,6 +138,37 @@ func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(d
 	}
 }
 
+// Relink finds anew which chunks of an index are near to each other, after all of them
+// have got other embeddings. Queries go on meanwhile, with fewer edges.
+func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
+	if err := dropSimilar(ctx, h); err != nil {
+		return fmt.Errorf("drop what was near: %w", err)
+	}
+	settings, err := index.GraphOf(ctx, h, i.ID)
+	if err != nil || !settings.Keeps(string(Similar)) || !hasSimilar(i) {
+		return err
+	}
+	after := "00000000-0000-0000-0000-000000000000"
+	for {
+		ids, err := documentIDs(ctx, h, i.ID, after)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		documents := make([]Document, len(ids))
+		for n, id := range ids {
+			documents[n].DocumentID, after = id, id
+		}
+		for some := range slices.Chunk(documents, relinkDocuments) {
+			if err := insertSimilar(ctx, h, i.ID, some, settings.Similarity()); err != nil {
+				return fmt.Errorf("link documents to what is near: %w", err)
+			}
+		}
+	}
+}
+
+// relinkDocuments is how many documents are linked by one statement.
+const relinkDocuments = 50
+
 // hasSimilar reports whether an index can find the chunks near to another: it
 // takes a Postgres index that compares by cosine, without which every new chunk
 // would be compared with all.

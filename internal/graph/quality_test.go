@@ -53,8 +53,6 @@ func designs() []design {
 	with("restart 0.3", func(d *design) { d.restart = 0.3 })
 	with("restart 0.7", func(d *design) { d.restart = 0.7 })
 	with("weak links take all steps", func(d *design) { d.least = 0 })
-	with("links below 0.25 take fewer steps", func(d *design) { d.least = 0.25 })
-	with("links below 1 take fewer steps", func(d *design) { d.least = 1 })
 	with("3 seeds found", func(d *design) { d.seeds = 3 })
 	with("5 seeds found", func(d *design) { d.seeds = 5 })
 	with("edges backwards too, weight 0.3", func(d *design) { d.backwards = 0.3 })

@@ -36,14 +36,15 @@ var errEnded = errors.New("the job has ended")
 // Work rebuilds one graph. It implements river.Worker.
 func (r *Rebuilder) Work(ctx context.Context, job *river.Job[index.RebuildArgs]) error {
 	start := time.Now()
-	h := r.db.Handle(job.Args.Tenant).OfIndex(job.Args.IndexID)
+	h := r.db.Handle(job.Args.Tenant)
 	log := r.log.With("tenant", job.Args.Tenant, "index", job.Args.IndexID, "job", job.Args.JobID, "attempt", job.Attempt)
 	err := r.rebuild(ctx, h, job.Args)
-	switch gone := (*tenant.GoneError)(nil); {
+	var gone *tenant.GoneError // the index got another embedding model, or was deleted
+	switch {
 	case err == nil:
 		log.InfoContext(ctx, "graph rebuilt", "duration_ms", time.Since(start).Milliseconds())
 		return nil
-	case errors.Is(err, errEnded), errors.As(err, &gone), ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
+	case errors.Is(err, errEnded), !errors.As(err, &gone) && ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
 		return river.JobCancel(err)
 	}
 	log.WarnContext(ctx, "rebuilding a graph failed", "err", err)
@@ -55,6 +56,7 @@ func (r *Rebuilder) rebuild(ctx context.Context, h *tenant.Handle, args index.Re
 	if err != nil {
 		return err
 	}
+	h = h.OfIndex(i.ID, i.Generation)
 	err = Rebuild(ctx, h, i, func(done int) error { return progressOf(ctx, h, args, done) })
 	if err != nil {
 		return err

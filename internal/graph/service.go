@@ -69,7 +69,7 @@ func (s *Service) once(ctx context.Context, id tenant.ID, req Request) (Response
 	if err != nil {
 		return Response{}, found, err
 	}
-	p.tenant = id
+	p.tenant, p.walk.Done = id, ctx.Done()
 	run := &run{service: s, plan: p, watch: stopwatch{last: time.Now()}}
 	if req.Options.Candidates > 0 {
 		err = run.candidates(ctx)
@@ -109,7 +109,7 @@ func (r *run) search(ctx context.Context, mode query.Mode, topK int, withVectors
 // stored walks the stored graph.
 func (r *run) stored(ctx context.Context) error {
 	p := r.plan
-	h := r.service.db.Handle(p.tenant).OfIndex(p.index.ID)
+	h := r.service.db.Handle(p.tenant).OfIndex(p.index.ID, p.index.Generation)
 	var named []seed
 	var counts index.GraphCounts
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -135,6 +135,9 @@ func (r *run) stored(ctx context.Context) error {
 	r.cut = around.cut
 	r.watch.lap("load", len(around.places))
 	shares := around.walk(seeds, p.walk)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	r.watch.lap("walk", len(around.places))
 	return r.assemble(ctx, h, around, seeds, shares)
 }
@@ -327,7 +330,7 @@ func (r *run) candidates(ctx context.Context) error {
 		vectors[i] = widened(source.Vector)
 	}
 	ranked, err := NewCandidates(vectors, p.threshold).Rank(widened(question), p.seeds, p.walk)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	for _, s := range ranked[:min(p.fetch, len(ranked))] {

@@ -20,9 +20,11 @@ type Candidates struct {
 // quadratic in their number.
 func NewCandidates(embeddings [][]float64, threshold float64) *Candidates {
 	var links []Link
+	squares := make([]float64, len(embeddings))
 	for i, a := range embeddings {
+		squares[i] = dot(a, a)
 		for j, b := range embeddings[:i] {
-			if similarity := Cosine(a, b); similarity > threshold {
+			if similarity := cosine(dot(a, b), squares[i], squares[j]); similarity > threshold {
 				links = append(links, Link{int32(i), int32(j), similarity}, Link{int32(j), int32(i), similarity})
 			}
 		}
@@ -51,19 +53,45 @@ func (c *Candidates) Rank(question []float64, seeds int, w Walk) ([]Scored, erro
 		nearest[v] = Scored{int32(v), Cosine(question, vector)}
 	}
 	sortScored(nearest)
-	scores := make([]float64, len(c.vectors))
-	for _, seed := range nearest[:min(seeds, len(nearest))] {
-		shares := c.adjacency.Walk([]Seed{{seed.Node, 1}}, w)
-		for v, share := range shares {
-			scores[v] += seed.Score * share
-		}
-	}
+	scores := c.walks(nearest[:min(seeds, len(nearest))], w)
 	ranked := make([]Scored, len(scores))
 	for v, score := range scores {
 		ranked[v] = Scored{int32(v), score}
 	}
 	sortScored(ranked)
 	return ranked, nil
+}
+
+// walks returns the sum of the walks from each seed. Where a walker can always go
+// on, what the walks do is linear in where they begin: one walk from all seeds,
+// by their similarities, is the sum. Those that point away from the question make
+// another, which counts against. A walker on a chunk that is linked to none stays.
+func (c *Candidates) walks(seeds []Scored, w Walk) []float64 {
+	scores := make([]float64, len(c.vectors))
+	var toward, away []Seed
+	for _, seed := range seeds {
+		switch {
+		case c.adjacency.isEnd(seed.Node):
+			scores[seed.Node] += seed.Score
+		case seed.Score > 0:
+			toward = append(toward, Seed{seed.Node, seed.Score})
+		default:
+			away = append(away, Seed{seed.Node, -seed.Score})
+		}
+	}
+	for _, side := range []struct {
+		seeds []Seed
+		sign  float64
+	}{{toward, 1}, {away, -1}} {
+		sum := 0.0
+		for _, seed := range side.seeds {
+			sum += seed.Weight
+		}
+		for v, share := range c.adjacency.Walk(side.seeds, w) {
+			scores[v] += side.sign * sum * share
+		}
+	}
+	return scores
 }
 
 func sortScored(s []Scored) {
@@ -74,15 +102,20 @@ func sortScored(s []Scored) {
 
 // Cosine returns the cosine of the angle between two vectors of one length, in
 // [-1,1]; 0 if either is zero.
-func Cosine(a, b []float64) float64 {
-	var dot, aa, bb float64
-	for i := range a {
-		dot += a[i] * b[i]
-		aa += a[i] * a[i]
-		bb += b[i] * b[i]
-	}
+func Cosine(a, b []float64) float64 { return cosine(dot(a, b), dot(a, a), dot(b, b)) }
+
+// cosine does so from the inner products.
+func cosine(ab, aa, bb float64) float64 {
 	if aa == 0 || bb == 0 {
 		return 0
 	}
-	return max(-1, min(1, dot/math.Sqrt(aa*bb)))
+	return max(-1, min(1, ab/math.Sqrt(aa*bb)))
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
 }

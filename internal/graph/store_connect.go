@@ -45,12 +45,33 @@ func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after str
 	return ids, err
 }
 
-// disconnect drops the edges of documents.
+// disconnect drops the edges of documents, in the order in which others store
+// theirs, so as never to wait for each other in a circle.
 func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
-	b := h.Batch()
-	b.Exec(`DELETE FROM tenant.edge WHERE document_id = ANY($1::uuid[])`, ids)
-	b.Exec(`DELETE FROM tenant.edge WHERE to_document_id = ANY($1::uuid[])`, ids)
-	return b.Run(ctx)
+	for _, statement := range []string{
+		`WITH gone AS MATERIALIZED (
+			SELECT e.ctid FROM tenant.edge AS e WHERE e.document_id = ANY($1::uuid[]) AND e.key IS NOT NULL
+			ORDER BY e.key, e.type, e.document_id, e.ordinal FOR UPDATE
+		)
+		DELETE FROM tenant.edge AS e USING gone WHERE e.ctid = gone.ctid`,
+		`WITH gone AS MATERIALIZED (
+			SELECT e.ctid FROM tenant.edge AS e
+			WHERE e.type = 3 AND (e.document_id = ANY($1::uuid[]) OR e.to_document_id = ANY($1::uuid[]))
+			ORDER BY e.to_document_id, e.to_ordinal, e.document_id, e.ordinal FOR UPDATE
+		)
+		DELETE FROM tenant.edge AS e USING gone WHERE e.ctid = gone.ctid`,
+	} {
+		if _, err := h.Exec(ctx, statement, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropSimilar drops the edges between chunks that are near to each other.
+func dropSimilar(ctx context.Context, h *tenant.Handle) error {
+	_, err := h.Exec(ctx, `DELETE FROM tenant.edge WHERE type = $1`, similarRow)
+	return err
 }
 
 // held tells chunks by place and the hash of their text, and keeps them from

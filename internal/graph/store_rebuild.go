@@ -15,6 +15,7 @@ import (
 func beginRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs) (index.Index, error) {
 	i, err := tenant.Get[struct {
 		IndexName    string
+		Generation   int
 		Metric       index.Metric
 		VectorType   index.VectorType
 		IndexConfig  index.Config
@@ -25,13 +26,13 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs)
 				total = (SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0)
 			WHERE job_id = $2 AND status IN ('queued', 'running') RETURNING 1
 		)
-		SELECT i.index_name, i.metric, i.vector_type, i.index_config, i.text_language
+		SELECT i.index_name, i.generation, i.metric, i.vector_type, i.index_config, i.text_language
 		FROM tenant.indexes AS i CROSS JOIN run WHERE i.index_id = $1`, args.IndexID, args.JobID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errEnded
 	}
 	return index.Index{
-		ID: args.IndexID, Name: i.IndexName, Metric: i.Metric, VectorType: i.VectorType, Config: i.IndexConfig, TextLanguage: i.TextLanguage,
+		ID: args.IndexID, Generation: i.Generation, Name: i.IndexName, Metric: i.Metric, VectorType: i.VectorType, Config: i.IndexConfig, TextLanguage: i.TextLanguage,
 	}, err
 }
 

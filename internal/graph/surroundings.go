@@ -163,7 +163,7 @@ type edgeKey struct {
 
 func (s *Service) loader(p walkPlan, version int64) *loader {
 	return &loader{
-		handle: s.db.Handle(p.tenant).OfIndex(p.index.ID), plan: p, cached: p.request.Filter.IsZero(), service: s, version: version,
+		handle: s.db.Handle(p.tenant).OfIndex(p.index.ID, p.index.Generation), plan: p, cached: p.request.Filter.IsZero(), service: s, version: version,
 	}
 }
 

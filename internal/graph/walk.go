@@ -19,9 +19,27 @@ type Walk struct {
 	// Tolerance bounds the error of shares when Steps is 0: the sum of all
 	// errors is below it. 1e-9 if 0.
 	Tolerance float64
+	// Done, if given, ends a walk early when it is closed; the shares are then of
+	// no use.
+	Done <-chan struct{}
 }
 
-const defaultTolerance = 1e-9
+// ended reports whether the walk is to end early.
+func (w Walk) ended() bool {
+	select {
+	case <-w.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	defaultTolerance = 1e-9
+	// settledTolerance is what a finite walk may be off by, in the sum of all its
+	// visits, for having stopped where it stood still.
+	settledTolerance = 1e-12
+)
 
 // Walk returns the share of time that a walk from the seeds spends on each node.
 // Shares are not negative and sum to 1, or are all 0 without seeds. A walker
@@ -62,11 +80,19 @@ func (a *Adjacency) home(seeds []Seed) []float64 {
 func (a *Adjacency) finite(home []float64, w Walk) []float64 {
 	at, next := append([]float64(nil), home...), make([]float64, a.nodes)
 	visits := append([]float64(nil), home...)
-	for range w.Steps - 1 {
+	for left := w.Steps - 1; left > 0 && !w.ended(); left-- {
 		a.step(at, next, home, w.Restart)
 		at, next = next, at
+		change := 0.0
 		for v, share := range at {
 			visits[v] += share
+			change += math.Abs(share - next[v])
+		}
+		if change*float64(left) < settledTolerance { // no later step changes more
+			for v, share := range at {
+				visits[v] += share * float64(left-1)
+			}
+			break
 		}
 	}
 	for v := range visits {
@@ -91,6 +117,9 @@ func (a *Adjacency) endless(home []float64, w Walk) []float64 {
 	// further apart than 2, which bounds the steps whatever rounding does.
 	most := 1 + int(math.Log(tolerance/2)/math.Log1p(-w.Restart))
 	for range most {
+		if w.ended() {
+			break
+		}
 		a.step(at, next, home, w.Restart)
 		at, next = next, at
 		change := 0.0

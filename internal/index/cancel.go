@@ -10,9 +10,17 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// CancelJob ends a job on a whole index: the index goes on with the Postgres index
-// that it has. Errors: Precondition when it has none, and when the job has ended.
-func (s *Service) CancelJob(ctx context.Context, id tenant.ID, jobID string) error {
+// CancelJob ends a job of a kind on a whole index, which goes on with what it has.
+// Errors: Precondition when it cannot, and when the job has ended.
+func (s *Service) CancelJob(ctx context.Context, id tenant.ID, kind, jobID string) error {
+	if kind == reembedKind {
+		return s.cancelReembed(ctx, id, jobID)
+	}
+	return s.cancelBuild(ctx, id, jobID)
+}
+
+// cancelBuild ends a build: the index goes on with the Postgres index that it has.
+func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, jobID string) error {
 	h := s.db.Handle(id)
 	if ended, err := s.cancelRebuild(ctx, h, jobID); err != nil || ended {
 		return err
@@ -36,7 +44,7 @@ func (s *Service) CancelJob(ctx context.Context, id tenant.ID, jobID string) err
 	if err := b.Run(ctx); err != nil {
 		return err
 	}
-	return h.OfIndex(row.IndexID).CancelBuild(ctx)
+	return h.OfIndex(row.IndexID, row.Generation).CancelBuild(ctx)
 }
 
 // RetryJob starts another job of a kind on an index and returns its id.
@@ -47,6 +55,6 @@ func (s *Service) RetryJob(ctx context.Context, kind, indexName string) (jobID s
 	case buildKind:
 		return s.Build(ctx, indexName)
 	default:
-		return "", fault.New(fault.Precondition, "a job of kind %s cannot be tried again", kind)
+		return "", fault.New(fault.Precondition, "a job of kind %s cannot be tried again: ask for what it did again", kind)
 	}
 }

@@ -112,6 +112,12 @@ func GraphCountsOf(ctx context.Context, q tenant.Queryer, indexID int64) (GraphC
 		) AS g LEFT JOIN tenant.indexes AS i ON i.index_id = $1`, indexID)
 }
 
+// makeEdgesTrigger has the edges of chunks go with them, as make_edges does.
+func (i Index) makeEdgesTrigger() string {
+	return fmt.Sprintf(`CREATE TRIGGER chunks_dropped AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS gone
+		FOR EACH STATEMENT EXECUTE FUNCTION tenant.drop_edges('%d')`, i.ID)
+}
+
 // makeEdges makes the edge table beside the chunk table.
 func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
 	_, err := tx.Exec(ctx, `SELECT tenant.make_edges($1, 'tenant.chunk'::regclass)`, i.ID)

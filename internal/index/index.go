@@ -47,7 +47,8 @@ const (
 // Index is a named set of documents of a tenant that are embedded and searched
 // alike.
 type Index struct {
-	ID              int64 // names the chunk table; never used twice in a tenant
+	ID              int64 // names the tables; never used twice in a tenant
+	Generation      int   // names the chunk table too, which another embedding model makes anew
 	Name            string
 	Dimension       int
 	Metric          Metric
@@ -61,11 +62,20 @@ type Index struct {
 	// Built says that the Postgres index over the embeddings is there. Until it
 	// is, every search is exact.
 	Built     bool
-	Building  bool // a job to build it is queued or runs
+	Building  bool  // a job to build it is queued or runs
+	Next      *Next // the generation with other embeddings that is being made, if any
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
 	measuredWidth int // see SearchWidth; 0 until it has been measured
+}
+
+// Next is what the next generation of an index's chunks has.
+type Next struct {
+	JobID          string
+	EmbeddingModel string
+	Dimension      int
+	VectorType     VectorType
 }
 
 // Status is ready, or building while the Postgres index over the embeddings is

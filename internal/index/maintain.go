@@ -90,16 +90,13 @@ var errDeleted = fault.New(fault.NotFound, "the index was deleted")
 
 // Work does what is due on an index. It implements river.Worker.
 func (m *Maintainer) Work(ctx context.Context, job *river.Job[maintainArgs]) error {
-	h := m.db.Handle(job.Args.Tenant).OfIndex(job.Args.IndexID)
-	err := h.Session(ctx, func(s *tenant.Session) error {
-		free, err := s.Lock(ctx, fmt.Sprintf("index/%d", job.Args.IndexID))
+	h := m.db.Handle(job.Args.Tenant)
+	err := alone(ctx, h, job.Args.IndexID, func(s *tenant.Session) error {
+		i, _, err := byID(ctx, s, job.Args.IndexID)
 		if err != nil {
 			return err
 		}
-		if !free {
-			return river.JobSnooze(busyPause)
-		}
-		return m.maintain(ctx, h, s, job.Args)
+		return m.maintain(ctx, h.OfIndex(i.ID, i.Generation), s.OfIndex(i.ID, i.Generation), job.Args)
 	})
 	var snooze *river.JobSnoozeError
 	switch {
@@ -111,6 +108,21 @@ func (m *Maintainer) Work(ctx context.Context, job *river.Job[maintainArgs]) err
 	m.log.WarnContext(ctx, "index maintenance failed", "tenant", job.Args.Tenant, "index", job.Args.IndexID, "attempt", job.Attempt, "err", err)
 	final := job.Attempt >= job.MaxAttempts
 	return errors.Join(err, recordFailure(ctx, h, job.Args.IndexID, fault.Public(err), final))
+}
+
+// alone runs do with a session while nobody else maintains the index, or has the job
+// tried again later.
+func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tenant.Session) error) error {
+	return h.Session(ctx, func(s *tenant.Session) error {
+		free, err := s.Lock(ctx, fmt.Sprintf("index/%d", indexID))
+		if err != nil {
+			return err
+		}
+		if !free {
+			return river.JobSnooze(busyPause)
+		}
+		return do(s)
+	})
 }
 
 // maintain goes on until nothing is due: more may have been written meanwhile.

@@ -196,6 +196,8 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 
 // Change is what UpdateIndex changes; nil leaves a setting as it is.
 type Change struct {
+	EmbeddingModel  *string // a job has the index embedded again
+	Dimension       int     // of the embedding model; 0: the model's own
 	Config          *Config
 	MetadataIndexes *[]string
 	Chunking        *map[string]any // of uploads from now on
@@ -220,6 +222,13 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
+	next, err := s.next(ctx, changed, c)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	if old.Next != nil && (c.Config != nil || c.MetadataIndexes != nil) {
+		return Index{}, Counts{}, old.reembedding()
+	}
 	if err := update(ctx, h, old, changed); err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -231,6 +240,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	}
 	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
 		if _, err := s.startBuild(ctx, r.Tenant, changed); err != nil {
+			return Index{}, Counts{}, err
+		}
+	}
+	if next != nil {
+		if err := s.startReembed(ctx, r.Tenant, changed, *next); err != nil {
 			return Index{}, Counts{}, err
 		}
 	}
@@ -310,6 +324,9 @@ func (s *Service) Truncate(ctx context.Context, name string) error {
 	found, err := byName(ctx, h, name)
 	if err != nil {
 		return err
+	}
+	if found.Next != nil {
+		return found.reembedding()
 	}
 	defer s.known.forget(r.Tenant, name)
 	return truncate(ctx, h, found)

@@ -13,6 +13,7 @@ import (
 
 type indexRow struct {
 	IndexID         int64
+	Generation      int
 	IndexName       string
 	Dimension       int
 	Metric          Metric
@@ -26,20 +27,33 @@ type indexRow struct {
 	Built           bool
 	SearchWidth     int
 	Building        bool
+	ReembedJobID    *string
+	NextModel       *string
+	NextDimension   *int
+	NextVectorType  *VectorType
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
 
-const indexColumns = `i.index_id, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.build_job_id IS NOT NULL AS building, i.created_at, i.updated_at`
+const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
+	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.build_job_id IS NOT NULL AS building,
+	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
-		ID: r.IndexID, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
+		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
 		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, measuredWidth: r.SearchWidth,
-		Building: r.Building, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
+}
+
+// next is the generation that is being made, nil if there is none.
+func (r indexRow) next() *Next {
+	if r.ReembedJobID == nil || r.NextModel == nil {
+		return nil
+	}
+	return &Next{JobID: *r.ReembedJobID, EmbeddingModel: *r.NextModel, Dimension: *r.NextDimension, VectorType: *r.NextVectorType}
 }
 
 type countedRow struct {
@@ -121,7 +135,7 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
 			return err
 		}
 		made = row.index()
-		return makeTables(ctx, tx.OfIndex(made.ID), made)
+		return makeTables(ctx, tx.OfIndex(made.ID, made.Generation), made)
 	})
 	return made, err
 }
@@ -132,18 +146,21 @@ func languageExists(ctx context.Context, q tenant.Queryer, language string) (boo
 
 // drop removes the index with everything in it.
 func drop(ctx context.Context, h *tenant.Handle, i Index) error {
-	if err := h.OfIndex(i.ID).CancelBuild(ctx); err != nil {
+	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
 		return err
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		n, err := tx.Exec(ctx, `DELETE FROM tenant.indexes WHERE index_id = $1`, i.ID)
+		generation, err := tenant.Value[int](ctx, tx, `DELETE FROM tenant.indexes WHERE index_id = $1 RETURNING generation`, i.ID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return notFound(i.Name)
+		}
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return notFound(i.Name)
+		if _, err = tx.OfIndex(i.ID, generation).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term, tenant.edge`); err != nil {
+			return err
 		}
-		_, err = tx.OfIndex(i.ID).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term, tenant.edge`)
+		_, err = tx.OfIndex(i.ID, generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`)
 		return err
 	})
 }
@@ -152,7 +169,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 // embeddings, so that what is loaded next is loaded fast. Rows of documents go
 // first, as with all who change their chunks.
 func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
-	if err := h.OfIndex(i.ID).CancelBuild(ctx); err != nil {
+	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
 		return err
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
@@ -171,7 +188,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 				return err
 			}
 		}
-		tables := tx.OfIndex(i.ID)
+		tables := tx.OfIndex(i.ID, i.Generation)
 		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk, tenant.term, tenant.edge`); err != nil {
 			return err
 		}
@@ -189,6 +206,6 @@ func update(ctx context.Context, h *tenant.Handle, old, changed Index) error {
 		if err != nil {
 			return err
 		}
-		return replaceMetadataIndexes(ctx, tx.OfIndex(old.ID), old, changed)
+		return replaceMetadataIndexes(ctx, tx.OfIndex(old.ID, old.Generation), old, changed)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -24,7 +25,17 @@ type executor interface {
 // lists of ours or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
-	column := fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension)
+	statements := append(i.makeChunks(), i.makeWordsTrigger(),
+		// In how many chunks each common word stands, as of the last count.
+		`CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`)
+	if err := i.executeAll(ctx, tx, statements); err != nil {
+		return err
+	}
+	return makeEdges(ctx, tx, i)
+}
+
+// makeChunks makes the chunk table.
+func (i Index) makeChunks() []string {
 	statements := []string{
 		`CREATE TABLE tenant.chunk (
 			document_id  uuid,
@@ -32,7 +43,7 @@ func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 			start_byte   int NOT NULL DEFAULT 0,
 			end_byte     int NOT NULL DEFAULT 0,
 			token_count  int NOT NULL DEFAULT 0,
-			embedding    ` + column + ` NOT NULL,
+			embedding    ` + i.columnType() + ` NOT NULL,
 			word_weights sparsevec,
 			namespace    text COLLATE "C" NOT NULL DEFAULT '` + DefaultNamespace + `',
 			chunk_id     text COLLATE "C" NOT NULL,
@@ -45,14 +56,9 @@ func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 		// Keyword search reads the weights of thousands of chunks: they belong
 		// inside the row.
 		`ALTER TABLE tenant.chunk ALTER word_weights SET STORAGE MAIN`,
-		`CREATE TRIGGER chunk_words BEFORE INSERT ON tenant.chunk FOR EACH ROW
-			WHEN (NEW.text <> '' OR NEW.title <> '')
-			EXECUTE FUNCTION tenant.weigh_words('` + i.TextLanguage + `')`,
 		`CREATE INDEX ON tenant.chunk (document_id, ordinal) WHERE document_id IS NOT NULL`,
 		`CREATE INDEX ON tenant.chunk USING gin (words)`,
 		`CREATE INDEX ON tenant.chunk USING gin (metadata jsonb_path_ops)`,
-		// In how many chunks each common word stands, as of the last count.
-		`CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`,
 	}
 	if i.Dimension <= traits[i.VectorType].maxInline {
 		statements = append(statements, `ALTER TABLE tenant.chunk ALTER embedding SET STORAGE PLAIN`)
@@ -60,10 +66,17 @@ func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 	for _, field := range i.MetadataIndexes {
 		statements = append(statements, i.makeMetadataIndexes(field)...)
 	}
-	if err := i.executeAll(ctx, tx, statements); err != nil {
-		return err
-	}
-	return makeEdges(ctx, tx, i)
+	return statements
+}
+
+// columnType is the type of the embeddings.
+func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension) }
+
+// makeWordsTrigger has what keyword search reads of a chunk made when it is written.
+func (i Index) makeWordsTrigger() string {
+	return `CREATE TRIGGER chunk_words BEFORE INSERT ON tenant.chunk FOR EACH ROW
+		WHEN (NEW.text <> '' OR NEW.title <> '')
+		EXECUTE FUNCTION tenant.weigh_words('` + i.TextLanguage + `')`
 }
 
 func (i Index) executeAll(ctx context.Context, on executor, statements []string) error {
@@ -80,7 +93,7 @@ func (i Index) metadataIndexNames(field string) (text, number string) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(field)) // never fails
 	suffix := hex.EncodeToString(hash.Sum(nil))
-	return fmt.Sprintf("metadata_%d_text_%s", i.ID, suffix), fmt.Sprintf("metadata_%d_number_%s", i.ID, suffix)
+	return fmt.Sprintf("metadata_%s_text_%s", i.tables(), suffix), fmt.Sprintf("metadata_%s_number_%s", i.tables(), suffix)
 }
 
 func (i Index) makeMetadataIndexes(field string) []string {
@@ -121,7 +134,15 @@ func dropUnfinished(ctx context.Context, on executor, i Index) error {
 
 // builtName is the name of the Postgres index over the embeddings. The handle's
 // stand-in tenant.chunk would swallow a name that starts with chunk.
-func (i Index) builtName() string { return fmt.Sprintf("embedding_%d", i.ID) }
+func (i Index) builtName() string { return "embedding_" + i.tables() }
 
 // unfinishedName is its name while it is being built beside an older one.
-func (i Index) unfinishedName() string { return fmt.Sprintf("embedding_%d_new", i.ID) }
+func (i Index) unfinishedName() string { return i.builtName() + "_new" }
+
+// tables is what tells the Postgres indexes of this generation of chunks from others.
+func (i Index) tables() string {
+	if i.Generation == 0 {
+		return strconv.FormatInt(i.ID, 10)
+	}
+	return fmt.Sprintf("%d_%d", i.ID, i.Generation)
+}

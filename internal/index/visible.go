@@ -15,7 +15,7 @@ const countTimeout = "20s"
 // visibleCounts counts what a credential may see of an index, one by one: how much
 // there is besides is none of its business.
 func visibleCounts(ctx context.Context, h *tenant.Handle, i Index, visible filter.Filter) (c Counts, err error) {
-	b := h.OfIndex(i.ID).Batch()
+	b := h.OfIndex(i.ID, i.Generation).Batch()
 	b.Set("statement_timeout", countTimeout)
 	args := filter.NewArgs()
 	b.Query(func(rows pgx.Rows) (err error) {

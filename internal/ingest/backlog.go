@@ -18,6 +18,10 @@ const (
 	// linger is how long documents of a tenant that workers are busy with wait for
 	// others to come, before another worker takes them.
 	linger = 200 * time.Millisecond
+	// A document that instances died with goes alone from the third time on, so that
+	// one that kills them is found out, and is given up after maxLost times.
+	lostAlone = 3
+	maxLost   = 30
 )
 
 // ingestArgs are what the backlog knows of a document: which version of it is to be
@@ -35,6 +39,7 @@ type ingestArgs struct {
 type claim struct {
 	ingestArgs
 	Attempt int // from 1
+	Lost    int // how often an instance died with it
 }
 
 // enqueue adds documents to the backlog. Their older versions lose their places. The
@@ -51,7 +56,7 @@ func (q *Queue) enqueue(ctx context.Context, on executor, args ...ingestArgs) er
 		ORDER BY given.tenant_id, given.document_id
 		ON CONFLICT (tenant_id, document_id) DO UPDATE SET
 			version = excluded.version, index_id = excluded.index_id, job_id = excluded.job_id, bytes = excluded.bytes,
-			attempt = 0, due_at = now(), claimed_by = NULL`,
+			attempt = 0, lost = 0, due_at = now(), claimed_by = NULL`,
 		columns.tenants, columns.documents, columns.versions, columns.indexes, columns.jobs, bytes)
 	return err
 }
@@ -83,19 +88,19 @@ func (q *Queue) claim(ctx context.Context, after tenant.ID, full, busy []string)
 				AND (b.tenant_id <> ALL($6) OR b.due_at <= now() - $7::interval)
 			ORDER BY b.tenant_id LIMIT 1
 		), oldest AS (
-			SELECT b.document_id, b.index_id, b.bytes, b.due_at FROM ragd.backlog AS b
+			SELECT b.document_id, b.index_id, b.bytes, b.due_at, b.lost FROM ragd.backlog AS b
 			WHERE b.tenant_id = (SELECT next.tenant_id FROM next) AND b.claimed_by IS NULL AND b.due_at <= now()
 			ORDER BY b.due_at LIMIT $3 FOR UPDATE SKIP LOCKED
 		), batch AS (
 			SELECT o.document_id, o.index_id = first_value(o.index_id) OVER w AS same,
-				sum(o.bytes) OVER w <= $4 OR row_number() OVER w = 1 AS fits
+				sum(o.bytes) OVER w <= $4 AND max(o.lost) OVER w < $8 OR row_number() OVER w = 1 AS fits
 			FROM oldest AS o WINDOW w AS (ORDER BY o.due_at, o.document_id ROWS UNBOUNDED PRECEDING)
 		)
 		UPDATE ragd.backlog AS b SET claimed_by = $5, attempt = b.attempt + 1
 		FROM batch WHERE batch.same AND batch.fits
 			AND b.tenant_id = (SELECT next.tenant_id FROM next) AND b.document_id = batch.document_id
-		RETURNING b.tenant_id AS tenant, b.job_id::text, b.index_id, b.document_id::text, b.version, b.bytes, b.attempt`,
-		after, full, batchDocuments, batchBytes, q.instance, busy, linger)
+		RETURNING b.tenant_id AS tenant, b.job_id::text, b.index_id, b.document_id::text, b.version, b.bytes, b.attempt, b.lost`,
+		after, full, batchDocuments, batchBytes, q.instance, busy, linger, lostAlone)
 	if err != nil {
 		return nil, err
 	}

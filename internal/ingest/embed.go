@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -26,7 +27,7 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 	for _, t := range tasks {
 		t.embeddings = make([][]float32, len(t.chunks))
 		for i, c := range t.chunks {
-			text := embeddedText(t.Title, c.Text)
+			text := index.EmbeddedText(t.Title, c.Text)
 			if t.embeddings[i] = known[sha256.Sum256([]byte(text))]; t.embeddings[i] == nil {
 				texts, missing = append(texts, text), append(missing, &t.embeddings[i])
 			}
@@ -55,15 +56,6 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 	return nil
 }
 
-// embeddedText is what stands for a chunk in the embedding: a chunk in the middle
-// of a document rarely says what the document is about, so its title goes first.
-func embeddedText(title, text string) string {
-	if title == "" {
-		return text
-	}
-	return title + "\n\n" + text
-}
-
 // storedEmbeddings returns the embeddings that the present versions of the tasks'
 // documents have, by the hash of the text that was embedded, of those texts that
 // the new versions have too.
@@ -76,14 +68,14 @@ func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map
 		}
 		documents = append(documents, t.DocumentID)
 		for _, c := range t.chunks {
-			hash := sha256.Sum256([]byte(embeddedText(t.Title, c.Text)))
+			hash := sha256.Sum256([]byte(index.EmbeddedText(t.Title, c.Text)))
 			hashes = append(hashes, hash[:])
 		}
 	}
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	// The expression that is hashed is embeddedText in SQL.
+	// The expression that is hashed is index.EmbeddedText in SQL.
 	stored, err := tenant.Select[struct {
 		Hash      []byte
 		Embedding []float32

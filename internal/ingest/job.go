@@ -28,7 +28,7 @@ func (s *Service) CancelJob(ctx context.Context, jobID string) (Job, error) {
 		return Job{}, fault.New(fault.Precondition, "job %q has ended as %s: there is nothing to cancel", jobID, job.Status)
 	}
 	if job.DocumentID == nil {
-		err = s.indexes.CancelJob(ctx, r.Tenant, jobID)
+		err = s.indexes.CancelJob(ctx, r.Tenant, job.Kind, jobID)
 	} else {
 		err = h.Tx(ctx, func(tx *tenant.Tx) error { return cancelIngest(ctx, tx, job) })
 	}

@@ -27,6 +27,8 @@ const (
 	// maintenanceWorkers is how many indexes an instance builds at once: each
 	// takes a CPU or more, and memory.
 	maintenanceWorkers = 2
+	// reembedWorkers is how many indexes an instance embeds again at once.
+	reembedWorkers = 2
 
 	maxAttempts = 8
 	jobTimeout  = 15 * time.Minute
@@ -66,19 +68,22 @@ type QueueConfig struct {
 }
 
 // NewQueue returns a queue whose work is done by the workers once Run is called.
-func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer) (*Queue, error) {
+func NewQueue(config QueueConfig, worker *Worker, maintainer *index.Maintainer, reembedder *index.Reembedder) (*Queue, error) {
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, maintainer),
+		river.AddWorkerSafely(workers, reembedder),
 		river.AddWorkerSafely(workers, graph.NewRebuilder(worker.db, config.Logger)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
 	client, err := river.NewClient(config.Driver, &river.Config{
-		ID:                   config.Instance,
-		Schema:               queueSchema,
-		Queues:               map[string]river.QueueConfig{index.MaintenanceQueue: {MaxWorkers: maintenanceWorkers}},
+		ID:     config.Instance,
+		Schema: queueSchema,
+		Queues: map[string]river.QueueConfig{
+			index.MaintenanceQueue: {MaxWorkers: maintenanceWorkers}, index.ReembedQueue: {MaxWorkers: reembedWorkers},
+		},
 		Workers:              workers,
 		JobTimeout:           jobTimeout,
 		RescueStuckJobsAfter: jobTimeout + time.Minute,

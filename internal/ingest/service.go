@@ -59,10 +59,25 @@ func (s *Service) reader(ctx context.Context, need tenant.Scope, indexName strin
 	}
 	return reader{
 		tenant:  r.Tenant,
-		handle:  s.db.Handle(r.Tenant).OfIndex(found.ID),
+		handle:  s.db.Handle(r.Tenant).OfIndex(found.ID, found.Generation),
 		index:   found,
 		visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
 	}, nil
+}
+
+// onIndex runs do. If the chunks of the index turn out to have been replaced since it
+// was last looked up, it looks the index up and runs do again, once.
+func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName string, do func(r reader) error) error {
+	for attempt := 0; ; attempt++ {
+		r, err := s.reader(ctx, need, indexName)
+		if err != nil {
+			return err
+		}
+		if err = do(r); !isGone(err) || attempt > 0 {
+			return err
+		}
+		s.indexes.Forget(r.tenant, r.index.Name)
+	}
 }
 
 // Document returns a document. Errors: NotFound, also for one that the
@@ -105,26 +120,27 @@ func (s *Service) Documents(ctx context.Context, indexName string, f filter.Filt
 // Delete removes a document with its chunks, in whatever state it is. Errors:
 // NotFound.
 func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
-	r, err := s.reader(ctx, tenant.Write, indexName)
-	if err != nil {
-		return err
-	}
-	if err := ref.check(); err != nil {
-		return err
-	}
-	return r.handle.Tx(ctx, func(tx *tenant.Tx) error {
-		return deleteDocument(ctx, tx, r.index.ID, ref, r.visible)
+	return s.onIndex(ctx, tenant.Write, indexName, func(r reader) error {
+		if err := ref.check(); err != nil {
+			return err
+		}
+		return r.handle.Tx(ctx, func(tx *tenant.Tx) error {
+			return deleteDocument(ctx, tx, r.index, ref, r.visible)
+		})
 	})
 }
 
 // Chunks returns a page of a document's chunks in reading order and the token of
 // the next page. Errors: NotFound.
-func (s *Service) Chunks(ctx context.Context, indexName, documentID string, pageSize int32, pageToken string) ([]Chunk, string, error) {
-	r, err := s.reader(ctx, tenant.Read, indexName)
-	if err != nil {
-		return nil, "", err
-	}
-	ref := Ref{DocumentID: documentID}
+func (s *Service) Chunks(ctx context.Context, indexName, documentID string, pageSize int32, pageToken string) (found []Chunk, next string, err error) {
+	err = s.onIndex(ctx, tenant.Read, indexName, func(r reader) error {
+		found, next, err = r.chunks(ctx, Ref{DocumentID: documentID}, pageSize, pageToken)
+		return err
+	})
+	return found, next, err
+}
+
+func (r reader) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken string) ([]Chunk, string, error) {
 	if err := ref.check(); err != nil {
 		return nil, "", err
 	}
@@ -142,7 +158,7 @@ func (s *Service) Chunks(ctx context.Context, indexName, documentID string, page
 	if _, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible); err != nil {
 		return nil, "", err
 	}
-	found, err := chunks(ctx, r.handle, documentID, r.visible, after, size+1)
+	found, err := chunks(ctx, r.handle, ref.DocumentID, r.visible, after, size+1)
 	if err != nil {
 		return nil, "", err
 	}

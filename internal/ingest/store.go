@@ -280,8 +280,8 @@ func documents(ctx context.Context, q tenant.Queryer, indexID int64, f filter.Fi
 
 // deleteDocument removes a document with its chunks and ends its job. The row
 // goes first: a worker that writes the same document takes its lock first too.
-func deleteDocument(ctx context.Context, tx *tenant.Tx, indexID int64, ref Ref, visible filter.Filter) error {
-	args := filter.NewArgs(indexID)
+func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Ref, visible filter.Filter) error {
+	args := filter.NewArgs(from.ID)
 	where := refSQL(ref, args)
 	deleted, err := tenant.Value[string](ctx, tx, `
 		DELETE FROM tenant.documents AS d
@@ -293,12 +293,12 @@ func deleteDocument(ctx context.Context, tx *tenant.Tx, indexID int64, ref Ref, 
 	if err != nil {
 		return err
 	}
-	return deleteTraces(ctx, tx, indexID, []string{deleted})
+	return deleteTraces(ctx, tx, from, []string{deleted})
 }
 
 // deleteTraces removes the chunks of documents that were deleted and ends their jobs.
-func deleteTraces(ctx context.Context, tx *tenant.Tx, indexID int64, deleted []string) error {
-	if _, err := tx.OfIndex(indexID).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
+func deleteTraces(ctx context.Context, tx *tenant.Tx, from index.Index, deleted []string) error {
+	if _, err := tx.OfIndex(from.ID, from.Generation).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `

@@ -24,6 +24,7 @@ type workDocument struct {
 	Extract        map[string]any // nil for nothing
 	Status         string
 	ChunkCount     int
+	Generation     int
 	EmbeddingModel string
 	Dimension      int
 	Metric         index.Metric
@@ -37,7 +38,7 @@ type workDocument struct {
 func (t *task) index() index.Index {
 	d := t.workDocument
 	return index.Index{
-		ID: t.IndexID, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
+		ID: t.IndexID, Generation: d.Generation, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
 		TextLanguage: d.TextLanguage, VectorType: d.VectorType,
 	}
 }
@@ -77,7 +78,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		return err
 	}, `
 		SELECT d.document_id::text AS id, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
-			i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type, c.content
+			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type, c.content
 		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
 		JOIN tenant.documents AS d USING (document_id, version)
 		JOIN tenant.indexes AS i USING (index_id)

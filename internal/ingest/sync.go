@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -42,13 +43,18 @@ type Difference struct {
 // run, deletes what the source has no more. Errors: Invalid naming the field,
 // NotFound.
 func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
-	r, err := s.reader(ctx, tenant.Write, source.IndexName)
-	if err != nil {
-		return Difference{}, err
-	}
 	if err := source.check(); err != nil {
 		return Difference{}, err
 	}
+	var d Difference
+	err := s.onIndex(ctx, tenant.Write, source.IndexName, func(r reader) (err error) {
+		d, err = r.sync(ctx, source)
+		return err
+	})
+	return d, err
+}
+
+func (r reader) sync(ctx context.Context, source Source) (Difference, error) {
 	rows, err := compare(ctx, r.handle, r.index.ID, source, r.visible)
 	if err != nil {
 		return Difference{}, err
@@ -70,7 +76,7 @@ func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 		return d, nil
 	}
 	for some := range slices.Chunk(gone, deletedAtOnce) {
-		err := r.handle.Tx(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, r.index.ID, some) })
+		err := r.handle.Tx(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, r.index, some) })
 		if err != nil {
 			return Difference{}, err
 		}
@@ -139,7 +145,7 @@ func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source
 
 // deleteGone deletes documents, but for those that have changed since they were
 // looked at.
-func deleteGone(ctx context.Context, tx *tenant.Tx, indexID int64, gone []sourceRow) error {
+func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sourceRow) error {
 	ids, versions := make([]string, len(gone)), make([]int, len(gone))
 	for i, row := range gone {
 		ids[i], versions[i] = *row.DocumentID, *row.Version
@@ -153,7 +159,7 @@ func deleteGone(ctx context.Context, tx *tenant.Tx, indexID int64, gone []source
 			WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d
 		) AS gone
 		WHERE d.document_id = gone.document_id
-		RETURNING d.document_id::text`, indexID, ids, versions)
+		RETURNING d.document_id::text`, from.ID, ids, versions)
 	if err != nil {
 		return err
 	}
@@ -161,5 +167,5 @@ func deleteGone(ctx context.Context, tx *tenant.Tx, indexID int64, gone []source
 	for _, d := range deleted {
 		ids = append(ids, d.DocumentID)
 	}
-	return deleteTraces(ctx, tx, indexID, ids)
+	return deleteTraces(ctx, tx, from, ids)
 }

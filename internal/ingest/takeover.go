@@ -100,7 +100,7 @@ func (q *Queue) takeOverBacklog(ctx context.Context) (int64, error) {
 	defer q.hands.mu.Unlock()
 	held := slices.AppendSeq([]string{}, maps.Keys(q.hands.held))
 	tag, err := q.control.Exec(ctx, `
-		UPDATE ragd.backlog AS b SET claimed_by = NULL
+		UPDATE ragd.backlog AS b SET claimed_by = NULL, attempt = b.attempt - 1, lost = b.lost + 1
 		WHERE b.claimed_by IS NOT NULL AND (
 			b.claimed_by = $1 AND b.job_id <> ALL($2::uuid[])
 			OR NOT EXISTS (SELECT FROM ragd.instances AS i WHERE i.instance_id = b.claimed_by))`, q.instance, held)

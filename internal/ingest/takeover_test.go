@@ -19,7 +19,7 @@ func testQueue(t *testing.T, pool *pgxpool.Pool, instance string) *Queue {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	q, err := NewQueue(QueueConfig{
 		Driver: riverpgxv5.New(pool), Control: pool, Instance: instance, Workers: 1, Logger: log,
-	}, NewWorker(tenant.NewDB(pool), nil, nil, nil, log), index.NewMaintainer(tenant.NewDB(pool), log))
+	}, NewWorker(tenant.NewDB(pool), nil, nil, nil, log), index.NewMaintainer(tenant.NewDB(pool), log), index.NewReembedder(tenant.NewDB(pool), nil, nil, log))
 	if err != nil {
 		t.Fatal(err)
 	}

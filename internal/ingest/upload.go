@@ -172,13 +172,14 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if _, err := chunk.ParseRetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI, d.chunking); err != nil {
 		return d, fault.Under("chunking", err)
 	}
-	d.ContentHash, err = d.hash(into)
+	d.ContentHash, err = d.hash()
 	return d, err
 }
 
-// hash is over everything that decides what the chunks will be.
-func (d newDocument) hash(into index.Index) (string, error) {
-	decisive := []any{d.Title, d.ContentType, d.Metadata, d.chunking, into.EmbeddingModel}
+// hash is over everything that decides what the chunks will be, but for the embedding
+// model: with another one, all documents of the index are embedded again.
+func (d newDocument) hash() (string, error) {
+	decisive := []any{d.Title, d.ContentType, d.Metadata, d.chunking}
 	if len(d.extract) > 0 {
 		decisive = append(decisive, d.extract)
 	}

@@ -60,7 +60,7 @@ type batch struct {
 func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 	start := time.Now()
 	first := claimed[0]
-	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant).OfIndex(first.IndexID)}
+	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant)}
 	for _, c := range claimed {
 		b.tasks = append(b.tasks, &task{claim: c})
 	}
@@ -74,13 +74,25 @@ func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 }
 
 func (b *batch) run(ctx context.Context) {
-	b.step("read", func(open []*task) error { return begin(ctx, b.handle, open) })
+	b.step("read", func(open []*task) error { return b.begin(ctx, open) })
 	b.step("split", func(open []*task) error { return b.split(ctx, open) })
 	b.step("extract", func(open []*task) error { return b.extract(ctx, open) })
 	b.step("embed", func(open []*task) error { return b.embed(ctx, open) })
 	b.step("store", func(open []*task) error { return b.swap(ctx, open) })
 	b.step("connect", func(open []*task) error { return b.connect(ctx, open) })
 	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.queue, open) })
+}
+
+// begin reads the documents, and with them which generation of the index's chunks is
+// the present one.
+func (b *batch) begin(ctx context.Context, open []*task) error {
+	if err := begin(ctx, b.handle, open); err != nil {
+		return err
+	}
+	if current := b.open(); len(current) > 0 {
+		b.handle = b.handle.OfIndex(current[0].IndexID, current[0].Generation)
+	}
+	return nil
 }
 
 // open are the tasks that have not failed.
@@ -171,8 +183,8 @@ func (b *batch) read(ctx context.Context, t *task) (err error) {
 
 // split parses a document and cuts it.
 func (w *Worker) split(ctx context.Context, t *task) error {
-	if t.Attempt > maxAttempts {
-		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", maxAttempts)
+	if t.Lost >= maxLost {
+		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", t.Lost)
 	}
 	return guarded(func() error {
 		parsed, chunks, err := t.file().split(ctx, w.parse)
@@ -254,6 +266,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	defer cancel()
 	chunks := 0
 	var overtaken []ingestArgs
+	b.excuseMoved(ctx)
 	var told, unrecorded error
 	for _, t := range b.tasks {
 		log := b.worker.log.With("tenant", t.Tenant, "document", t.DocumentID, "job", t.JobID, "attempt", t.Attempt)
@@ -285,6 +298,20 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	first := b.tasks[0]
 	b.worker.log.With("tenant", first.Tenant, "index", first.IndexID).InfoContext(ctx, "documents ingested",
 		append([]any{"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", milliseconds(took)}, b.times...)...)
+}
+
+// excuseMoved has documents tried again whose chunks' table was gone because the index
+// got another embedding model meanwhile.
+func (b *batch) excuseMoved(ctx context.Context) {
+	for _, t := range b.tasks {
+		if !isGone(t.err) {
+			continue
+		}
+		generation, err := tenant.Value[int](ctx, b.handle, `SELECT i.generation FROM tenant.indexes AS i WHERE i.index_id = $1`, t.IndexID)
+		if err == nil && generation != t.Generation {
+			t.err = fault.New(fault.Conflict, "the index got another embedding model meanwhile")
+		}
+	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -21,7 +21,7 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) 
 	if err != nil {
 		return "", err
 	}
-	h := s.db.Handle(id).OfIndex(i.ID)
+	h := s.db.Handle(id).OfIndex(i.ID, i.Generation)
 	find := search{index: i, plan: p, approach: exact}
 	if p.mode != Vector {
 		asked, err := lookUp(ctx, h, i, p.text)

@@ -54,7 +54,7 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
-	h := s.db.Handle(id).OfIndex(i.ID)
+	h := s.db.Handle(id).OfIndex(i.ID, i.Generation)
 	if p.plain && len(p.vector) == 0 {
 		a, err = selected(ctx, h, i, p)
 		watch.lap("search", len(a.sources))

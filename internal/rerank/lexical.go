@@ -16,7 +16,7 @@ import (
 // say about which words are rare, a little for words that begin alike, proximity,
 // and the best run of words. A text that another one names by its title is worth
 // most of what that one is: questions that need two texts often have the words of
-// the first alone. The constants were chosen by nDCG@10 on half of the questions
+// the first alone. The constants were chosen by nDCG@10 on the questions
 // of two English sets, see docs/reranking.md.
 type lexicalScorer struct{}
 

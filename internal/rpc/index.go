@@ -51,6 +51,10 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		}
 		change.Chunking = &chunking
 	}
+	if model := req.GetEmbeddingModel(); model != "" {
+		change.EmbeddingModel = &model
+	}
+	change.Dimension = int(req.GetDimension())
 	if g := req.GetGraph(); g != nil {
 		settings := graphSettingsOf(g)
 		change.Graph = &settings
@@ -145,7 +149,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 	if i.Config.Type == index.IVFFlat {
 		config.Ivf = &ragdv1.IvfConfig{Lists: int32(i.Config.Lists)}
 	}
-	return &ragdv1.Index{
+	message := &ragdv1.Index{
 		IndexName: i.Name, Dimension: int32(i.Dimension), Metric: string(i.Metric), IndexConfig: config,
 		VectorType: string(i.VectorType), MetadataIndexes: i.MetadataIndexes,
 		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
@@ -153,5 +157,9 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
 		Graph:  &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold}},
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
-	}, nil
+	}
+	if i.Next != nil {
+		message.NextEmbeddingModel, message.ReembedJobId = i.Next.EmbeddingModel, i.Next.JobID
+	}
+	return message, nil
 }

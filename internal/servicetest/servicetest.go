@@ -83,7 +83,7 @@ func New(t testing.TB, config Config) *Service {
 	queue, err := ingest.NewQueue(ingest.QueueConfig{
 		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
 		MaxQueuedDocuments: config.MaxQueuedDocuments, MaxQueuedBytes: config.MaxQueuedBytes,
-	}, ingest.NewWorker(db, models, parse.Parse, extractor, log), index.NewMaintainer(db, log))
+	}, ingest.NewWorker(db, models, parse.Parse, extractor, log), index.NewMaintainer(db, log), index.NewReembedder(db, models, graph.Relink, log))
 	must(t, err)
 	if !config.NoWorkers {
 		run(t, queue)

@@ -39,7 +39,7 @@ type Handle struct {
 	pool    *pgxpool.Pool
 	shares  *shares
 	id      ID
-	index   int64
+	chunks  string // the chunk table of the index
 	standIn *strings.Replacer
 }
 
@@ -49,22 +49,29 @@ func (db *DB) Handle(id ID) *Handle {
 }
 
 // OfIndex returns a handle that also knows the tables of the index with this
-// number.
-func (h *Handle) OfIndex(index int64) *Handle {
+// number, whose chunks are of this generation.
+func (h *Handle) OfIndex(index int64, generation int) *Handle {
 	schema := h.id.quoted() + "."
-	return &Handle{pool: h.pool, shares: h.shares, id: h.id, index: index, standIn: strings.NewReplacer(
-		"tenant.chunk", schema+chunkTable(index),
+	chunks := chunkTable(index, generation)
+	return &Handle{pool: h.pool, shares: h.shares, id: h.id, chunks: chunks, standIn: strings.NewReplacer(
+		"tenant.chunk", schema+chunks,
 		"tenant.edge", schema+fmt.Sprintf("edge_%d", index),
 		"tenant.term", schema+fmt.Sprintf("term_%d", index),
 		"tenant.", schema,
 	)}
 }
 
-func chunkTable(index int64) string { return fmt.Sprintf("chunk_%d", index) }
+// chunkTable names the table of a generation of an index's chunks.
+func chunkTable(index int64, generation int) string {
+	if generation == 0 {
+		return fmt.Sprintf("chunk_%d", index)
+	}
+	return fmt.Sprintf("chunk_%d_%d", index, generation)
+}
 
 // ChunkTable names the chunk table for CopyFrom.
 func (h *Handle) ChunkTable() pgx.Identifier {
-	return pgx.Identifier{h.id.Schema(), chunkTable(h.index)}
+	return pgx.Identifier{h.id.Schema(), h.chunks}
 }
 
 // sql replaces the stand-in names.
@@ -232,8 +239,10 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 }
 
 // OfIndex returns the same transaction for the tables of the index with this
-// number.
-func (t *Tx) OfIndex(index int64) *Tx { return &Tx{handle: t.handle.OfIndex(index), tx: t.tx} }
+// number and generation.
+func (t *Tx) OfIndex(index int64, generation int) *Tx {
+	return &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx}
+}
 
 // CopyFrom loads rows into the chunk table of the handle's index.
 func (t *Tx) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSource) (int64, error) {

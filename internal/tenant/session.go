@@ -40,6 +40,12 @@ func (s *Session) end(ctx context.Context) {
 	s.conn.Release()
 }
 
+// OfIndex returns the same session for the tables of the index with this number and
+// generation.
+func (s *Session) OfIndex(index int64, generation int) *Session {
+	return &Session{handle: s.handle.OfIndex(index, generation), conn: s.conn}
+}
+
 func (s *Session) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
 	return queryRows(ctx, s.conn, s.handle.sql(sql), args, read)
 }

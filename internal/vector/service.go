@@ -49,7 +49,7 @@ func (s *Service) write(ctx context.Context, indexName string, do func(w writer)
 			return err
 		}
 		err = do(writer{
-			tenant: r.Tenant, handle: s.db.Handle(r.Tenant).OfIndex(found.ID), index: found,
+			tenant: r.Tenant, handle: s.db.Handle(r.Tenant).OfIndex(found.ID, found.Generation), index: found,
 			visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
 		})
 		var gone *tenant.GoneError

@@ -217,9 +217,12 @@ type Index struct {
 	MetadataIndexes []string `protobuf:"bytes,16,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// Which edges it keeps. What its graph holds DescribeIndex alone says, and not to
 	// a credential with a mandatory filter.
-	Graph         *Graph `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Graph *Graph `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
+	// While the index is being embedded with another model: that model, and the job.
+	NextEmbeddingModel string `protobuf:"bytes,18,opt,name=next_embedding_model,json=nextEmbeddingModel,proto3" json:"next_embedding_model,omitempty"`
+	ReembedJobId       string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -369,6 +372,20 @@ func (x *Index) GetGraph() *Graph {
 		return x.Graph
 	}
 	return nil
+}
+
+func (x *Index) GetNextEmbeddingModel() string {
+	if x != nil {
+		return x.NextEmbeddingModel
+	}
+	return ""
+}
+
+func (x *Index) GetReembedJobId() string {
+	if x != nil {
+		return x.ReembedJobId
+	}
+	return ""
 }
 
 // GraphSettings say which edges an index keeps between its chunks.
@@ -675,7 +692,14 @@ type UpdateIndexRequest struct {
 	Chunking *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// Replaces the settings as a whole; the graph is then rebuilt, as by
 	// RebuildGraph.
-	Graph         *GraphSettings `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`
+	Graph *GraphSettings `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`
+	// Another model: a job embeds all chunks again beside the present embeddings, which
+	// serve until the job switches to the new ones, in an instant. Documents may come
+	// and go meanwhile. FAILED_PRECONDITION while the index holds ready-made vectors, or
+	// is being embedded with another model already: cancel that job first.
+	EmbeddingModel string `protobuf:"bytes,6,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
+	// Of the new embeddings; 0: the model's own.
+	Dimension     int32 `protobuf:"varint,7,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -743,6 +767,20 @@ func (x *UpdateIndexRequest) GetGraph() *GraphSettings {
 		return x.Graph
 	}
 	return nil
+}
+
+func (x *UpdateIndexRequest) GetEmbeddingModel() string {
+	if x != nil {
+		return x.EmbeddingModel
+	}
+	return ""
+}
+
+func (x *UpdateIndexRequest) GetDimension() int32 {
+	if x != nil {
+		return x.Dimension
+	}
+	return 0
 }
 
 type MetadataIndexes struct {
@@ -1298,7 +1336,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xbd\x05\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x95\x06\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1321,7 +1359,9 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\vvector_type\x18\x0f \x01(\tR\n" +
 	"vectorType\x12)\n" +
 	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12$\n" +
-	"\x05graph\x18\x11 \x01(\v2\x0e.ragd.v1.GraphR\x05graph\"q\n" +
+	"\x05graph\x18\x11 \x01(\v2\x0e.ragd.v1.GraphR\x05graph\x120\n" +
+	"\x14next_embedding_model\x18\x12 \x01(\tR\x12nextEmbeddingModel\x12$\n" +
+	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"q\n" +
 	"\rGraphSettings\x12\x10\n" +
 	"\x03off\x18\x01 \x01(\bR\x03off\x12\x1d\n" +
 	"\n" +
@@ -1352,14 +1392,16 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"vectorType\x12)\n" +
 	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\x12,\n" +
 	"\x05graph\x18\n" +
-	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\"\x8e\x02\n" +
+	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\"\xd5\x02\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
 	"\findex_config\x18\x02 \x01(\v2\x14.ragd.v1.IndexConfigR\vindexConfig\x12C\n" +
 	"\x10metadata_indexes\x18\x03 \x01(\v2\x18.ragd.v1.MetadataIndexesR\x0fmetadataIndexes\x12-\n" +
 	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12,\n" +
-	"\x05graph\x18\x05 \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\")\n" +
+	"\x05graph\x18\x05 \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x12'\n" +
+	"\x0fembedding_model\x18\x06 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
+	"\tdimension\x18\a \x01(\x05R\tdimension\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
 	"\x11BuildIndexRequest\x12\x1d\n" +

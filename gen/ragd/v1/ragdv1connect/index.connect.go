@@ -67,7 +67,8 @@ type IndexServiceClient interface {
 	DescribeIndex(context.Context, *v1.DescribeIndexRequest) (*v1.Index, error)
 	// ListIndexes returns the indexes in the order of their names.
 	ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error)
-	// UpdateIndex changes what is given and leaves the rest. Another indexConfig has
+	// UpdateIndex changes what is given and leaves the rest. Another embeddingModel has
+	// all documents embedded again by a job, see reembedJobId. Another indexConfig has
 	// the Postgres index over the embeddings built again in the background, while
 	// the old one serves. Needs the scope write.
 	UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error)
@@ -246,7 +247,8 @@ type IndexServiceHandler interface {
 	DescribeIndex(context.Context, *v1.DescribeIndexRequest) (*v1.Index, error)
 	// ListIndexes returns the indexes in the order of their names.
 	ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error)
-	// UpdateIndex changes what is given and leaves the rest. Another indexConfig has
+	// UpdateIndex changes what is given and leaves the rest. Another embeddingModel has
+	// all documents embedded again by a job, see reembedJobId. Another indexConfig has
 	// the Postgres index over the embeddings built again in the background, while
 	// the old one serves. Needs the scope write.
 	UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error)

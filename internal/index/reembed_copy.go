@@ -1,0 +1,248 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	copyDocuments = 64  // that are copied at once
+	copyTexts     = 256 // that are embedded at once
+)
+
+// copier makes the next generation of an index's chunks.
+type copier struct {
+	old, fresh *tenant.Handle
+	from, to   Index
+	model      *embed.Model
+	jobID      string
+}
+
+// prepare makes the table and notes all documents as still to be copied, unless an
+// earlier attempt has.
+func (c *copier) prepare(ctx context.Context) error {
+	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
+		fresh := tx.OfIndex(c.to.ID, c.to.Generation)
+		made, err := tenant.Value[bool](ctx, fresh, `SELECT to_regclass('tenant.chunk') IS NOT NULL`)
+		if err != nil || made {
+			return err
+		}
+		if err := c.to.executeAll(ctx, fresh, c.to.makeChunks()); err != nil {
+			return err
+		}
+		// First the triggers, then the documents: what changes in between is in both.
+		if err := c.from.executeAll(ctx, tx, c.from.noteChanges()); err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `
+			INSERT INTO tenant.reembed_documents (index_id, document_id)
+			SELECT DISTINCT $1::bigint, c.document_id FROM tenant.chunk AS c WHERE c.document_id IS NOT NULL
+			ON CONFLICT DO NOTHING`, c.from.ID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE tenant.jobs SET done = 0, total = $2, updated_at = now() WHERE job_id = $1`, c.jobID, n)
+		return err
+	})
+}
+
+// copyAll copies documents until none is noted.
+func (c *copier) copyAll(ctx context.Context) error {
+	for {
+		n, err := c.copySome(ctx)
+		if err != nil || n == 0 {
+			return err
+		}
+		alive, err := c.old.Exec(ctx, `
+			UPDATE tenant.jobs SET done = least(done + $2, total), updated_at = now()
+			WHERE job_id = $1 AND status = 'running'`, c.jobID, n)
+		if err != nil {
+			return err
+		}
+		if alive == 0 {
+			return errEnded
+		}
+	}
+}
+
+// noted is a chunk of a document that is to be copied; a document without chunks is
+// one row all the same.
+type noted struct {
+	DocumentID string
+	Change     int64
+	ChunkID    *string
+	Title      *string
+	Text       *string
+}
+
+// copySome embeds and copies some of the documents that are noted and returns how
+// many there were. One that changes meanwhile stays noted.
+func (c *copier) copySome(ctx context.Context) (int, error) {
+	rows, err := tenant.Select[noted](ctx, c.old, `
+		SELECT n.document_id::text, n.change, c.chunk_id, c.title, c.text
+		FROM (
+			SELECT n.document_id, n.change FROM tenant.reembed_documents AS n
+			WHERE n.index_id = $1 ORDER BY n.document_id LIMIT $2
+		) AS n
+		LEFT JOIN tenant.chunk AS c USING (document_id)`, c.from.ID, copyDocuments)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	changes := map[string]int64{}
+	var chunks, texts []string
+	for _, row := range rows {
+		changes[row.DocumentID] = row.Change
+		if row.ChunkID != nil {
+			chunks, texts = append(chunks, *row.ChunkID), append(texts, EmbeddedText(*row.Title, *row.Text))
+		}
+	}
+	embeddings, err := c.embed(ctx, texts)
+	if err != nil {
+		return 0, err
+	}
+	var documents []string
+	var numbers []int64
+	for id, change := range changes {
+		documents, numbers = append(documents, id), append(numbers, change)
+	}
+	return len(documents), c.fresh.Tx(ctx, func(tx *tenant.Tx) error {
+		return c.write(ctx, tx, documents, numbers, chunks, embeddings)
+	})
+}
+
+// embed returns the embeddings of texts as PostgreSQL writes them.
+func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
+	out := make([]string, 0, len(texts))
+	for done := 0; done < len(texts); done += copyTexts {
+		made, err := c.model.Embed(ctx, texts[done:min(done+copyTexts, len(texts))])
+		if err != nil {
+			return nil, err
+		}
+		for _, embedding := range made {
+			out = append(out, fmt.Sprint(c.to.Column(embedding)))
+		}
+	}
+	return out, nil
+}
+
+// write copies the documents that are noted as they were when they were read. Whoever
+// changes one now waits for the end of the transaction, and notes it anew.
+func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
+	same, err := tenant.Select[struct{ DocumentID string }](ctx, tx, `
+		SELECT n.document_id::text FROM tenant.reembed_documents AS n
+		JOIN unnest($2::uuid[], $3::bigint[]) AS was (document_id, change) USING (document_id, change)
+		WHERE n.index_id = $1 ORDER BY n.document_id FOR UPDATE OF n`, c.to.ID, documents, changes)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(same))
+	for n, d := range same {
+		ids[n] = d.DocumentID
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, ids); err != nil {
+		return err
+	}
+	// The rows of the old generation, by a name that no stand-in is for.
+	const columns = `document_id, ordinal, start_byte, end_byte, token_count, word_weights, namespace, chunk_id, metadata, title, text, words`
+	if _, err := tx.Exec(ctx, `
+		INSERT INTO tenant.chunk (`+columns+`, embedding)
+		SELECT `+columns+`, made.embedding::`+c.to.columnType()+`
+		FROM `+c.old.ChunkTable().Sanitize()+` AS o JOIN unnest($2::text[], $3::text[]) AS made (chunk_id, embedding) USING (chunk_id)
+		WHERE o.document_id = ANY($1::uuid[])`, ids, chunks, embeddings); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM tenant.reembed_documents WHERE index_id = $1 AND document_id = ANY($2::uuid[])`, c.to.ID, ids)
+	return err
+}
+
+// build makes the Postgres index over the new embeddings, if there are enough.
+func (c *copier) build(ctx context.Context, s *tenant.Session) error {
+	rows, err := tenant.Value[int64](ctx, s, `SELECT count(*) FROM tenant.chunk`)
+	if err != nil || c.to.Config.Type == Flat || rows < BuildThreshold {
+		return err
+	}
+	if err := dropBuilt(ctx, s, c.to); err != nil {
+		return err
+	}
+	if err := createIndex(ctx, s, c.to, rows); err != nil {
+		return err
+	}
+	if err := replaceBuilt(ctx, c.fresh, c.to); err != nil {
+		return err
+	}
+	if c.to.measuredWidth, err = measureWidth(ctx, s, c.to, rows); err != nil {
+		return err
+	}
+	c.to.Built = true
+	_, err = s.Exec(ctx, `ANALYZE tenant.chunk`)
+	return err
+}
+
+// errNotCopied says that documents have changed since they were copied.
+var errNotCopied = errors.New("documents have changed since they were copied")
+
+// takeOver makes the next generation the present one, if it has everything, and drops
+// the old one. Errors: errNotCopied, Conflict when the old one is in use for longer
+// than switchWait, errEnded.
+func (c *copier) takeOver(ctx context.Context) error {
+	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
+		wait := fmt.Sprintf(`SET LOCAL lock_timeout = %d`, switchWait.Milliseconds())
+		if err := c.from.executeAll(ctx, tx, []string{wait, `LOCK TABLE tenant.chunk IN ACCESS EXCLUSIVE MODE`}); err != nil {
+			return err
+		}
+		if err := c.check(ctx, tx); err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `
+			UPDATE tenant.indexes SET generation = $3, embedding_model = $4, dimension = $5, vector_type = $6, built = $7, search_width = $8,
+				next_model = NULL, next_dimension = NULL, next_vector_type = NULL, updated_at = now()
+			WHERE index_id = $1 AND reembed_job_id = $2`, c.to.ID, c.jobID, c.to.Generation, c.to.EmbeddingModel, c.to.Dimension,
+			c.to.VectorType, c.to.Built, c.to.measuredWidth)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errEnded
+		}
+		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk`}); err != nil {
+			return err
+		}
+		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), []string{c.to.makeWordsTrigger(), c.to.makeEdgesTrigger()})
+	})
+}
+
+// check finds out, while nobody can write, whether the next generation has all.
+func (c *copier) check(ctx context.Context, tx *tenant.Tx) error {
+	left, err := tenant.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM tenant.reembed_documents WHERE index_id = $1)`, c.from.ID)
+	if err != nil {
+		return err
+	}
+	if left {
+		return errNotCopied
+	}
+	return refuseReadyMade(ctx, tx)
+}
+
+// refuseReadyMade refuses an index with vectors that no model of ours made. Errors:
+// Precondition.
+func refuseReadyMade(ctx context.Context, q tenant.Queryer) error {
+	some, err := tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM tenant.chunk WHERE document_id IS NULL)`)
+	if err == nil && some {
+		return fault.New(fault.Precondition, "the index holds ready-made vectors, which cannot be embedded again: delete them first")
+	}
+	return err
+}
+
+// EmbeddedText is what stands for a chunk in the embedding: a chunk in the middle of
+// a document rarely says what the document is about, so its title goes first.
+func EmbeddedText(title, text string) string {
+	if title == "" {
+		return text
+	}
+	return title + "\n\n" + text
+}

@@ -1,0 +1,102 @@
+package index
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// reembedding refuses what would not fit the generation that is being made.
+func (i Index) reembedding() error {
+	return fault.New(fault.Precondition, "index %q is being embedded with %s: wait for job %s or cancel it", i.Name, i.Next.EmbeddingModel, i.Next.JobID)
+}
+
+// next returns what the next generation of an index is to have, nil for none: when
+// no model was given, or the one that it has, or is getting already.
+func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
+	if c.EmbeddingModel == nil {
+		if c.Dimension != 0 {
+			return nil, fault.Field("dimension", "changes only with embeddingModel")
+		}
+		return nil, nil
+	}
+	if i.EmbeddingModel == "" {
+		return nil, fault.Field("embeddingModel", "index %q is one of ready-made vectors", i.Name)
+	}
+	spec := Spec{EmbeddingModel: *c.EmbeddingModel, Dimension: c.Dimension, Metric: i.Metric, VectorType: i.VectorType, Config: i.Config}
+	if err := s.completeDimension(ctx, &spec); err != nil {
+		return nil, err
+	}
+	if spec.checkTypes() != nil { // too wide for the present type, perhaps
+		spec.VectorType = ""
+		if err := spec.checkTypes(); err != nil {
+			return nil, err
+		}
+	}
+	next := &Next{EmbeddingModel: spec.EmbeddingModel, Dimension: spec.Dimension, VectorType: spec.VectorType}
+	switch {
+	case i.Next == nil:
+		if next.EmbeddingModel == i.EmbeddingModel && next.Dimension == i.Dimension {
+			return nil, nil
+		}
+		return next, nil
+	case i.Next.EmbeddingModel == next.EmbeddingModel && i.Next.Dimension == next.Dimension:
+		return nil, nil
+	}
+	return nil, i.reembedding()
+}
+
+// startReembed queues the job that makes the next generation. Errors: Precondition
+// for an index with ready-made vectors, or that somebody else has just changed.
+func (s *Service) startReembed(ctx context.Context, id tenant.ID, i Index, next Next) error {
+	next.JobID = uuid.Must(uuid.NewV7()).String()
+	defer s.known.forget(id, i.Name)
+	return s.db.Handle(id).OfIndex(i.ID, i.Generation).Tx(ctx, func(tx *tenant.Tx) error {
+		if err := refuseReadyMade(ctx, tx); err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `
+			UPDATE tenant.indexes SET reembed_job_id = $3, next_model = $4, next_dimension = $5, next_vector_type = $6
+			WHERE index_id = $1 AND generation = $2 AND reembed_job_id IS NULL`,
+			i.ID, i.Generation, next.JobID, next.EmbeddingModel, next.Dimension, next.VectorType)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(fault.Precondition, "index %q has just got another embedding model, which is being completed: try again in a moment", i.Name)
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $2, 'queued', $3, 'documents')`,
+			next.JobID, reembedKind, i.Name)
+		if err != nil {
+			return err
+		}
+		return tx.AsService(ctx, func(tx pgx.Tx) error {
+			args := reembedArgs{Tenant: id, IndexID: i.ID, JobID: next.JobID}
+			_, err := s.queue.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: ReembedQueue, MaxAttempts: reembedAttempts})
+			return err
+		})
+	})
+}
+
+// cancelReembed ends a job before its switch. The index stays as it is.
+func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, jobID string) error {
+	h := s.db.Handle(id)
+	found, err := tenant.Select[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.reembed_job_id = $1`, jobID)
+	if err != nil {
+		return err
+	}
+	for _, row := range found {
+		defer s.known.forget(id, row.IndexName)
+		// Whoever drops a table would wait for the end of a build on it.
+		if err := h.OfIndex(row.IndexID, row.Generation+1).CancelBuild(ctx); err != nil {
+			return err
+		}
+	}
+	return h.Tx(ctx, func(tx *tenant.Tx) error { return abandon(ctx, tx, jobID, "cancelled", "cancelled on request") })
+}

@@ -1,0 +1,1 @@
+ALTER TABLE backlog DROP lost;
