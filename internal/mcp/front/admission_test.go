@@ -121,6 +121,10 @@ func TestLargeRequests(t *testing.T) {
 	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || !strings.Contains(body, "1048576 bytes") {
 		t.Errorf("one more of the tenant: status %d: %s", res.StatusCode, body)
 	}
+	huge := w.modern(t.Context(), bob, 1, "tools/call", map[string]any{"name": "whoami", "padding": strings.Repeat("x", 16*largeBytes)})
+	if res, _ := w.do(t, huge); res.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("one much larger: status %d", res.StatusCode)
+	}
 	small := w.modern(t.Context(), bob, 1, "tools/call", map[string]any{"name": "whoami"})
 	for name, r := range map[string]*http.Request{"a small one": small, "one of another tenant": padded(eve, "whoami")} {
 		if res, body := w.do(t, r); res.StatusCode != http.StatusOK {

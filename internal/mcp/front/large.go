@@ -80,6 +80,7 @@ type heldReader struct {
 	hold  *hold
 	began time.Time
 	read  int64
+	waste bool // what is read needs no place
 }
 
 // Read implements io.Reader. Errors: those of take; *refusal after maxArrival.
@@ -89,7 +90,7 @@ func (r *heldReader) Read(p []byte) (int, error) {
 		err = &refusal{http.StatusRequestTimeout, mcpgo.INVALID_REQUEST, fmt.Sprintf("the request did not arrive within %v", maxArrival)}
 	}
 	r.read += int64(n)
-	if r.read > largeBytes && !r.hold.taken {
+	if r.read > largeBytes && !r.hold.taken && !r.waste {
 		if full := r.hold.take(); full != nil {
 			return n, full
 		}

@@ -42,14 +42,21 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (mes
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes GET, POST and DELETE"}
 	}
-	body, err := io.ReadAll(&heldReader{Reader: http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes), hold: place, began: time.Now()})
+	arriving := &heldReader{Reader: http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes), hold: place, began: time.Now()}
+	body, err := io.ReadAll(arriving)
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return message{}, &refusal{
 			http.StatusRequestEntityTooLarge, mcpgo.INVALID_REQUEST,
 			fmt.Sprintf("the request is over the limit of %d bytes", tooLarge.Limit),
 		}
 	}
-	if late := new(refusal); fault.KindOf(err) == fault.Exhausted || errors.As(err, &late) {
+	if fault.KindOf(err) == fault.Exhausted {
+		// Many clients read an answer only once they have sent all.
+		arriving.waste = true
+		_, _ = io.Copy(io.Discard, arriving)
+		return message{}, err
+	}
+	if late := new(refusal); errors.As(err, &late) {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		return message{}, err
 	}
