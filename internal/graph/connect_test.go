@@ -19,15 +19,16 @@ import (
 
 // testGraph is an index of one tenant and the handle on its tables.
 type testGraph struct {
-	client servicetest.Client
-	index  index.Index
-	handle *tenant.Handle
+	service *servicetest.Service
+	client  servicetest.Client
+	index   index.Index
+	handle  *tenant.Handle
 }
 
 func newTestGraph(t testing.TB) *testGraph {
 	t.Helper()
 	s := servicetest.New(t, servicetest.Config{})
-	g := &testGraph{client: s.Tenant(t, "acme")}
+	g := &testGraph{service: s, client: s.Tenant(t, "acme")}
 	g.client.Index(t, "main")
 	found, err := s.Handlers.Indexes.Resolve(t.Context(), "acme", "main")
 	if err != nil {

@@ -1,0 +1,154 @@
+package rpc_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// graphOf returns what an index says of its graph.
+func graphOf(t *testing.T, c servicetest.Client) *ragdv1.Graph {
+	t.Helper()
+	i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.Graph
+}
+
+// Two tenants with the same texts, so that every name, mention and embedding of
+// the one would fit into the graph of the other.
+func TestTwinGraphsStayApart(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	own := map[string]map[string]bool{}
+	for name, c := range map[string]servicetest.Client{"acme": acme, "bolt": bolt} {
+		c.Index(t, "main")
+		upload(t, c, append(slices.Clone(others), film, director, town)...)
+		list, err := c.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own[name] = map[string]bool{}
+		for _, d := range list.Documents {
+			own[name][d.DocumentId] = true
+		}
+	}
+	threshold := 0.0
+	requests := map[string]*ragdv1.GraphRagRequest{
+		"all edges":  ask(filmQuestion),
+		"candidates": {QueryText: filmQuestion, Explain: true, GraphOptions: &ragdv1.GraphOptions{Candidates: 100, Threshold: &threshold}},
+	}
+	for _, kind := range []string{"mention", "next", "similar"} {
+		req := ask(filmQuestion)
+		req.GraphOptions = &ragdv1.GraphOptions{EdgeTypes: []string{kind}, Threshold: &threshold}
+		requests[kind] = req
+	}
+	see := func(when string) {
+		t.Helper()
+		for name, c := range map[string]servicetest.Client{"acme": acme, "bolt": bolt} {
+			for what, req := range requests {
+				res := must(t)(c.GraphRag(t.Context(), req))
+				for _, source := range res.Sources {
+					if !own[name][source.DocumentId] {
+						t.Errorf("%s, %s: %s gets %s", when, what, name, source.Uri)
+					}
+				}
+				for _, node := range res.Explain.Nodes {
+					if !own[name][node.DocumentId] {
+						t.Errorf("%s, %s: the walk of %s sees %s", when, what, name, node.Title)
+					}
+				}
+			}
+		}
+	}
+	before := graphOf(t, bolt)
+	if diff := cmp.Diff(before, graphOf(t, acme), protocmp.Transform()); diff != "" {
+		t.Errorf("equal texts make other graphs:\n%s", diff)
+	}
+	see("at first")
+
+	if _, err := acme.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "main", Uri: "director"}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := acme.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job := finished(t, acme, again.JobId); job.Status != "succeeded" {
+		t.Fatalf("the rebuild ended as %v", job)
+	}
+	see("after one tenant deletes and rebuilds")
+	if diff := cmp.Diff(before, graphOf(t, bolt), protocmp.Transform()); diff != "" {
+		t.Errorf("the other tenant's graph changed:\n%s", diff)
+	}
+	for c, want := range map[servicetest.Client][]string{acme: {"film"}, bolt: {"film", "director", "town"}} {
+		if got := uris(graphRag(t, c, ask(filmQuestion))); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}
+
+func TestARebuildIsCancelledOnItsWay(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	c := s.Tenant(t, "acme")
+	c.Index(t, "main")
+	upload(t, c, film, director, town)
+	found, err := s.Handlers.Indexes.Resolve(t.Context(), "acme", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Who holds an edge holds up the rebuild before it drops its first.
+	tx, err := s.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), fmt.Sprintf(`SELECT FROM tenant_acme.edge_%d FOR UPDATE`, found.ID)); err != nil {
+		t.Fatal(err)
+	}
+	started, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func() string {
+		job, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: started.JobId})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job.Status
+	}
+	for deadline := time.Now().Add(30 * time.Second); status() != "running"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the rebuild is %s", status())
+		}
+	}
+	if job, err := c.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: started.JobId}); err != nil || job.Status != "cancelled" {
+		t.Fatalf("got %v, %v", job, err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The next one is another job and finds what the first left.
+	again, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
+	if err != nil || again.JobId == started.JobId {
+		t.Fatalf("the next rebuild is %v, %v", again, err)
+	}
+	if job := finished(t, c, again.JobId); job.Status != "succeeded" {
+		t.Errorf("the next rebuild ended as %v", job)
+	}
+	if got := status(); got != "cancelled" {
+		t.Errorf("the cancelled job is %s", got)
+	}
+	if got := uris(graphRag(t, c, ask(filmQuestion))); !slices.Equal(got, []string{"film", "director", "town"}) {
+		t.Errorf("then the walk leads to %v", got)
+	}
+}
