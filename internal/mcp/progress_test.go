@@ -11,6 +11,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/servicetest"
 )
 
 // jobs is an API whose uploads take a while: each look at a job finds it a step
@@ -217,6 +219,52 @@ func TestCancellingEndsTheWait(t *testing.T) {
 			time.Sleep(2 * maxLook)
 			if after := looks(); after > before {
 				t.Errorf("the job is still looked at: %d times, then %d", before, after)
+			}
+		})
+	}
+}
+
+// The building of a real index is told of from its first vectors to the last, and
+// to its own tenant alone.
+func TestProgressOfABuild(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	address := serve(t, s.Handlers, func(c *Config) { c.Front = front.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
+	if _, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8}); err != nil {
+		t.Fatal(err)
+	}
+	const vectors = 500
+	entries := make([]*ragdv1.Entry, vectors)
+	for i := range entries {
+		values := make([]float32, 8)
+		for j := range values {
+			values[j] = float32((i*(j+1))%97) + 1
+		}
+		entries[i] = &ragdv1.Entry{Values: values}
+	}
+	if _, err := acme.Upsert(t.Context(), &ragdv1.UpsertRequest{IndexName: "v", Entries: entries}); err != nil {
+		t.Fatal(err)
+	}
+	for era, options := range eras {
+		t.Run(era, func(t *testing.T) {
+			built, err := acme.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + acme.Secret})
+			heard := hearing(c)
+			result, text := callTool(t, c, "get_job", map[string]any{"jobId": built.GetJobId()}, map[string]any{"progressToken": era})
+			if result.IsError || !strings.Contains(text, "succeeded") {
+				t.Error(text)
+			}
+			time.Sleep(20 * time.Millisecond) // the client may hand notifications on after the answer
+			if got := heard.of(era); len(got) == 0 || got[len(got)-1] != vectors {
+				t.Errorf("heard %v, not the end", got)
+			}
+			other := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + globex.Secret})
+			if result, text := callTool(t, other, "get_job", map[string]any{"jobId": built.GetJobId()}, map[string]any{"progressToken": era}); !result.IsError || !strings.Contains(text, "not found") {
+				t.Errorf("another tenant: %s", text)
 			}
 		})
 	}

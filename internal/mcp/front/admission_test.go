@@ -1,10 +1,14 @@
 package front
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
+	"time"
 )
 
 func TestHosts(t *testing.T) {
@@ -96,5 +100,52 @@ func TestStateless(t *testing.T) {
 	}
 	if left := w.sessions.Load(); left != 0 {
 		t.Errorf("the library knows of %d sessions", left)
+	}
+}
+
+// Large requests fill the memory of all: a tenant has a few at a time, and another
+// its own.
+func TestLargeRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	padded := func(caller, tool string) *http.Request {
+		return w.modern(t.Context(), caller, 1, "tools/call", map[string]any{
+			"name": tool, "arguments": map[string]any{"padding": strings.Repeat("x", largeBytes)},
+		})
+	}
+	for range maxLargeEach {
+		w.send(padded(alice, "wait"))
+		within(t, w.started, "the call")
+	}
+	res, body := w.do(t, padded(bob, "whoami"))
+	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || !strings.Contains(body, "1048576 bytes") {
+		t.Errorf("one more of the tenant: status %d: %s", res.StatusCode, body)
+	}
+	small := w.modern(t.Context(), bob, 1, "tools/call", map[string]any{"name": "whoami"})
+	for name, r := range map[string]*http.Request{"a small one": small, "one of another tenant": padded(eve, "whoami")} {
+		if res, body := w.do(t, r); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d: %s", name, res.StatusCode, body)
+		}
+	}
+	close(w.release)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if res, body := w.do(t, padded(alice, "whoami")); res.StatusCode == http.StatusOK {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("after the others were answered: status %d: %s", res.StatusCode, body)
+		}
+	}
+}
+
+// A request that comes a byte at a time is given up.
+func TestSlowRequests(t *testing.T) {
+	t.Parallel()
+	var slow large
+	for began, want := range map[time.Time]int{time.Now(): 3, time.Now().Add(-maxArrival): 1} {
+		read, err := io.ReadAll(&heldReader{Reader: iotest.OneByteReader(strings.NewReader("{ }")), hold: slow.hold("acme"), began: began})
+		late := new(refusal)
+		if len(read) != want || errors.As(err, &late) != (want < 3) || want < 3 && late.status != http.StatusRequestTimeout {
+			t.Errorf("read %q: %v", read, err)
+		}
 	}
 }

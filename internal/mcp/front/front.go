@@ -132,6 +132,7 @@ func (c Config) validate() error {
 // Shutdown before the server's own.
 type Handler struct {
 	cfg     Config
+	large   large
 	limits  *limits
 	origins origins
 	rooms   *rooms
@@ -181,7 +182,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	in, err := h.read(w, r)
+	place := h.large.hold(caller.Tenant)
+	defer place.release()
+	in, err := h.read(w, r, place)
 	if err != nil {
 		h.reject(w, r, err)
 		return

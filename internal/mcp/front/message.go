@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 	"unicode/utf8"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // message is what the front has to know of a request before the library sees
@@ -29,8 +32,8 @@ type message struct {
 	opensSSE, overSSE bool
 }
 
-// read takes a request in. Errors: *refusal.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request) (message, error) {
+// read takes a request in, for which place is held. Errors: *refusal; Exhausted.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (message, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodDelete:
 		return peek(r.Method, r.Header, nil)
@@ -39,12 +42,16 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (message, error) 
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes GET, POST and DELETE"}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes))
+	body, err := io.ReadAll(&heldReader{Reader: http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes), hold: place, began: time.Now()})
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return message{}, &refusal{
 			http.StatusRequestEntityTooLarge, mcpgo.INVALID_REQUEST,
 			fmt.Sprintf("the request is over the limit of %d bytes", tooLarge.Limit),
 		}
+	}
+	if late := new(refusal); fault.KindOf(err) == fault.Exhausted || errors.As(err, &late) {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+		return message{}, err
 	}
 	if err != nil {
 		return message{}, malformed("the request body cannot be read to its end")

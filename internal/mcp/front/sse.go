@@ -136,41 +136,44 @@ func writeEvent(out *response, name string, data []byte) {
 // serveMessage takes a message of a session, and answers it on the stream.
 func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 	caller, err := h.admit(r)
-	var in message
+	if err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	place := h.large.hold(caller.Tenant)
+	in, err := h.readSSEMessage(w, r, place)
+	var v *visit
 	if err == nil {
-		in, err = h.readSSEMessage(w, r)
+		v, err = h.rooms.enter(r.Context(), caller, in)
 	}
 	if err != nil {
+		place.release()
 		h.reject(w, r, err)
 		return
 	}
-	v, err := h.rooms.enter(r.Context(), caller, in)
-	if err != nil {
-		h.reject(w, r, err)
-		return
-	}
+	leave := func() { v.leave(); place.release() }
 	s := v.openStream()
 	if s == nil {
-		v.leave()
+		leave()
 		h.reject(w, r, fault.New(fault.NotFound, "session not found: its stream is not open on this instance; open a new one at %s", SSEPath))
 		return
 	}
 	select {
 	case s.free <- struct{}{}:
 	default:
-		v.leave()
+		leave()
 		h.reject(w, r, fault.Retry(time.Second, "more than %d messages of this session are being answered", maxSSEBacklog))
 		return
 	}
 	// Clients read the stream only after this request is done, so that the work
 	// goes on without it.
 	w.WriteHeader(http.StatusAccepted)
-	go h.answer(v, s)
+	go h.answer(v, s, leave)
 }
 
 // answer serves a message whose request is over, for as long as its stream is
-// open.
-func (h *Handler) answer(v *visit, s *sseSession) {
+// open, and leaves.
+func (h *Handler) answer(v *visit, s *sseSession, leave func()) {
 	ctx, written := httplog.Detach(v.ctx, h.cfg.Logger, "message")
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -180,7 +183,7 @@ func (h *Handler) answer(v *visit, s *sseSession) {
 		cancel()
 		written()
 		<-s.free
-		v.leave()
+		leave()
 	}()
 	for _, end := range []context.Context{v.session.ctx, h.rooms.requests} {
 		defer context.AfterFunc(end, cancel)()
@@ -195,12 +198,12 @@ func (h *Handler) answer(v *visit, s *sseSession) {
 	}
 }
 
-func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request) (message, error) {
+func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, place *hold) (message, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes POST"}
 	}
-	in, err := h.read(w, r)
+	in, err := h.read(w, r, place)
 	if err != nil {
 		return message{}, err
 	}
