@@ -48,11 +48,11 @@ func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 	for kill := range 4 {
 		time.Sleep(time.Duration(300+250*kill) * time.Millisecond)
 		service = killOne(h, service, kill%2 == 0)
-		if found := h.ragd("query", "--index", "log", "--json", "valve 77 was opened"); !strings.Contains(found, "valve") {
+		if found := h.eventually("query", "--index", "log", "--json", "valve 77 was opened"); !strings.Contains(found, "valve") {
 			t.Errorf("no answer after kill %d: %s", kill, found)
 		}
 	}
-	h.ragd("job", "watch", job)
+	h.eventually("job", "watch", job)
 	describe("index", "describe", "log")
 	if index.Count != documents || index.Dimension != 16 || index.EmbeddingModel != "openai/"+newModel || index.ReembedJobID != "" {
 		t.Errorf("the index = %+v", index)
@@ -73,6 +73,21 @@ func killOne(h *home, service *exec.Cmd, ragd bool) *exec.Cmd {
 	}
 	h.awaitReady()
 	return service
+}
+
+// eventually runs a command again and again until it succeeds: a service whose
+// PostgreSQL was killed says for a moment that it cannot answer.
+func (h *home) eventually(args ...string) string {
+	h.t.Helper()
+	var output []byte
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if output, err = h.command(h.t.Context(), args...).Output(); err == nil {
+			return string(output)
+		}
+	}
+	h.t.Fatalf("ragd %s: %v\n%s", strings.Join(args, " "), err, output)
+	return ""
 }
 
 // checkOneGeneration looks into the tables of the only index after it got another
