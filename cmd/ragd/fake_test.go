@@ -382,6 +382,9 @@ func (f *fake) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentReq
 		job.Status, job.Error = "failed", "cannot be embedded"
 		document.Status, document.Error = "failed", "cannot be embedded"
 	}
+	if req.GetExtract() != nil {
+		job.Extraction = &ragdv1.Extraction{Calls: 3, InputTokens: 33, OutputTokens: 9, Failed: 1}
+	}
 	job.DocumentId = document.GetDocumentId()
 	t.jobs = append(t.jobs, job)
 	i.documents = append(i.documents, &fakeDocument{document, text, job})

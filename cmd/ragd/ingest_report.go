@@ -10,16 +10,17 @@ import (
 
 // ingestReport is what --json prints of an ingest.
 type ingestReport struct {
-	Index              string           `json:"index"`
-	Uploaded           int              `json:"uploaded"`
-	Unchanged          int              `json:"unchanged"`
-	Ready              int              `json:"ready"`
-	Pending            int              `json:"pending"`
-	Failed             int              `json:"failed"`
-	Seconds            float64          `json:"seconds"`
-	DocumentsPerSecond float64          `json:"documentsPerSecond"`
-	Failures           []upload.Failure `json:"failures"`
-	Skips              []skip           `json:"skips"`
+	Index              string             `json:"index"`
+	Uploaded           int                `json:"uploaded"`
+	Unchanged          int                `json:"unchanged"`
+	Ready              int                `json:"ready"`
+	Pending            int                `json:"pending"`
+	Failed             int                `json:"failed"`
+	Seconds            float64            `json:"seconds"`
+	DocumentsPerSecond float64            `json:"documentsPerSecond"`
+	Failures           []upload.Failure   `json:"failures"`
+	Skips              []skip             `json:"skips"`
+	Extraction         *upload.Extraction `json:"extraction,omitempty"`
 }
 
 type skip struct {
@@ -70,6 +71,7 @@ func newIngestReport(index string, result *upload.Result, rate float64) ingestRe
 		Pending: result.Pending, Failed: len(result.Failures),
 		Seconds: result.Elapsed.Seconds(), DocumentsPerSecond: rate,
 		Failures: append([]upload.Failure{}, result.Failures...), Skips: []skip{},
+		Extraction: result.Extraction,
 	}
 	for _, s := range result.Skips {
 		report.Skips = append(report.Skips, skip(s))
@@ -91,6 +93,17 @@ func (p *program) printIngest(index string, result *upload.Result, rate float64)
 		line += fmt.Sprintf(", %d being processed", result.Pending)
 	}
 	fmt.Fprintf(p.stdout, "%s: %v, %.0f documents/s\n", line, took, rate)
+	if e := result.Extraction; e != nil {
+		fmt.Fprintln(p.stdout, "extraction: "+extractionLine(e.Calls, e.InputTokens, e.OutputTokens, e.Failed))
+		if e.Failed > 0 {
+			note(p.stderr, "why something was not extracted, its job says: ragd job get %s", e.FailedJob)
+		}
+	}
+}
+
+// extractionLine is what finding out about chunks took.
+func extractionLine(calls, in, out, failed int) string {
+	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", count(calls, "call"), in, out, failed)
 }
 
 func (p *program) printSkips(skips []corpus.Skip) {

@@ -177,7 +177,10 @@ func TestIngestExtracts(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	path := file(t, "a.txt", "a fox")
-	s.want(t, step{args: []string{"ingest", path, "--extract", `{"title": true}`}, stdout: anything, stderr: anything})
+	s.want(t, step{
+		args:   []string{"ingest", path, "--extract", `{"title": true}`},
+		stdout: "...\nextraction: 3 calls, 33 tokens in, 9 out, 1 failed\n", stderr: "...its job says: ragd job get job",
+	})
 	s.want(t, step{args: []string{"ingest", path, "--extract", "title"}, code: 2, stderr: "...not the JSON that is wanted here"})
 	if got := s.fake.extract.AsMap(); got["title"] != true {
 		t.Errorf("asked to extract %v", got)

@@ -26,7 +26,7 @@ func showJob(job *ragdv1.Job) func(io.Writer) {
 		field(w, "attempts", job.GetAttempts())
 		field(w, "error", job.GetError())
 		if e := job.GetExtraction(); e != nil {
-			field(w, "extraction", fmt.Sprintf("%s, %d tokens in, %d out, %d failed", count(int(e.GetCalls()), "call"), e.GetInputTokens(), e.GetOutputTokens(), e.GetFailed()))
+			field(w, "extraction", extractionLine(int(e.GetCalls()), int(e.GetInputTokens()), int(e.GetOutputTokens()), int(e.GetFailed())))
 			for _, f := range e.GetFailures() {
 				field(w, fmt.Sprintf("chunk %d", f.GetOrdinal()), oneLine(f.GetField()+": "+f.GetReason()))
 			}

@@ -27,6 +27,8 @@ func readText(answer, field string, most int) (string, error) {
 			return "", provider.Nonsense("JSON without the text %q", field)
 		}
 		answer = text
+	} else if isBroken(answer) {
+		return "", provider.Nonsense("broken JSON")
 	}
 	text := tidy(withoutLabel(answer, field))
 	switch {
@@ -54,6 +56,9 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 			parts = split(value)
 		}
 	} else if json.Unmarshal([]byte(answer), &parts) != nil {
+		if isBroken(answer) {
+			return nil, provider.Nonsense("broken JSON")
+		}
 		parts = split(withoutLabel(answer, field))
 	}
 	seen := map[string]bool{}
@@ -69,6 +74,12 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 		return nil, provider.Nonsense("no %s", field)
 	}
 	return list, nil
+}
+
+// isBroken reports whether what is no JSON was meant to be: an answer that broke off
+// is not to be shown as a summary.
+func isBroken(answer string) bool {
+	return strings.HasPrefix(answer, "{") || strings.HasPrefix(answer, `["`) || strings.HasPrefix(answer, "```")
 }
 
 // bullet is what stands before an item of a list.

@@ -31,6 +31,19 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// What broke off is neither a summary nor a keyword.
+func TestBrokenAnswersAreNoText(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{`{"summary": "The gate op`, `{]]] not JSON`, "```json\n{\"summary\": \"The", `["gate", "har`} {
+		if text, err := readText(answer, "summary", 100); err == nil {
+			t.Errorf("%s is read as %q", answer, text)
+		}
+		if list, err := readList(answer, "keywords", 5, splitKeywords); err == nil {
+			t.Errorf("%s is read as %q", answer, list)
+		}
+	}
+}
+
 // check fails unless a text can be stored.
 func check(t *testing.T, text string, most int) {
 	t.Helper()

@@ -179,6 +179,10 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	return out, next, nil
 }
 
+// deleteAttempts is how often an index that others are busy with is tried to be
+// deleted. Each takes a second or more.
+const deleteAttempts = 10
+
 // Delete removes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
@@ -191,7 +195,13 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.known.forget(r.Tenant, name)
-	return drop(ctx, h, found)
+	for attempt := 1; ; attempt++ {
+		// Uploads and workers that are busy with the index may have to be waited for in
+		// a circle, which PostgreSQL breaks.
+		if err := drop(ctx, h, found); fault.KindOf(err) != fault.Conflict || attempt == deleteAttempts {
+			return err
+		}
+	}
 }
 
 // Change is what UpdateIndex changes; nil leaves a setting as it is.

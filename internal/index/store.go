@@ -150,6 +150,11 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		return err
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		// Rows of documents go first, as with all who change their chunks.
+		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
+		if err != nil {
+			return err
+		}
 		generation, err := tenant.Value[int](ctx, tx, `DELETE FROM tenant.indexes WHERE index_id = $1 RETURNING generation`, i.ID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return notFound(i.Name)

@@ -32,10 +32,11 @@ func (s *Service) CancelJob(ctx context.Context, jobID string) (Job, error) {
 	} else {
 		err = h.Tx(ctx, func(tx *tenant.Tx) error { return cancelIngest(ctx, tx, job) })
 	}
-	if err != nil {
+	ended, lookErr := jobByID(ctx, h, jobID, visible)
+	if err != nil && ended.Status != JobCancelled { // by somebody else, at the same time
 		return Job{}, err
 	}
-	return jobByID(ctx, h, jobID, visible)
+	return ended, lookErr
 }
 
 // cancelIngest ends an ingest job. Its version of the document is given up, so

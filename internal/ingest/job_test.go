@@ -1,7 +1,9 @@
 package ingest_test
 
 import (
+	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,15 +13,6 @@ import (
 	"github.com/ragdhq/ragd/internal/fakeai"
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
-
-func (f fixture) cancel(t *testing.T, jobID string) *ragdv1.Job {
-	t.Helper()
-	job, err := f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: jobID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return job
-}
 
 func (f fixture) document(t *testing.T, uri string) *ragdv1.Document {
 	t.Helper()
@@ -49,11 +42,16 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.awaitRunning(t, running.Job.JobId)
-	for range 2 { // the second time changes nothing
-		if job := f.cancel(t, running.Job.JobId); job.Status != "cancelled" || job.Error == "" {
-			t.Errorf("the cancelled job = %v", job)
-		}
+	var callers sync.WaitGroup
+	for range 8 { // after the first, nothing changes
+		callers.Go(func() {
+			job, err := f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: running.Job.JobId})
+			if err != nil || job.Status != "cancelled" || job.Error == "" {
+				t.Errorf("the cancelled job = %v, %v", job, err)
+			}
+		})
 	}
+	callers.Wait()
 	if d := f.document(t, "a"); d.Status != "failed" || d.Error != "its processing was cancelled" {
 		t.Errorf("its document = %v", d)
 	}
@@ -172,5 +170,42 @@ func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 	f.Upload(t, upload("a", "A harbour."))
 	if got := f.counts(t); got != [4]int32{1, 1, 0, 0} {
 		t.Errorf("the index made again: chunks, ready, pending, failed = %v", got)
+	}
+}
+
+// An index can be deleted at any time, however many upload to it and work on it.
+func TestDeletingABusyIndex(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme := s.Tenant(t, "acme")
+	for round := range 3 {
+		acme.Index(t, "docs")
+		var uploads sync.WaitGroup
+		for u := range 3 {
+			uploads.Go(func() {
+				for n := range 4 {
+					var messages []*ragdv1.UploadDocumentsRequest
+					for i := range 100 {
+						messages = append(messages, begin(upload(fmt.Sprint(u, n, i), fmt.Sprintf("Harbour %d of %d in %d.", i, n, u))))
+					}
+					_, _ = stream(t, acme, messages...) // the index goes away meanwhile
+				}
+			})
+		}
+		time.Sleep(time.Duration(200+150*round) * time.Millisecond)
+		if _, err := acme.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+		uploads.Wait()
+		list, err := acme.ListJobs(t.Context(), &ragdv1.ListJobsRequest{PageSize: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range list.Jobs {
+			if job.Status == "queued" || job.Status == "running" {
+				t.Errorf("round %d leaves %v", round, job)
+				break
+			}
+		}
 	}
 }

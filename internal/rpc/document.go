@@ -71,6 +71,16 @@ func (h *Handlers) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumen
 	return &ragdv1.DeleteDocumentResponse{}, h.Ingest.Delete(ctx, req.GetIndexName(), ref)
 }
 
+// DeleteDocuments implements DocumentService.
+func (h *Handlers) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error) {
+	f, err := filterOf(req.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.Ingest.DeleteSelected(ctx, req.GetIndexName(), f)
+	return &ragdv1.DeleteDocumentsResponse{DeletedCount: int32(n)}, err
+}
+
 // SyncSource implements DocumentService.
 func (h *Handlers) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
 	source := ingest.Source{

@@ -78,6 +78,37 @@ type Result struct {
 	Failures  []Failure
 	Skips     []corpus.Skip
 	Elapsed   time.Duration
+	// Extraction is what finding out about the chunks took; nil when nothing was to be
+	// found out.
+	Extraction *Extraction
+}
+
+// Extraction is what language models were asked for.
+type Extraction struct {
+	Calls        int    `json:"calls"`
+	InputTokens  int    `json:"inputTokens"`
+	OutputTokens int    `json:"outputTokens"`
+	Failed       int    `json:"failed"`              // fields of chunks that are missing
+	FailedJob    string `json:"failedJob,omitempty"` // one that says why
+}
+
+// extracted adds what a job that has ended took.
+func (r *Result) extracted(job *ragdv1.Job) {
+	e := job.GetExtraction()
+	if e == nil {
+		return
+	}
+	if r.Extraction == nil {
+		r.Extraction = &Extraction{}
+	}
+	sum := r.Extraction
+	sum.Calls += int(e.GetCalls())
+	sum.InputTokens += int(e.GetInputTokens())
+	sum.OutputTokens += int(e.GetOutputTokens())
+	if e.GetFailed() > 0 {
+		sum.Failed += int(e.GetFailed())
+		sum.FailedJob = job.GetJobId()
+	}
 }
 
 // Run uploads the documents and waits until the service is done with them.

@@ -84,6 +84,7 @@ func (r *run) sweep(ctx context.Context) error {
 				delete(missing, job.GetJobId())
 			}
 			if docs, ok := r.open[job.GetJobId()]; ok && r.settle(job, docs...) {
+				r.result.extracted(job)
 				delete(r.open, job.GetJobId())
 			}
 		}

@@ -1295,6 +1295,103 @@ func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
+type DeleteDocumentsRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Not empty: TruncateIndex empties an index.
+	Filter        *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteDocumentsRequest) Reset() {
+	*x = DeleteDocumentsRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteDocumentsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteDocumentsRequest) ProtoMessage() {}
+
+func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteDocumentsRequest.ProtoReflect.Descriptor instead.
+func (*DeleteDocumentsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *DeleteDocumentsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *DeleteDocumentsRequest) GetFilter() *structpb.Struct {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+type DeleteDocumentsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DeletedCount  int32                  `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteDocumentsResponse) Reset() {
+	*x = DeleteDocumentsResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteDocumentsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteDocumentsResponse) ProtoMessage() {}
+
+func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteDocumentsResponse.ProtoReflect.Descriptor instead.
+func (*DeleteDocumentsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *DeleteDocumentsResponse) GetDeletedCount() int32 {
+	if x != nil {
+		return x.DeletedCount
+	}
+	return 0
+}
+
 type SyncSourceRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -1316,7 +1413,7 @@ type SyncSourceRequest struct {
 
 func (x *SyncSourceRequest) Reset() {
 	*x = SyncSourceRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1425,7 @@ func (x *SyncSourceRequest) String() string {
 func (*SyncSourceRequest) ProtoMessage() {}
 
 func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1438,7 @@ func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
 func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SyncSourceRequest) GetIndexName() string {
@@ -1398,7 +1495,7 @@ type SourceDocument struct {
 
 func (x *SourceDocument) Reset() {
 	*x = SourceDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1507,7 @@ func (x *SourceDocument) String() string {
 func (*SourceDocument) ProtoMessage() {}
 
 func (x *SourceDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1520,7 @@ func (x *SourceDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
 func (*SourceDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SourceDocument) GetUri() string {
@@ -1457,7 +1554,7 @@ type SyncSourceResponse struct {
 
 func (x *SyncSourceResponse) Reset() {
 	*x = SyncSourceResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1566,7 @@ func (x *SyncSourceResponse) String() string {
 func (*SyncSourceResponse) ProtoMessage() {}
 
 func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1579,7 @@ func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
 func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SyncSourceResponse) GetNewUris() []string {
@@ -1533,7 +1630,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1642,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1655,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -1599,7 +1696,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1708,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1721,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -1650,7 +1747,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1759,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1772,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1698,7 +1795,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1807,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1820,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -1757,7 +1854,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1866,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1879,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -1808,7 +1905,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1917,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1930,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -1852,7 +1949,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +1961,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +1974,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -1896,7 +1993,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +2005,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +2018,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2049,7 +2146,13 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
 	"documentId\x12\x10\n" +
 	"\x03uri\x18\x03 \x01(\tR\x03uri\"\x18\n" +
-	"\x16DeleteDocumentResponse\"\xe3\x01\n" +
+	"\x16DeleteDocumentResponse\"h\n" +
+	"\x16DeleteDocumentsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
+	"\x06filter\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06filter\">\n" +
+	"\x17DeleteDocumentsResponse\x12#\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\xe3\x01\n" +
 	"\x11SyncSourceRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1d\n" +
@@ -2097,13 +2200,14 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xd6\x06\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xac\a\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
 	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12S\n" +
 	"\rListDocuments\x12\x1d.ragd.v1.ListDocumentsRequest\x1a\x1e.ragd.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x12Q\n" +
-	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12E\n" +
+	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12T\n" +
+	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12E\n" +
 	"\n" +
 	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12J\n" +
 	"\n" +
@@ -2126,7 +2230,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                // 0: ragd.v1.Document
 	(*Job)(nil),                     // 1: ragd.v1.Job
@@ -2144,74 +2248,79 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*ListDocumentsResponse)(nil),   // 13: ragd.v1.ListDocumentsResponse
 	(*DeleteDocumentRequest)(nil),   // 14: ragd.v1.DeleteDocumentRequest
 	(*DeleteDocumentResponse)(nil),  // 15: ragd.v1.DeleteDocumentResponse
-	(*SyncSourceRequest)(nil),       // 16: ragd.v1.SyncSourceRequest
-	(*SourceDocument)(nil),          // 17: ragd.v1.SourceDocument
-	(*SyncSourceResponse)(nil),      // 18: ragd.v1.SyncSourceResponse
-	(*ListChunksRequest)(nil),       // 19: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 20: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 21: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 22: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 23: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 24: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 25: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 26: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 27: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 28: google.protobuf.Timestamp
-	(*Chunking)(nil),                // 29: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 30: ragd.v1.Chunk
+	(*DeleteDocumentsRequest)(nil),  // 16: ragd.v1.DeleteDocumentsRequest
+	(*DeleteDocumentsResponse)(nil), // 17: ragd.v1.DeleteDocumentsResponse
+	(*SyncSourceRequest)(nil),       // 18: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),          // 19: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),      // 20: ragd.v1.SyncSourceResponse
+	(*ListChunksRequest)(nil),       // 21: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 22: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 23: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 24: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 25: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 26: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 27: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 28: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 29: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
+	(*Chunking)(nil),                // 31: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 32: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	27, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	28, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	28, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	29, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	30, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	30, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	4,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	28, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	28, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	30, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	30, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
 	3,  // 7: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
-	27, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	29, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	27, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	29, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	31, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	29, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 11: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 12: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	5,  // 13: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
 	9,  // 14: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
 	1,  // 15: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
 	10, // 16: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	27, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	29, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 18: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	17, // 19: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	30, // 20: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 21: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	5,  // 22: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	7,  // 23: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	11, // 24: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	12, // 25: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	14, // 26: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	16, // 27: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	19, // 28: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	21, // 29: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	22, // 30: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	24, // 31: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	25, // 32: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	26, // 33: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	6,  // 34: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	8,  // 35: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 36: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	13, // 37: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	15, // 38: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	18, // 39: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	20, // 40: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 41: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	23, // 42: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 43: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 44: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 45: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	34, // [34:46] is the sub-list for method output_type
-	22, // [22:34] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	29, // 19: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	19, // 20: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	32, // 21: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 22: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	5,  // 23: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	7,  // 24: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	11, // 25: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	12, // 26: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	14, // 27: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	16, // 28: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	18, // 29: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	21, // 30: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	23, // 31: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	24, // 32: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	26, // 33: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	27, // 34: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	28, // 35: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	6,  // 36: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	8,  // 37: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 38: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	13, // 39: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	15, // 40: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	17, // 41: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	20, // 42: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	22, // 43: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 44: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	25, // 45: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 46: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 47: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 48: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	36, // [36:49] is the sub-list for method output_type
+	23, // [23:36] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2234,7 +2343,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -48,6 +48,9 @@ const (
 	// DocumentServiceDeleteDocumentProcedure is the fully-qualified name of the DocumentService's
 	// DeleteDocument RPC.
 	DocumentServiceDeleteDocumentProcedure = "/ragd.v1.DocumentService/DeleteDocument"
+	// DocumentServiceDeleteDocumentsProcedure is the fully-qualified name of the DocumentService's
+	// DeleteDocuments RPC.
+	DocumentServiceDeleteDocumentsProcedure = "/ragd.v1.DocumentService/DeleteDocuments"
 	// DocumentServiceSyncSourceProcedure is the fully-qualified name of the DocumentService's
 	// SyncSource RPC.
 	DocumentServiceSyncSourceProcedure = "/ragd.v1.DocumentService/SyncSource"
@@ -92,6 +95,10 @@ type DocumentServiceClient interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
+	// DeleteDocuments removes the documents whose metadata the filter selects, and their
+	// chunks, also while they are being processed. What a call that broke off has not
+	// deleted, the same call deletes. Needs the scope write.
+	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
 	// SyncSource compares a source, such as a folder or a site, with what the index has
 	// of it: it says which documents are new, changed or unchanged, for the caller to
 	// upload, and deletes those that the source has no more. Nothing outside of the
@@ -162,6 +169,12 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(documentServiceMethods.ByName("DeleteDocument")),
 			connect.WithClientOptions(opts...),
 		),
+		deleteDocuments: connect.NewClient[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse](
+			httpClient,
+			baseURL+DocumentServiceDeleteDocumentsProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("DeleteDocuments")),
+			connect.WithClientOptions(opts...),
+		),
 		syncSource: connect.NewClient[v1.SyncSourceRequest, v1.SyncSourceResponse](
 			httpClient,
 			baseURL+DocumentServiceSyncSourceProcedure,
@@ -217,6 +230,7 @@ type documentServiceClient struct {
 	getDocument     *connect.Client[v1.GetDocumentRequest, v1.Document]
 	listDocuments   *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
 	deleteDocument  *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
+	deleteDocuments *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
 	syncSource      *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
 	listChunks      *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
 	getJob          *connect.Client[v1.GetJobRequest, v1.Job]
@@ -261,6 +275,15 @@ func (c *documentServiceClient) ListDocuments(ctx context.Context, req *v1.ListD
 // DeleteDocument calls ragd.v1.DocumentService.DeleteDocument.
 func (c *documentServiceClient) DeleteDocument(ctx context.Context, req *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error) {
 	response, err := c.deleteDocument.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteDocuments calls ragd.v1.DocumentService.DeleteDocuments.
+func (c *documentServiceClient) DeleteDocuments(ctx context.Context, req *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error) {
+	response, err := c.deleteDocuments.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -348,6 +371,10 @@ type DocumentServiceHandler interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
+	// DeleteDocuments removes the documents whose metadata the filter selects, and their
+	// chunks, also while they are being processed. What a call that broke off has not
+	// deleted, the same call deletes. Needs the scope write.
+	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
 	// SyncSource compares a source, such as a folder or a site, with what the index has
 	// of it: it says which documents are new, changed or unchanged, for the caller to
 	// upload, and deletes those that the source has no more. Nothing outside of the
@@ -414,6 +441,12 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithSchema(documentServiceMethods.ByName("DeleteDocument")),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceDeleteDocumentsHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceDeleteDocumentsProcedure,
+		svc.DeleteDocuments,
+		connect.WithSchema(documentServiceMethods.ByName("DeleteDocuments")),
+		connect.WithHandlerOptions(opts...),
+	)
 	documentServiceSyncSourceHandler := connect.NewUnaryHandlerSimple(
 		DocumentServiceSyncSourceProcedure,
 		svc.SyncSource,
@@ -471,6 +504,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceListDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceDeleteDocumentProcedure:
 			documentServiceDeleteDocumentHandler.ServeHTTP(w, r)
+		case DocumentServiceDeleteDocumentsProcedure:
+			documentServiceDeleteDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceSyncSourceProcedure:
 			documentServiceSyncSourceHandler.ServeHTTP(w, r)
 		case DocumentServiceListChunksProcedure:
@@ -512,6 +547,10 @@ func (UnimplementedDocumentServiceHandler) ListDocuments(context.Context, *v1.Li
 
 func (UnimplementedDocumentServiceHandler) DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.DeleteDocument is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.DeleteDocuments is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error) {
