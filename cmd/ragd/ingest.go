@@ -49,7 +49,8 @@ With --sync the index has afterwards what the PATH has: only what is new or chan
 is uploaded, and then the documents are deleted that the PATH has no more. Those are
 looked for among the uris that begin as those of the folder do, or with --prefix; with
 --whole-index, among all. Nothing is deleted when something could not be read, or
-when there is nothing at all, unless --allow-empty. --dry-run says what would happen.`,
+when there is nothing at all, unless --allow-empty; and no document whose file is
+still there, but of a kind that is skipped. --dry-run says what would happen.`,
 		Example: `  ragd ingest handbook/ README.md
   ragd ingest --jsonl corpus.jsonl.gz --index papers --concurrency 8
   ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown

@@ -53,6 +53,7 @@ type syncReport struct {
 	Changed   []string      `json:"changed"`
 	Unchanged int           `json:"unchanged"`
 	Gone      []string      `json:"gone"`
+	Kept      []string      `json:"kept"`
 	Unread    int           `json:"unread"`
 	Deleted   int           `json:"deleted"`
 	Ingest    *ingestReport `json:"ingest,omitempty"`
@@ -68,7 +69,10 @@ func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[corp
 	}
 	report := syncReport{
 		DryRun: o.dryRun, New: orEmpty(plan.New), Changed: orEmpty(plan.Changed), Unchanged: plan.Unchanged,
-		Gone: orEmpty(plan.Gone), Unread: plan.Unread,
+		Gone: orEmpty(plan.Gone), Kept: orEmpty(plan.Kept), Unread: plan.Unread,
+	}
+	for _, uri := range plan.Kept {
+		note(p.stderr, "kept, though its file cannot be read any more: %s", oneLine(uri))
 	}
 	if o.dryRun {
 		return p.showSync(cfg.Index, report, plan.GoneCount)

@@ -28,7 +28,8 @@ const sniffed = 8 << 10
 //
 // In a folder, hidden entries, symbolic links and files of formats that the service
 // cannot read are passed over with a *Skip. A path that was named itself is never
-// passed over: what cannot be read there is a *Problem.
+// passed over: what cannot be read there is a *Problem. The uri that a file would
+// have had comes with its error.
 func Files(base string, paths ...string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for f, err := range walk(paths) {
@@ -129,19 +130,19 @@ func walkFolder(root string, yield func(file, error) bool) bool {
 // eachDocument yields the documents of a file and reports whether the caller wants
 // more.
 func eachDocument(base string, f file, yield func(Document, error) bool) bool {
-	content, err := readContent(f)
-	var uri string
-	if err == nil {
-		uri, err = uriOf(base, f.path)
-	}
+	uri, err := uriOf(base, f.path)
 	if err != nil {
 		return yield(Document{}, err)
+	}
+	content, err := readContent(f)
+	if err != nil {
+		return yield(Document{URI: uri}, err)
 	}
 	doc := Document{Place: f.path, URI: uri, Content: content, InputBytes: int64(len(content))}
 	format, err := suitable(parse.Source{Content: content, FileName: f.path})
 	switch {
 	case err != nil:
-		return yield(Document{}, f.unsuitable(err.Error()))
+		return yield(Document{URI: uri}, f.unsuitable(err.Error()))
 	case format.IsContainer():
 		return eachMember(doc, yield)
 	}

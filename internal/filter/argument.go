@@ -156,6 +156,10 @@ func typeName(v any) string {
 		return "an object"
 	case bool:
 		return "a boolean"
+	case string:
+		return "a string"
+	case float64, json.Number:
+		return "a number"
 	}
 	return fmt.Sprintf("a Go %T", v)
 }

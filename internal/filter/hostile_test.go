@@ -29,7 +29,7 @@ func TestParseRefuses(t *testing.T) {
 		field  string
 		reason string
 	}{
-		{"a number", 5, "filter", "must be an object or the JSON text of one, got int"},
+		{"a number", 5, "filter", "must be an object or the JSON text of one, got a Go int"},
 		{"a list", []any{object{"a": 1}}, "filter", "must be an object"},
 		{"a text that is no JSON", `{"a": `, "filter", "is not valid JSON"},
 		{"text after the object", `{"a": 1} x`, "filter", "is not valid JSON"},

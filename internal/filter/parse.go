@@ -35,7 +35,7 @@ func Parse(v any) (Filter, error) {
 		}
 		return from(root, string(source)), nil
 	}
-	return Filter{}, fault.Field("filter", "must be an object or the JSON text of one, got %T", v)
+	return Filter{}, fault.Field("filter", "must be an object or the JSON text of one, got %s", typeName(v))
 }
 
 func parseText(text []byte) (Filter, error) {

@@ -41,8 +41,12 @@ const (
 // phrases, and a name is looked for in some 200 texts.
 const (
 	connectedTexts = 500
-	connectedNames = 500
+	connectedNames = 200
 )
+
+// textPhrases is about how many of a text's phrases would have to be looked up. Where
+// an index has fewer names than that, it is the names that are read.
+const textPhrases = 200
 
 // Connect brings documents into the graph of their index: the names of their
 // chunks, what they mention, who mentions them, and the chunks near them, as far
@@ -77,11 +81,17 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 // connectNames does so for names and who mentions them.
 func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, documents []Document) error {
 	names, texts := namesOf(documents), textsOf(documents)
-	if err := insertNames(ctx, h, texts, names); err != nil {
-		return fmt.Errorf("store the names of documents: %w", err)
+	for part := range slices.Chunk(names, connectedNames) {
+		if err := insertNames(ctx, h, textsOfNames(part, documents), part); err != nil {
+			return fmt.Errorf("store the names of documents: %w", err)
+		}
+	}
+	all, err := namesOfIndex(ctx, h, i.ID, len(texts)*textPhrases)
+	if err != nil {
+		return fmt.Errorf("read the names that an index has: %w", err)
 	}
 	for part := range slices.Chunk(texts, connectedTexts) {
-		mentions, err := mentionsIn(ctx, h, part)
+		mentions, err := mentionsIn(ctx, h, part, all)
 		if err != nil {
 			return fmt.Errorf("find what documents mention: %w", err)
 		}
@@ -220,6 +230,23 @@ func namesOf(documents []Document) []placedName {
 	return all
 }
 
+// textsOfNames are the texts that the names, which go by document and chunk, are of.
+func textsOfNames(names []placedName, documents []Document) []placedText {
+	byID := make(map[string]Document, len(documents))
+	for _, d := range documents {
+		byID[d.DocumentID] = d
+	}
+	var texts []placedText
+	var last Place
+	for _, name := range names {
+		if name.Place != last {
+			last = name.Place
+			texts = append(texts, placedText{last.DocumentID, last.Ordinal, byID[last.DocumentID].Texts[last.Ordinal]})
+		}
+	}
+	return texts
+}
+
 // textsOf are the documents' chunks as statements tell them.
 func textsOf(documents []Document) []placedText {
 	var texts []placedText
@@ -232,11 +259,17 @@ func textsOf(documents []Document) []placedText {
 }
 
 // mentionsIn returns what the texts mention: names that are known, and whatever
-// looks like an identifier or a path, should it become a name.
-func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText) ([]mention, error) {
+// looks like an identifier or a path, should it become a name. all are the names that
+// the index has, or nil to look phrases up.
+func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all map[Key]bool) ([]mention, error) {
 	phrases := make([][]phrase, len(texts))
 	for i, text := range texts {
-		phrases[i] = phrasesOf(text.Text)
+		if phrases[i] = phrasesOf(text.Text); all != nil {
+			phrases[i] = slices.DeleteFunc(phrases[i], func(p phrase) bool { return !all[p.key] })
+			for n := range phrases[i] {
+				phrases[i][n].prefix = 0 // nothing has to be ruled out by it
+			}
+		}
 	}
 	known, err := namesAmong(ctx, h, slices.Concat(phrases...))
 	if err != nil {

@@ -125,6 +125,19 @@ func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, name
 	return err
 }
 
+// namesOfIndex returns the names that an index has, or nil if they are more than that.
+func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int) (map[Key]bool, error) {
+	counts, err := index.GraphCountsOf(ctx, h, indexID)
+	if err != nil || counts.Names > int64(most) {
+		return nil, err
+	}
+	all := map[Key]bool{}
+	b := h.Batch()
+	b.Set("enable_seqscan", "off")
+	b.Query(addTo(all), `SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.type = 1`)
+	return all, b.Run(ctx)
+}
+
 // knownKeys returns which of the keys are names of chunks and not mentioned by
 // too many to be followed, and which of the prefixes longer names have. Each is a
 // look-up in the table's index, whatever statistics of a growing table say.
@@ -239,16 +252,16 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 
 // insertSimilar links each chunk of the documents to those nearest to it, which
 // the Postgres index over the embeddings finds. Each pair has one row. A zero
-// vector has no cosine: NaN, which is more than any number. While a large index
-// is loaded and its Postgres index not yet built, nothing is done.
+// vector has no cosine: NaN, which is more than any number.
 func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documents []Document, threshold float64) error {
-	_, err := h.Exec(ctx, `
-		WITH fast AS MATERIALIZED (
-			SELECT i.built OR coalesce((SELECT sum(n.chunks) FROM tenant.index_counts AS n WHERE n.index_id = $4), 0) < $5 AS yes
-			FROM tenant.indexes AS i WHERE i.index_id = $4
-		), own AS MATERIALIZED (
+	ids := idsOf(documents)
+	chunks, err := chunksToLink(ctx, h, indexID, ids)
+	for first := 0; err == nil && first < chunks; first += linkedChunks {
+		_, err = h.Exec(ctx, `
+		WITH own AS MATERIALIZED (
 			SELECT c.document_id, c.ordinal, c.embedding FROM tenant.chunk AS c
-			WHERE c.document_id = ANY($1::uuid[]) AND (SELECT fast.yes FROM fast) ORDER BY c.document_id, c.ordinal FOR KEY SHARE
+			WHERE c.document_id = ANY($1::uuid[]) AND c.ordinal >= $4 AND c.ordinal < $4 + $5
+			ORDER BY c.document_id, c.ordinal FOR KEY SHARE
 		), pair AS (
 			SELECT own.document_id, own.ordinal, near.document_id AS near_document, near.ordinal AS near_ordinal, near.cosine,
 				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
@@ -263,6 +276,28 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documen
 			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
 			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
 		FROM pair ORDER BY 4, 5, 1, 2
-		ON CONFLICT DO NOTHING`, idsOf(documents), similarCount, threshold, indexID, index.BuildThreshold)
+		ON CONFLICT DO NOTHING`, ids, similarCount, threshold, first, linkedChunks)
+	}
 	return err
+}
+
+const (
+	// linkedChunks is how many chunks of a document are linked by one statement.
+	linkedChunks = 1000
+	// loadDocuments is how many documents on their way into an index make a load.
+	loadDocuments = 200
+)
+
+// chunksToLink returns how many chunks the longest of the documents has, or 0 while a
+// large index is loaded and its Postgres index not built: its graph is made anew when
+// that is. A load is seen by what is on its way, before there is much.
+func chunksToLink(ctx context.Context, h *tenant.Handle, indexID int64, documentIDs []string) (int, error) {
+	return tenant.Value[int](ctx, h, `
+		SELECT coalesce(max(d.chunk_count), 0)
+		FROM tenant.indexes AS i CROSS JOIN (
+			SELECT coalesce(sum(n.chunks), 0) AS chunks, coalesce(sum(n.pending), 0) AS pending
+			FROM tenant.index_counts AS n WHERE n.index_id = $1
+		) AS n CROSS JOIN tenant.documents AS d
+		WHERE i.index_id = $1 AND (i.built OR n.chunks + CASE WHEN n.pending >= $4 THEN n.pending ELSE 0 END < $3)
+			AND d.document_id = ANY($2::uuid[])`, indexID, documentIDs, index.BuildThreshold, loadDocuments)
 }

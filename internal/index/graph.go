@@ -120,7 +120,7 @@ func (i Index) makeEdgesTrigger() string {
 
 // makeEdges makes the edge table beside the chunk table.
 func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
-	_, err := tx.Exec(ctx, `SELECT tenant.make_edges($1, 'tenant.chunk'::regclass)`, i.ID)
+	_, err := tx.Exec(ctx, `SELECT tenant.make_edges($1, 'tenant.chunk'::regclass), tenant.index_names($1)`, i.ID)
 	return err
 }
 

@@ -30,7 +30,13 @@ const (
 	loadRate  = 200
 	// batchPauses is how many times longer a load of documents is watched.
 	batchPauses = 5
-	busyPause   = 2 * time.Second // until a job that found its index busy tries again
+	// chunkBytes is about how much of a document makes a chunk, and arrivingShare the
+	// share of an index's chunks, as its inverse, that is waited for when so much more
+	// is on its way. Less than that never keeps an index from being built.
+	chunkBytes    = 512
+	arrivingShare = 8
+
+	busyPause = 2 * time.Second // until a job that found its index busy tries again
 )
 
 // maintainArgs are what a queued job says. Jobs that say the same are one job.
@@ -128,18 +134,20 @@ func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tena
 // maintain goes on until nothing is due: more may have been written meanwhile.
 func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, args maintainArgs) error {
 	for {
-		state, err := readState(ctx, s, args.IndexID)
+		now, err := readState(ctx, s, args.IndexID)
 		if err != nil {
 			return err
 		}
 		switch {
-		case state.BuildJobID != nil:
+		case now.BuildJobID != nil:
 			err = m.build(ctx, h, s, args)
-		case state.countDue():
-			err = count(ctx, h, s, args.IndexID, state)
-		case state.buildDue():
-			err = m.unlessLoading(ctx, s, args.IndexID, state, func() error { return m.build(ctx, h, s, args) })
-		case state.measureDue():
+		case now.countOverdue():
+			err = count(ctx, h, s, args.IndexID, now)
+		case now.countDue():
+			err = unlessLoading(ctx, h, s, args.IndexID, now, func(now state) error { return count(ctx, h, s, args.IndexID, now) })
+		case now.buildDue():
+			err = unlessLoading(ctx, h, s, args.IndexID, now, func(state) error { return m.build(ctx, h, s, args) })
+		case now.measureDue():
 			err = measure(ctx, h, s, args.IndexID)
 		default:
 			return nil
@@ -160,9 +168,10 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 	return countWords(ctx, h, indexID, state)
 }
 
-// unlessLoading does what a load would suffer from, unless one goes on. Who asks
-// for a build meanwhile need not wait.
-func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, indexID int64, before state, do func() error) error {
+// unlessLoading does what a load would suffer from, unless one goes on: chunks are
+// coming, or documents that will make a good part of the index. Who asks for a build
+// meanwhile need not wait.
+func unlessLoading(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, before state, do func(now state) error) error {
 	now := before
 	start := time.Now()
 	for time.Since(start) < now.watch() && now.Written-before.Written < loadRate && now.BuildJobID == nil {
@@ -176,10 +185,17 @@ func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, index
 			return err
 		}
 	}
-	if now.BuildJobID == nil && now.Written-before.Written >= loadRate {
+	if now.BuildJobID != nil {
+		return do(now)
+	}
+	arriving, err := h.Arriving(ctx, indexID)
+	if err != nil {
+		return err
+	}
+	if now.Written-before.Written >= loadRate || arriving/chunkBytes*arrivingShare >= now.Chunks {
 		return river.JobSnooze(loadPause)
 	}
-	return do()
+	return do(now)
 }
 
 // commonChunks is in how many chunks a word stands for its count to be kept.

@@ -21,6 +21,10 @@ const (
 	// have changed for another count. A growing index is counted again whenever
 	// it has grown by a quarter: loading n chunks costs as much as counting 5n.
 	countShare = 4
+	// loadGrowth is by how much an index grows before its words are counted while it is
+	// being loaded, and loadThreshold the chunks from which they are.
+	loadGrowth    = 4
+	loadThreshold = 20_000
 )
 
 // state is what decides whether an index wants maintenance.
@@ -58,6 +62,12 @@ func (s state) countDue() bool {
 	}
 	changed := max(s.Written-s.CountedWritten, s.Chunks-s.CountedChunks, s.CountedChunks-s.Chunks)
 	return changed*countShare >= s.Chunks
+}
+
+// countOverdue reports whether they should be, although the index is being loaded and
+// that will have to be done again.
+func (s state) countOverdue() bool {
+	return s.Chunks >= loadThreshold && s.Chunks >= s.CountedChunks*loadGrowth
 }
 
 // measureDue reports whether the search width of a built index is yet to be

@@ -144,7 +144,7 @@ func languageExists(ctx context.Context, q tenant.Queryer, language string) (boo
 	return tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
 }
 
-// drop removes the index with everything in it.
+// drop removes the index with everything in it and ends its jobs.
 func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
 		return err
@@ -160,7 +160,13 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		if _, err = tx.OfIndex(i.ID, generation).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term, tenant.edge`); err != nil {
 			return err
 		}
-		_, err = tx.OfIndex(i.ID, generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`)
+		if _, err = tx.OfIndex(i.ID, generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`); err != nil {
+			return err
+		}
+		// Uploads lock the index before they queue their jobs, so that none comes later.
+		_, err = tx.Exec(ctx, `
+			UPDATE tenant.jobs SET status = 'cancelled', error = 'the index was deleted', updated_at = now()
+			WHERE index_name = $1 AND status IN ('queued', 'running')`, i.Name)
 		return err
 	})
 }

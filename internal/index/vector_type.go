@@ -120,7 +120,12 @@ func (i Index) Dense(field string, v Sparse) ([]float32, error) {
 		return nil, fault.Field(field, "has %d indices but %d values", len(v.Indices), len(v.Values))
 	}
 	out := make([]float32, i.Dimension)
+	given := make(map[uint32]bool, len(v.Indices))
 	for n, place := range v.Indices {
+		if given[place] {
+			return nil, fault.Field(field, "has the index %d twice", place)
+		}
+		given[place] = true
 		if int64(place) >= int64(i.Dimension) {
 			return nil, fault.Field(field, "has the index %d, but index %q has %d dimensions", place, i.Name, i.Dimension)
 		}

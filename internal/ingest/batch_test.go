@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -174,6 +175,39 @@ func TestTheBacklogIsBounded(t *testing.T) {
 				t.Errorf("another tenant's: %v", err)
 			}
 		})
+	}
+}
+
+// A stream takes what there is room for and says of each of the others when to send
+// it again.
+func TestAStreamOverTheLimitOfTheBacklog(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true, MaxQueuedDocuments: 3})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	var messages []*ragdv1.UploadDocumentsRequest
+	for i := range 5 {
+		messages = append(messages, begin(upload(fmt.Sprint(i), "A harbour.")))
+	}
+	large := bytes.Repeat([]byte("harbour "), 1<<18)
+	messages = append(messages, begin(&ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "large"}), part(large), begin(upload("0", "A harbour.")))
+	results, err := stream(t, acme, messages...)
+	if err != nil || len(results) != 7 {
+		t.Fatalf("%v, %v", results, err)
+	}
+	for i, r := range results {
+		if taken := i < 3 || i == 6; taken != (r.Error == nil) {
+			t.Errorf("result %d = %v", i, r)
+		} else if !taken && (r.Error.Code != "resource_exhausted" || r.Error.RetryDelaySeconds != 2 || r.DocumentId != "") {
+			t.Errorf("the refusal %d = %v", i, r.Error)
+		}
+	}
+	if !results[6].Unchanged {
+		t.Error("what is there already is taken for new")
+	}
+	list, err := acme.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs"})
+	if err != nil || len(list.Documents) != 3 {
+		t.Errorf("stored are %v, %v", list, err)
 	}
 }
 

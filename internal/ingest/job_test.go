@@ -138,3 +138,39 @@ func TestABuildIsCancelled(t *testing.T) {
 		t.Errorf("RetryJob = %v, %v", again, err)
 	}
 }
+
+// Whoever follows a job learns that its index was deleted, whether the job was
+// running or waiting.
+func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.provider.Set(fakeai.Fault{Hang: true})
+	running, err := f.UploadDocument(t.Context(), upload("a", "A harbour."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.awaitRunning(t, running.Job.JobId)
+	waiting, err := f.UploadDocument(t.Context(), upload("b", "A quarry."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
+		t.Fatal(err)
+	}
+	f.provider.Set(fakeai.Fault{})
+	for _, id := range []string{running.Job.JobId, waiting.Job.JobId} {
+		job, err := f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: id})
+		if err != nil || job.Status != "cancelled" || job.Error != "the index was deleted" {
+			t.Errorf("the job = %v, %v", job, err)
+		}
+		_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: id})
+		wantCode(t, "trying it again", err, connect.CodeFailedPrecondition)
+	}
+	if _, err := f.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"}); err != nil {
+		t.Fatal(err)
+	}
+	f.Upload(t, upload("a", "A harbour."))
+	if got := f.counts(t); got != [4]int32{1, 1, 0, 0} {
+		t.Errorf("the index made again: chunks, ready, pending, failed = %v", got)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/extract"
@@ -22,7 +21,7 @@ type Service struct {
 	indexes   *index.Service
 	queue     *Queue
 	extractor *extract.Extractor
-	spooled   atomic.Int64 // bytes of large documents that are arriving, on disk
+	spooled   spools // of large documents that are arriving
 	gather    gatherer
 }
 

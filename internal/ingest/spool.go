@@ -3,16 +3,56 @@ package ingest
 import (
 	"fmt"
 	"os"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// maxSpooledBytes bounds what the large documents that are arriving, of all
-// tenants, take of the disk.
+// maxSpooledBytes bounds what the large documents that are arriving take of the
+// disk. A tenant has half of it at most: streams may stand still for as long as they
+// like, and those of one tenant must not keep the others from sending.
 const maxSpooledBytes = 4 << 30
+
+// spools know how many bytes are on the disk. The zero value is ready for use.
+type spools struct {
+	mu      sync.Mutex
+	all     int64
+	tenants map[tenant.ID]int64
+}
+
+// take makes room. Errors: Exhausted, with the time to wait.
+func (s *spools) take(id tenant.ID, bytes int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all+bytes > maxSpooledBytes || s.tenants[id]+bytes > maxSpooledBytes/2 {
+		return fault.Retry(10*time.Second, "too many large documents are arriving: send it again later")
+	}
+	if s.tenants == nil {
+		s.tenants = map[tenant.ID]int64{}
+	}
+	s.all += bytes
+	s.tenants[id] += bytes
+	return nil
+}
+
+func (s *spools) giveBack(id tenant.ID, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all -= bytes
+	if s.tenants[id] -= bytes; s.tenants[id] == 0 {
+		delete(s.tenants, id)
+	}
+}
+
+// of returns how many bytes of a tenant are on the disk.
+func (s *spools) of(id tenant.ID) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tenants[id]
+}
 
 // spool holds the content of a large document in a file that has no name: it goes
 // with the process. What is read of it are pages of the file, which the system may
@@ -20,11 +60,12 @@ const maxSpooledBytes = 4 << 30
 type spool struct {
 	file   *os.File
 	size   int64
-	all    *atomic.Int64 // bytes in all spools
+	all    *spools
+	tenant tenant.ID
 	mapped []byte
 }
 
-func newSpool(all *atomic.Int64) (*spool, error) {
+func newSpool(all *spools, id tenant.ID) (*spool, error) {
 	file, err := os.CreateTemp("", "ragd-document-*")
 	if err != nil {
 		return nil, spoolFault(err)
@@ -33,7 +74,7 @@ func newSpool(all *atomic.Int64) (*spool, error) {
 		_ = file.Close()
 		return nil, spoolFault(err)
 	}
-	return &spool{file: file, all: all}, nil
+	return &spool{file: file, all: all, tenant: id}, nil
 }
 
 func spoolFault(err error) error {
@@ -43,9 +84,8 @@ func spoolFault(err error) error {
 // write appends to the content.
 func (s *spool) write(content []byte) error {
 	n := int64(len(content))
-	if s.all.Add(n) > maxSpooledBytes {
-		s.all.Add(-n)
-		return fault.Retry(10*time.Second, "too many large documents are arriving: send it again later")
+	if err := s.all.take(s.tenant, n); err != nil {
+		return err
 	}
 	s.size += n
 	if _, err := s.file.Write(content); err != nil {
@@ -73,5 +113,5 @@ func (s *spool) close() {
 		_ = syscall.Munmap(s.mapped)
 	}
 	_ = s.file.Close()
-	s.all.Add(-s.size)
+	s.all.giveBack(s.tenant, s.size)
 }

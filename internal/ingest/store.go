@@ -193,10 +193,10 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 
 // nameContents notes what the uploader calls now the contents that are unchanged.
 func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[string]storedUpload) error {
-	var ids, fingerprints []string
+	var ids, hashes, fingerprints []string
 	for _, d := range docs {
 		if known, ok := unchanged[d.URI]; ok && known.document.Fingerprint != d.Fingerprint {
-			ids, fingerprints = append(ids, known.document.DocumentID), append(fingerprints, d.Fingerprint)
+			ids, hashes, fingerprints = append(ids, known.document.DocumentID), append(hashes, d.ContentHash), append(fingerprints, d.Fingerprint)
 			known.document.Fingerprint = d.Fingerprint
 			unchanged[d.URI] = known
 		}
@@ -206,8 +206,8 @@ func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unc
 	}
 	_, err := h.Exec(ctx, `
 		UPDATE tenant.documents AS d SET fingerprint = given.fingerprint
-		FROM unnest($1::uuid[], $2::text[]) AS given (document_id, fingerprint)
-		WHERE d.document_id = given.document_id`, ids, fingerprints)
+		FROM unnest($1::uuid[], $2::text[], $3::text[]) AS given (document_id, content_hash, fingerprint)
+		WHERE d.document_id = given.document_id AND d.content_hash = given.content_hash`, ids, hashes, fingerprints)
 	return err
 }
 

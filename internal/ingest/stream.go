@@ -89,13 +89,13 @@ func (s *Stream) Append(content []byte) error {
 	if a.failed {
 		return nil
 	}
-	if err := a.append(content, s.intake.service); err != nil {
+	if err := a.append(content, s.intake); err != nil {
 		s.refuse(a, err)
 	}
 	return nil
 }
 
-func (a *arriving) append(content []byte, s *Service) (err error) {
+func (a *arriving) append(content []byte, in *intake) (err error) {
 	size := len(a.upload.Content) + len(content)
 	if a.spool != nil {
 		size = int(a.spool.size) + len(content)
@@ -107,7 +107,7 @@ func (a *arriving) append(content []byte, s *Service) (err error) {
 		a.upload.Content = append(a.upload.Content, content...)
 		return nil
 	case a.spool == nil:
-		if a.spool, err = newSpool(&s.spooled); err != nil {
+		if a.spool, err = newSpool(&in.service.spooled, in.request.Tenant); err != nil {
 			return err
 		}
 		if err := a.spool.write(a.upload.Content); err != nil {
@@ -138,11 +138,8 @@ func (s *Stream) complete(ctx context.Context) error {
 		return nil
 	}
 	if err := s.check(ctx, a); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		s.refuse(a, err)
-		return nil
+		return ctx.Err()
 	}
 	if !s.fits(a) {
 		if err := s.flush(ctx); err != nil {

@@ -13,26 +13,28 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const (
 	// introspectionTTL bounds how long a token that the issuer has revoked goes on
 	// working.
 	introspectionTTL = 15 * time.Second
-	// maxIntrospected bounds the tokens whose answers are remembered.
+	// maxIntrospected bounds the tokens whose answers are remembered, the good and
+	// the others each.
 	maxIntrospected = 10_000
-	// maxQuestions bounds the questions under way: whoever sends tokens that he made
-	// up should not bring the issuer down through us.
-	maxQuestions = 32
 )
 
 // introspection asks the issuer about tokens. Safe for concurrent use.
 type introspection struct {
-	cfg       Config
-	client    *http.Client
-	known     *lru.Cache[[sha256.Size]byte, introspected]
-	flight    singleflight.Group
-	questions chan struct{}
+	cfg    Config
+	client *http.Client
+	// good are the tokens that the issuer knows, and others those it does not: apart,
+	// so that tokens that were made up push out none that is good.
+	good, others *lru.Cache[[sha256.Size]byte, introspected]
+	flight       singleflight.Group
+	places       *places
 }
 
 // introspected is what the issuer said of a token.
@@ -43,34 +45,38 @@ type introspected struct {
 }
 
 func newIntrospection(cfg Config) *introspection {
-	known, err := lru.New[[sha256.Size]byte, introspected](maxIntrospected)
+	return &introspection{cfg: cfg, client: newClient(), good: newAnswers(), others: newAnswers(), places: newPlaces()}
+}
+
+func newAnswers() *lru.Cache[[sha256.Size]byte, introspected] {
+	answers, err := lru.New[[sha256.Size]byte, introspected](maxIntrospected)
 	if err != nil {
 		panic(err) // only a size under 1 is an error
 	}
-	return &introspection{cfg: cfg, client: newClient(), known: known, questions: make(chan struct{}, maxQuestions)}
+	return answers
 }
 
 // claims returns what the issuer says of a token.
 func (i *introspection) claims(ctx context.Context, token string) (claims, error) {
 	hash := sha256.Sum256([]byte(token))
-	if found, ok := i.known.Get(hash); ok && i.cfg.Now().Before(found.until) {
+	found, wasGood := i.good.Get(hash)
+	if !wasGood {
+		found, _ = i.others.Get(hash)
+	}
+	if i.cfg.Now().Before(found.until) {
 		return found.claims, found.err
 	}
 	answered := i.flight.DoChan(string(hash[:]), func() (any, error) {
-		// The time is taken before, so that what is remembered is never older than it
-		// says.
-		until := i.cfg.Now().Add(introspectionTTL)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
-		defer cancel()
-		c, active, err := i.ask(ctx, token)
+		answer, err := i.question(context.WithoutCancel(ctx), token, wasGood)
 		if err != nil {
 			return claims{}, unanswered(err)
 		}
-		answer := introspected{claims: c, until: until}
-		if !active {
-			answer.err = unknown(errors.New("the issuer says that the token is not active"))
+		if answer.err != nil {
+			i.good.Remove(hash)
+			i.others.Add(hash, answer)
+		} else {
+			i.good.Add(hash, answer)
 		}
-		i.known.Add(hash, answer)
 		return answer.claims, answer.err
 	})
 	select {
@@ -82,14 +88,29 @@ func (i *introspection) claims(ctx context.Context, token string) (claims, error
 	}
 }
 
+// question asks the issuer once there is a place for it.
+func (i *introspection) question(ctx context.Context, token string, wasGood bool) (introspected, error) {
+	waiting, stop := context.WithTimeout(ctx, fetchTimeout)
+	defer stop()
+	leave, err := i.places.enter(waiting, tenant.ClientOf(ctx), wasGood)
+	if err != nil {
+		return introspected{}, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	// The time is taken before, so that what is remembered is never older than it
+	// says.
+	until := i.cfg.Now().Add(introspectionTTL)
+	c, active, err := i.ask(ctx, token)
+	if err == nil && !active {
+		return introspected{err: unknown(errors.New("the issuer says that the token is not active")), until: until}, nil
+	}
+	return introspected{claims: c, until: until}, err
+}
+
 // ask makes one request of RFC 7662.
 func (i *introspection) ask(ctx context.Context, token string) (_ claims, active bool, err error) {
-	select {
-	case i.questions <- struct{}{}:
-		defer func() { <-i.questions }()
-	case <-ctx.Done():
-		return claims{}, false, ctx.Err()
-	}
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, i.cfg.IntrospectionURL, strings.NewReader(form.Encode()))
 	if err != nil {

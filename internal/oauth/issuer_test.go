@@ -27,6 +27,7 @@ type issuer struct {
 	answer    http.HandlerFunc
 	asked     int
 	active    map[string]map[string]any // tokens that introspection knows
+	held      chan struct{}             // introspection of other tokens waits for it; nil for not
 	clock     time.Time
 }
 
@@ -51,6 +52,11 @@ func newIssuer(t *testing.T) *issuer {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.asked++
+		if held := i.held; held != nil && i.active[r.FormValue("token")] == nil {
+			i.mu.Unlock()
+			<-held
+			i.mu.Lock()
+		}
 		if name, secret, _ := r.BasicAuth(); name != "ragd" || secret != "s3cret%2B" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -96,6 +102,23 @@ func (i *issuer) fail(with http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.answer = with
+}
+
+// hold keeps introspection from answering about tokens that it does not know.
+func (i *issuer) hold(t *testing.T) {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	held := make(chan struct{})
+	i.held = held
+	t.Cleanup(func() { close(held) })
+}
+
+// release has it answer n of them.
+func (i *issuer) release(n int) {
+	for range n {
+		i.held <- struct{}{}
+	}
 }
 
 func (i *issuer) questions() int {

@@ -148,9 +148,13 @@ func documentCondition(condition any, depth int) (map[string]any, error) {
 	}
 	for operator, argument := range object {
 		switch operator {
-		case "$contains", "$regex":
-			return map[string]any{"text": map[string]any{operator: argument}}, nil
-		case "$not_contains", "$not_regex":
+		case "$contains", "$regex", "$not_contains", "$not_regex":
+			if _, ok := argument.(string); !ok {
+				return nil, fault.Field("whereDocument", "%s must be a string", operator)
+			}
+			if !strings.HasPrefix(operator, "$not_") {
+				return map[string]any{"text": map[string]any{operator: argument}}, nil
+			}
 			positive := "$" + strings.TrimPrefix(operator, "$not_")
 			return map[string]any{"text": map[string]any{"$not": map[string]any{positive: argument}}}, nil
 		case "$and", "$or":

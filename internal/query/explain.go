@@ -14,7 +14,8 @@ type Explain struct {
 	// without a vector leg.
 	Plan string
 	// Candidates is about how many chunks were looked at, by statistics; 0 where
-	// there are none, as in an index that is always searched exactly.
+	// there are none, as in an index that is always searched exactly, and for a
+	// credential with a mandatory filter.
 	Candidates int
 	// Complete says that there are topK sources, or all there are.
 	Complete bool

@@ -72,11 +72,12 @@ func (f Fusion) weights(model string) (vector, keyword float64) {
 	default:
 		vector, keyword = defaultWeight, defaultWeight
 	}
-	sum := vector + keyword
-	if sum == 0 {
+	most := max(vector, keyword)
+	if most == 0 {
 		return defaultWeight, defaultWeight
 	}
-	return vector / sum, keyword / sum
+	vector, keyword = vector/most, keyword/most // so that no sum is infinite
+	return vector / (vector + keyword), keyword / (vector + keyword)
 }
 
 // rrfK damps the lead of the first ranks.

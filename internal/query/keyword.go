@@ -91,14 +91,15 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 	for _, list := range []struct {
 		texts []string
 		into  *[]string
-	}{{phrases, &q.phrases}, {compounds, &q.compounds}} {
+		least int // words of one
+	}{{phrases, &q.phrases, 1}, {compounds, &q.compounds, 2}} {
 		if len(list.texts) > 0 {
 			b.Query(func(rows pgx.Rows) error {
 				*list.into, err = pgx.CollectRows(rows, pgx.RowTo[string])
 				return err
 			}, `
 				SELECT phrase::text FROM unnest($2::text[]) AS p, phraseto_tsquery($1::text::regconfig, p) AS phrase
-				WHERE numnode(phrase) > 1`, i.TextLanguage, list.texts)
+				WHERE numnode(phrase) >= $3`, i.TextLanguage, list.texts, list.least)
 		}
 	}
 	return q, b.Run(ctx)
@@ -118,12 +119,14 @@ func (q question) keywords(limit int64) *keywords {
 	if len(q.words) == 0 {
 		return nil
 	}
-	k := &keywords{compounds: q.compounds}
+	// The bonus is what a word in no chunk would weigh, and not the most that one of
+	// the question's does: with that, a score would tell whether a word is in chunks
+	// that the caller may not see.
+	k := &keywords{compounds: q.compounds, bonus: word{Total: q.words[0].Total}.weight()}
 	weights := make(map[int32]float32, len(q.words))
 	var any []string
 	for n, w := range q.words {
 		weights[w.Place-1] = max(weights[w.Place-1], float32(w.weight()))
-		k.bonus = max(k.bonus, w.weight())
 		if n == 0 || k.matching+w.Chunks <= limit {
 			any = append(any, w.Quoted)
 			k.matching += w.Chunks
@@ -131,6 +134,7 @@ func (q question) keywords(limit int64) *keywords {
 			k.leftOut += w.weight()
 		}
 	}
+	k.matching = min(k.matching, max(q.words[0].Total, q.words[len(q.words)-1].Chunks))
 	if k.leftOut > 0 {
 		k.leftOut += k.bonus * float64(len(k.compounds))
 	}

@@ -46,6 +46,10 @@ func TestKeywordsTakeTheRarestWordsFirst(t *testing.T) {
 	if k := asked.keywords(1); k.match != "'rare'" {
 		t.Errorf("the rarest word is always looked for, got %s", k.match)
 	}
+	asked.words[0].Total, asked.words[1].Chunks = 50_100, 50_000
+	if k := asked.keywords(1_000_000); k.matching != 50_100 {
+		t.Errorf("%d chunks have the words, of 50,100", k.matching)
+	}
 	asked.phrases = []string{"'a' <-> 'b'", "'c' <-> 'd'"}
 	if k := asked.keywords(1000); k.match != "('a' <-> 'b') & ('c' <-> 'd')" || k.required != k.match || k.leftOut != 0 {
 		t.Errorf("with phrases: %+v", k)
@@ -69,6 +73,7 @@ func TestFusionWeights(t *testing.T) {
 		{Fusion{VectorWeight: weight(3), KeywordWeight: weight(1)}, "builtin/hash-512", 0.75, 0.25},
 		{Fusion{VectorWeight: weight(0.7)}, "", 0.7, 0.3},
 		{Fusion{KeywordWeight: weight(2)}, "", 0, 1},
+		{Fusion{VectorWeight: weight(math.MaxFloat64), KeywordWeight: weight(math.MaxFloat64)}, "", 0.5, 0.5},
 	} {
 		vector, keyword := tc.fusion.weights(tc.model)
 		if math.Abs(vector-tc.vector) > 1e-9 || math.Abs(keyword-tc.keyword) > 1e-9 {

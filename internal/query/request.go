@@ -56,6 +56,8 @@ type Request struct {
 	MaxPerDocument  int       // sources from one document; 0: any number
 	Reranker        *Reranker // nil: the order of the search
 	Explain         bool
+
+	bounded bool // by the credential's mandatory filter, which override adds
 }
 
 // Source is one retrieved chunk.
@@ -99,6 +101,7 @@ type plan struct {
 	diversity      float64
 	maxPerDocument int
 	rerank         *rerankPlan // nil: not at all
+	bounded        bool        // by a mandatory filter
 	plain          bool        // of ready-made vectors: no documents are looked up, and a filter may do without a vector
 	warnings       []string
 }
@@ -108,6 +111,7 @@ type plan struct {
 func (r *Request) override(c *tenant.Request) error {
 	o := c.Overrides
 	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
+	r.bounded = !c.Principal.MandatoryFilter.IsZero()
 	r.IndexName = *firstOf(o.IndexName, &r.IndexName)
 	r.VectorStoreName = *firstOf(o.VectorStoreName, &r.VectorStoreName)
 	r.TopK = firstOf(o.TopK, r.TopK)
@@ -147,8 +151,8 @@ func (r Request) plan() (plan, error) {
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false),
-		minScore:       r.MinScore,
-		neighbours:     r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
+		minScore:       r.MinScore, bounded: r.bounded,
+		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
 		return p, fault.Field("searchMode", "unknown mode %q; known are vector, keyword and hybrid", p.mode)

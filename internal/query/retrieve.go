@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -39,7 +40,14 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, 
 
 func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index, p plan, watch *stopwatch) (a answer, err error) {
 	if p.sparse != nil {
-		if p.vector, err = i.Dense("databaseConfig.pinecone.sparseVector", *p.sparse); err != nil {
+		const field = "databaseConfig.pinecone.sparseVector"
+		if len(p.vector) > 0 {
+			return a, fault.Field(field, "and queryVector are mutually exclusive")
+		}
+		if p.vector, err = i.Dense(field, *p.sparse); err != nil {
+			return a, err
+		}
+		if err := i.CheckVector(field, p.vector); err != nil {
 			return a, err
 		}
 	}
@@ -130,8 +138,25 @@ func (s search) thorough(ctx context.Context, h *tenant.Handle, asked question, 
 		}
 		watch.lap("search all", len(a.sources))
 	}
+	if s.crowded(a.sources) {
+		s.approach, s.keywords, s.spread = exact, asked.keywords(math.MaxInt64), true
+		if a.sources, err = s.run(ctx, h); err != nil {
+			return a, err
+		}
+		watch.lap("search documents", len(a.sources))
+	}
 	a.explain = s.explain(a.sources)
 	return a, nil
+}
+
+// crowded reports whether so many of the sources are of the same few documents that
+// those of others may be wanted, which a search for the best chunks did not reach.
+func (s search) crowded(sources []Source) bool {
+	p := s.plan
+	if p.maxPerDocument == 0 || len(sources) < p.fetch() || len(above(p.minScore, sources)) < len(sources) {
+		return false
+	}
+	return len(perDocument(sources, p.maxPerDocument)) < p.topK
 }
 
 // sure reports whether the search sees all chunks of the scope that it is for.
@@ -150,10 +175,12 @@ func (s search) explain(sources []Source) Explain {
 			e.Candidates = s.plan.width(s.index, s.estimate)
 		}
 	}
-	// How many chunks have the words is not counted by scope, and those of a scope
-	// must not learn how many are outside.
+	// How many chunks have the words is not counted by scope.
 	if s.keywords != nil && !s.plan.scope.filtered() {
 		e.Candidates += int(s.keywords.matching)
+	}
+	if s.plan.bounded { // statistics are of the whole index: how much is hidden must not be learnt from them
+		e.Candidates = 0
 	}
 	if n := len(sources); s.plan.mode == Keyword && n == s.plan.fetch() && n > 0 {
 		e.Exact = sources[n-1].Score >= s.keywords.leftOut

@@ -56,6 +56,7 @@ type search struct {
 	approach approach  // of the vector leg
 	estimate estimate  // of the scope; zero where there is nothing to choose
 	keywords *keywords // of the keyword leg; nil without one
+	spread   bool      // bring no more of a document than the plan's maxPerDocument
 }
 
 // choose settles how the nearest embeddings are found in a built index.
@@ -211,10 +212,7 @@ func (s search) foundSQL(args *filter.Args) string {
 		return `found AS (` + s.vectorSQL(distance, where, s.plan.fetch()) + `)`
 	case Keyword:
 		return s.scoredSQL(s.keywordSQL(where, args), "NULL::float8", args) + `,
-			found AS (
-				SELECT place, keyword AS rank_value FROM scored
-				ORDER BY keyword DESC, chunk_id LIMIT ` + strconv.Itoa(s.plan.fetch()) + `
-			)`
+			found AS (` + s.bestSQL("SELECT *, keyword AS rank_value FROM scored", "DESC", s.plan.fetch()) + `)`
 	}
 	legs := `SELECT place FROM (` + s.vectorSQL(distance, where, s.plan.candidates()) + `) AS near`
 	vector, keyword := 1.0, 0.0
@@ -223,15 +221,29 @@ func (s search) foundSQL(args *filter.Args) string {
 		vector, keyword = s.plan.fusion.weights(s.index.EmbeddingModel)
 	}
 	return s.scoredSQL(legs, distance, args) + `,
-			found AS (
-				SELECT place, ` + s.plan.fusion.sql(vector, keyword) + ` AS rank_value FROM scored
-				ORDER BY rank_value DESC, chunk_id LIMIT ` + strconv.Itoa(s.plan.fetch()) + `
-			)`
+			found AS (` + s.bestSQL(`SELECT *, `+s.plan.fusion.sql(vector, keyword)+` AS rank_value FROM scored`, "DESC", s.plan.fetch()) + `)`
+}
+
+// bestSQL keeps the first of rows with place, chunk_id, document_id and rank_value,
+// and in a search that is spread only so many of one document. A ready-made vector
+// is a document of its own.
+func (s search) bestSQL(rows, direction string, limit int) string {
+	order, few := "rank_value "+direction+", chunk_id", ""
+	if s.spread {
+		rows = `SELECT *, row_number() OVER (
+					PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY ` + order + `
+				) AS nth FROM (` + rows + `) AS r`
+		few = " WHERE nth <= " + strconv.Itoa(s.plan.maxPerDocument)
+	}
+	return `SELECT place, rank_value FROM (` + rows + `) AS r` + few + ` ORDER BY ` + order + ` LIMIT ` + strconv.Itoa(limit)
 }
 
 // vectorSQL finds the nearest embeddings. The added 0 keeps the Postgres index
 // out of an exact search; with it, only the distance itself may be sorted by.
 func (s search) vectorSQL(distance, where string, limit int) string {
+	if s.spread {
+		return s.bestSQL(s.rankedSQL(distance, where), "ASC", limit)
+	}
 	columns, order := "c.ctid AS place", distance
 	if s.walks() {
 		columns = "c.*"
@@ -245,9 +257,18 @@ func (s search) vectorSQL(distance, where string, limit int) string {
 
 // keywordSQL finds the chunks whose words weigh most.
 func (s search) keywordSQL(where string, args *filter.Args) string {
-	return `(SELECT c.ctid AS place FROM tenant.chunk AS c
-				WHERE c.words @@ ` + args.Add(s.keywords.match) + `::text::tsquery AND ` + where + `
-				ORDER BY c.word_weights <#> ` + args.Add(s.keywords.weights) + `, c.chunk_id LIMIT ` + strconv.Itoa(s.plan.candidates()) + `)`
+	where = "c.words @@ " + args.Add(s.keywords.match) + "::text::tsquery AND " + where
+	order := "c.word_weights <#> " + args.Add(s.keywords.weights)
+	if s.spread {
+		return `(SELECT place FROM (` + s.bestSQL(s.rankedSQL(order, where), "ASC", s.plan.candidates()) + `) AS weighty)`
+	}
+	return `(SELECT c.ctid AS place FROM tenant.chunk AS c WHERE ` + where + `
+				ORDER BY ` + order + `, c.chunk_id LIMIT ` + strconv.Itoa(s.plan.candidates()) + `)`
+}
+
+// rankedSQL is the rows for bestSQL of all chunks that a condition selects.
+func (s search) rankedSQL(value, where string) string {
+	return `SELECT c.ctid AS place, c.chunk_id, c.document_id, ` + value + ` AS rank_value FROM tenant.chunk AS c WHERE ` + where
 }
 
 // scoredSQL gives each candidate both scores, whichever leg it came from.
@@ -262,7 +283,7 @@ func (s search) scoredSQL(candidates, distance string, args *filter.Args) string
 	}
 	return `candidate AS (` + candidates + `),
 			scored AS (
-				SELECT candidate.place, c.chunk_id, ` + distance + ` AS distance, ` + keyword + ` AS keyword
+				SELECT candidate.place, c.chunk_id, c.document_id, ` + distance + ` AS distance, ` + keyword + ` AS keyword
 				FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.place
 			)`
 }

@@ -74,6 +74,9 @@ func address(base, path string) (string, string) {
 
 // crossEncoder returns the scorer for a provider's model.
 func (r *Reranker) crossEncoder(name, model string) (scorer, error) {
+	if name == "" {
+		return nil, fault.Field("model", "is needed for the kind %s, such as cohere/rerank-v3.5", CrossEncoder)
+	}
 	if _, ok := shapes[name]; !ok {
 		return nil, fault.Field("model", "provider %q has no rerank API; those that have are cohere, jina, tei and voyage", name)
 	}

@@ -34,6 +34,7 @@ const (
 	runShare     = 0.5 // of the best run of words
 	runLength    = 15
 	namedShare   = 0.75 // of the score of a text that names this one
+	maxTerms     = 256  // different words of a question that are looked for, the first ones
 )
 
 func (lexicalScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
@@ -87,6 +88,9 @@ func readQuery(text string) *query {
 				continue
 			}
 			i, ok := q.terms[string(token.Stem)]
+			if !ok && len(q.terms) == maxTerms {
+				continue
+			}
 			if !ok {
 				i = len(q.weight)
 				q.terms[string(token.Stem)] = i

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/rerank"
@@ -89,6 +90,27 @@ func TestLexicalScoresAreBetween0And1(t *testing.T) {
 				t.Errorf("%.20q in %.20q: %v", query, texts[r.Index], r.Score)
 			}
 		}
+	}
+}
+
+// What a hostile set of texts can cost: each is full of a title that all share, and
+// the question has thousands of words.
+func TestLexicalIsBoundedInTime(t *testing.T) {
+	t.Parallel()
+	texts := make([]rerank.Candidate, 300)
+	for i := range texts {
+		texts[i] = rerank.Candidate{Title: fmt.Sprintf("Tide (%d)", i), Text: strings.Repeat("Tide ", 6000)}
+	}
+	var question strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&question, "word%d ", i)
+	}
+	start := time.Now()
+	result, err := rerank.New(rerank.Config{Timeout: 4 * time.Second}).Rerank(t.Context(), rerank.Request{
+		Query: "tide " + question.String(), Candidates: texts, TopK: 2,
+	})
+	if err != nil || !result.Reranked {
+		t.Errorf("after %v: %v, %v", time.Since(start), result.Warnings, err)
 	}
 }
 

@@ -63,10 +63,11 @@ func (n *names) add(words []string, upper bool, text int) {
 	n.texts = append(n.texts, text)
 }
 
-// in calls found with each text whose title stands in this one, as often as it
-// does.
+// in calls found with each text whose title stands in this one, once: a text can
+// name a title that hundreds share thousands of times.
 func (n *names) in(text string, found func(text int)) {
 	var begun, next []*names // in the middle of these titles
+	ended := map[*names]bool{}
 	for token := range lexical.Tokens(text) {
 		if token.Form == lexical.Pair {
 			continue
@@ -81,6 +82,10 @@ func (n *names) in(text string, found func(text int)) {
 			next = append(next, at)
 		}
 		for _, at := range next {
+			if len(at.texts) == 0 || ended[at] {
+				continue
+			}
+			ended[at] = true
 			for _, i := range at.texts {
 				found(i)
 			}

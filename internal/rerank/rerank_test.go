@@ -214,6 +214,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		{"unknown kind", reranker, func(r *rerank.Request) { r.Kind = "psychic" }, fault.Invalid, `kind: must be lexical, llm, llm-passage, llm-listwise or cross-encoder, got "psychic"`},
 		{"a model that lexical does not have", reranker, func(r *rerank.Request) { r.Model = "builtin/other" }, fault.Invalid, `model: lexical has no model "builtin/other", only builtin/lexical`},
 		{"an unknown provider", reranker, func(r *rerank.Request) { r.Model = "acme/x" }, fault.Invalid, `model: provider "acme" has no language models; the providers are openai`},
+		{"a cross-encoder without a model", reranker, func(r *rerank.Request) { r.Kind, r.Model = rerank.CrossEncoder, "" }, fault.Invalid, `model: is needed for the kind cross-encoder, such as cohere/rerank-v3.5`},
 		{"a provider without a rerank API", reranker, func(r *rerank.Request) { r.Kind, r.Model = rerank.CrossEncoder, "openai/x" }, fault.Invalid, `model: provider "openai" has no rerank API; those that have are cohere, jina, tei and voyage`},
 		{"a provider without a model", reranker, func(r *rerank.Request) { r.Model = "jina" }, fault.Invalid, `model: must be provider/model, such as cohere/rerank-v3.5, got "jina"`},
 		{"a language model that is not configured", bare, func(r *rerank.Request) { r.Model = "openai/m" }, fault.Precondition, "model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL"},

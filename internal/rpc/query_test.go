@@ -52,6 +52,8 @@ func TestKeywordSearch(t *testing.T) {
 		{"opening of gates", []string{"harbour"}, false},
 		{`"high water"`, []string{"harbour"}, true},
 		{`water "garden gates"`, []string{"gates"}, true},
+		{`water "catalogue"`, []string{"gates"}, true},
+		{`"the gates" "harbour"`, []string{"harbour"}, true},
 		{"ERR_1042", []string{"error", "parts"}, true},
 		{"o'reilly \\ & | ! <-> ( ) 'pumps", []string{"quotes"}, false},
 		{"council", []string{"water"}, true},
@@ -148,8 +150,13 @@ func TestSourcesAreArranged(t *testing.T) {
 			t.Errorf("chroma's where lets %s through", uri)
 		}
 	}
-	_, err := acme.VectorQuery(t.Context(), chroma(nil, map[string]any{"$like": "x"}))
-	wantCode(t, "an unknown condition", err, connect.CodeInvalidArgument)
+	for what, condition := range map[string]any{
+		"an unknown condition": map[string]any{"$like": "x"}, "a number to contain": map[string]any{"$contains": 5.0},
+		"a list to contain": map[string]any{"$not_contains": []any{"x"}},
+	} {
+		_, err := acme.VectorQuery(t.Context(), chroma(nil, condition))
+		wantCode(t, what, err, connect.CodeInvalidArgument)
+	}
 	for name, req := range map[string]*ragdv1.VectorQueryRequest{
 		"too many neighbours": {QueryText: "a", Neighbours: 11},
 		"diversity over 1":    {QueryText: "a", Diversity: 1.5},
@@ -159,6 +166,60 @@ func TestSourcesAreArranged(t *testing.T) {
 		_, err := acme.VectorQuery(t.Context(), req)
 		wantCode(t, name, err, connect.CodeInvalidArgument)
 	}
+}
+
+// A document that fills what a search brings leaves room for others.
+func TestMaxPerDocumentReachesEveryDocument(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme.Index(t, "docs")
+	size, overlap := int32(70), int32(0)
+	long := strings.Repeat("The harbour gate opens before high water and the pilot waits. ", 120)
+	acme.Upload(t, &ragdv1.UploadDocumentRequest{
+		Uri: "long", Source: text(long), Chunking: &ragdv1.Chunking{MaxSize: &size, Overlap: &overlap},
+	})
+	for n := range 12 {
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: fmt.Sprint(n), Source: text(fmt.Sprintf("Note %d: a gate that is old.", n))})
+	}
+	for _, mode := range []string{"vector", "keyword", "hybrid"} {
+		for _, most := range []int32{1, 3} {
+			for _, reranker := range []*ragdv1.Reranker{nil, {}} {
+				uris, res := found(t, acme, &ragdv1.VectorQueryRequest{
+					QueryText: "harbour gate before high water, pilot waits", SearchMode: mode, MaxPerDocument: most,
+					Reranker: reranker, Explain: true,
+				})
+				perDocument := map[string]int32{}
+				for _, uri := range uris {
+					perDocument[uri]++
+				}
+				if len(uris) != 10 || perDocument["long"] != most || len(perDocument) != 11-int(most) {
+					t.Errorf("%s, %d of a document, reranked %v: %v, %v", mode, most, reranker != nil, uris, res.Explain)
+				}
+			}
+		}
+	}
+}
+
+// What a credential sees of a search does not depend on words of chunks that it
+// may not see, and explain counts none of those.
+func TestHiddenChunksDoNotShow(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	for uri, body := range map[string]string{"open": "The pump reports ERR_1042.", "secret": "The merger is called bluebird."} {
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: uri, Source: text(body), Metadata: object(t, map[string]any{"level": uri})})
+	}
+	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
+		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: object(t, map[string]any{"level": "open"}),
+	}))
+	score := func(question string) float64 {
+		uris, res := found(t, reader, &ragdv1.VectorQueryRequest{QueryText: question, SearchMode: "keyword", Explain: true})
+		same(t, question, uris, []string{"open"})
+		same(t, "candidates", res.Explain.Candidates, int32(0))
+		return res.Sources[0].Score
+	}
+	same(t, "the score with a word that is hidden", score("ERR_1042 bluebird"), score("ERR_1042 kingfisher"))
 }
 
 // Neighbours are bounded by the mandatory filter as the sources are.

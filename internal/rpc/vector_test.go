@@ -191,6 +191,22 @@ func TestVectorTypesAndMetrics(t *testing.T) {
 	same(t, "a sparse question", nearest(t, acme, &ragdv1.QueryRequest{
 		IndexName: "i6", VectorStoreName: "pinecone", DatabaseConfig: &ragdv1.DatabaseConfig{Pinecone: &ragdv1.PineconeConfig{SparseVector: sparse}},
 	}), []string{"b", "a"})
+	for what, req := range map[string]struct {
+		sparse *ragdv1.SparseVector
+		dense  []float32
+	}{
+		"a dimension twice":      {sparse: &ragdv1.SparseVector{Indices: []uint32{1, 1}, Values: []float32{2, 3}}},
+		"what is no number":      {sparse: &ragdv1.SparseVector{Indices: []uint32{1}, Values: []float32{float32(math.NaN())}}},
+		"two questions":          {sparse: sparse, dense: []float32{1, 0}},
+		"a value without number": {sparse: &ragdv1.SparseVector{Values: []float32{2}}},
+	} {
+		_, err := acme.Query(t.Context(), &ragdv1.QueryRequest{
+			IndexName: "i6", VectorStoreName: "pinecone", QueryVector: req.dense,
+			DatabaseConfig: &ragdv1.DatabaseConfig{Pinecone: &ragdv1.PineconeConfig{SparseVector: req.sparse}},
+		})
+		wantCode(t, what, err, connect.CodeInvalidArgument)
+		same(t, what, fieldOf(err), "databaseConfig.pinecone.sparseVector")
+	}
 	d, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "wide", Dimension: 3072})
 	if err != nil || d.VectorType != "halfvec" {
 		t.Errorf("3,072 dimensions: %v, %v", d, err)

@@ -128,12 +128,13 @@ func (a *Authenticator) forget() {
 func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			request, err := a.resolve(r.Context(), r.Header)
+			ctx := WithClient(r.Context(), r.RemoteAddr)
+			request, err := a.resolve(ctx, r.Header)
 			if err != nil {
 				refuse(w, r, err)
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(NewContext(r.Context(), request)))
+			next.ServeHTTP(w, r.WithContext(NewContext(ctx, request)))
 		})
 	}
 }

@@ -65,8 +65,12 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 		}
 		delete(into, key)
 		if key == "filter" {
+			var parsed any = []byte(value)
+			if text := ""; json.Unmarshal(value, &text) == nil {
+				parsed = text // the JSON text of a filter, as bodies may have it too
+			}
 			var err error
-			o.Filter, err = filter.Parse([]byte(value))
+			o.Filter, err = filter.Parse(parsed)
 			return err
 		}
 		if err := json.Unmarshal(value, target); err != nil {

@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -23,6 +24,25 @@ type Token struct {
 	Tenant          string
 	Scopes          []Scope
 	MandatoryFilter filter.Filter
+}
+
+type clientKey struct{}
+
+// WithClient returns a context that carries where a request comes from: an address
+// with a port, as http.Request.RemoteAddr.
+func WithClient(ctx context.Context, remote string) context.Context {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, clientKey{}, at.Addr())
+}
+
+// ClientOf returns the address that a request comes from: that of the proxy where
+// one stands in front, and the zero one where none is known.
+func ClientOf(ctx context.Context) netip.Addr {
+	address, _ := ctx.Value(clientKey{}).(netip.Addr)
+	return address
 }
 
 // existsFor is how long a tenant is taken to exist after it was seen.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"path"
 	"slices"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -24,6 +25,9 @@ type Plan struct {
 	Unchanged int
 	Gone      []string // uris to be deleted; the first of them, if they are very many
 	GoneCount int
+	// Kept are uris of documents whose files are still there and cannot be read any
+	// more. They are not gone, and nothing happens to them.
+	Kept []string
 	// Unread is how much of the corpus could not be read. Its documents, if they are
 	// in the index, count as gone: so nothing is deleted while there is any.
 	Unread int
@@ -39,7 +43,8 @@ func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document
 		IndexName: cfg.Index, UriPrefix: source.Prefix, WholeIndex: source.WholeIndex, AllowEmpty: source.AllowEmpty, DryRun: true,
 	}
 	plan := &Plan{}
-	places := map[string]int{} // in the request, by uri: of a document given twice the last counts
+	passedOver := map[string]bool{} // uris
+	places := map[string]int{}      // in the request, by uri: of a document given twice the last counts
 	for doc, err := range docs {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -51,6 +56,7 @@ func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document
 		}
 		switch {
 		case errors.As(err, &skip):
+			passedOver[doc.URI] = true
 			continue
 		case err != nil:
 			plan.Unread++
@@ -71,7 +77,24 @@ func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document
 	plan.New, plan.Changed, plan.Unchanged = res.GetNewUris(), res.GetChangedUris(), int(res.GetUnchangedCount())
 	plan.Gone, plan.GoneCount = res.GetGoneUris(), int(res.GetGoneCount())
 	plan.request = req
+	plan.keep(passedOver)
 	return plan, nil
+}
+
+// keep takes those out of what is gone that were passed over, or lie in an archive
+// that was: a file that is broken today may be whole tomorrow.
+func (p *Plan) keep(passedOver map[string]bool) {
+	p.Gone = slices.DeleteFunc(p.Gone, func(uri string) bool {
+		for at := uri; at != "." && at != "/"; at = path.Dir(at) {
+			if passedOver[at] {
+				p.Kept = append(p.Kept, uri)
+				p.request.Documents = append(p.request.Documents, &ragdv1.SourceDocument{Uri: uri})
+				return true
+			}
+		}
+		return false
+	})
+	p.GoneCount -= len(p.Kept)
 }
 
 func (r *run) syncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (res *ragdv1.SyncSourceResponse, err error) {

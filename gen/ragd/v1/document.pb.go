@@ -1298,7 +1298,8 @@ func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
 type SyncSourceRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// The source is the documents whose uris begin with this, such as "handbook/".
+	// The source is the documents whose uris begin with this, such as "handbook/". It
+	// is compared letter by letter: "handbook" begins "handbook-old/a" too.
 	UriPrefix string `protobuf:"bytes,2,opt,name=uri_prefix,json=uriPrefix,proto3" json:"uri_prefix,omitempty"`
 	// Instead of a prefix: the source is the whole index.
 	WholeIndex bool `protobuf:"varint,3,opt,name=whole_index,json=wholeIndex,proto3" json:"whole_index,omitempty"`

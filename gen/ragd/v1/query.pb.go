@@ -1112,7 +1112,8 @@ type Explain struct {
 	// that the filter selects, or approximate, by the Postgres index. Empty in
 	// keyword mode.
 	Plan string `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
-	// About how many chunks were looked at, by statistics.
+	// About how many chunks were looked at, by statistics; 0 where there are none,
+	// and for a credential with a mandatory filter, as they count what that hides.
 	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// There are topK sources, or all that match.
 	Complete bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`

@@ -1,0 +1,77 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// However a stream ends, its large document makes room for others.
+func TestAStreamGivesItsRoomOnTheDiskBack(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(context.Context, context.CancelFunc, *Stream){
+		"in the middle": func(context.Context, context.CancelFunc, *Stream) {},
+		"at its end": func(ctx context.Context, cancel context.CancelFunc, s *Stream) {
+			cancel()
+			if _, err := s.End(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("End = %v", err)
+			}
+		},
+		"at the next document": func(ctx context.Context, cancel context.CancelFunc, s *Stream) {
+			cancel()
+			if err := s.Begin(ctx, Upload{URI: "b"}); !errors.Is(err, context.Canceled) {
+				t.Errorf("Begin = %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &Service{}
+			s := &Stream{intake: &intake{service, &tenant.Request{Tenant: "acme"}, map[string]index.Index{}}}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if err := s.Begin(ctx, Upload{URI: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Append(bytes.Repeat([]byte(" "), 2<<20)); err != nil {
+				t.Fatal(err)
+			}
+			if got := service.spooled.of("acme"); got != 2<<20 {
+				t.Fatalf("%d bytes are on the disk", got)
+			}
+			leave(ctx, cancel, s)
+			s.Close()
+			if got := service.spooled.of("acme"); got != 0 {
+				t.Errorf("%d bytes are taken for being on the disk", got)
+			}
+		})
+	}
+}
+
+func TestATenantLeavesOthersRoomOnTheDisk(t *testing.T) {
+	t.Parallel()
+	var s spools
+	for range 2 {
+		if err := s.take("acme", maxSpooledBytes/4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.take("acme", 1); fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("more than half for one tenant: %v", err)
+	}
+	if err := s.take("bolt", maxSpooledBytes/2); err != nil {
+		t.Errorf("the other half: %v", err)
+	}
+	if err := s.take("corp", 1); fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("more than all: %v", err)
+	}
+	s.giveBack("acme", maxSpooledBytes/2)
+	if err := s.take("corp", 1); err != nil {
+		t.Errorf("after there was room again: %v", err)
+	}
+}
