@@ -154,11 +154,17 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 	if err := dropSimilar(ctx, h); err != nil {
 		return fmt.Errorf("drop what was near: %w", err)
 	}
+	return link(ctx, h, i, func(int) error { return nil })
+}
+
+// link finds which chunks of an index are near to each other, beside what was found
+// before, and calls report after each batch of documents, which ends it by an error.
+func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
 	settings, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || !settings.Keeps(string(Similar)) || !hasSimilar(i) {
 		return err
 	}
-	after := "00000000-0000-0000-0000-000000000000"
+	done, after := 0, "00000000-0000-0000-0000-000000000000"
 	for {
 		ids, err := documentIDs(ctx, h, i.ID, after)
 		if err != nil || len(ids) == 0 {
@@ -172,6 +178,10 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 			if err := insertSimilar(ctx, h, i.ID, some, settings.Similarity()); err != nil {
 				return fmt.Errorf("link documents to what is near: %w", err)
 			}
+		}
+		done += len(ids)
+		if err := report(done); err != nil {
+			return err
 		}
 	}
 }

@@ -142,3 +142,20 @@ func TestADeletedIndexTakesItsEdgesAlong(t *testing.T) {
 		t.Errorf("%d relations are left, error %v", left, err)
 	}
 }
+
+func TestDocumentsThatChangeTogetherStayLinked(t *testing.T) {
+	t.Parallel()
+	g := newTestGraph(t)
+	const text = "A long rope is spliced by hand at the "
+	g.upload(t, "a", "Ropes", text+"quay.")
+	g.upload(t, "b", "Rope", text+"pier.")
+	// As many documents wait as a sync of a whole folder sends, all known before.
+	if _, err := g.service.Pool.Exec(t.Context(), `UPDATE tenant_acme.index_counts SET pending = pending + 5000 WHERE index_id = $1`, g.index.ID); err != nil {
+		t.Fatal(err)
+	}
+	g.upload(t, "b", "Rope", text+"old pier.")
+	counts, err := index.GraphCountsOf(t.Context(), g.handle, g.index.ID)
+	if err != nil || counts.Similarities != 1 {
+		t.Errorf("got %+v, error %v, want one pair", counts, err)
+	}
+}

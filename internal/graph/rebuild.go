@@ -57,8 +57,11 @@ func (r *Rebuilder) rebuild(ctx context.Context, h *tenant.Handle, args index.Re
 		return err
 	}
 	h = h.OfIndex(i.ID, i.Generation)
-	err = Rebuild(ctx, h, i, func(done int) error { return progressOf(ctx, h, args, done) })
-	if err != nil {
+	find := Rebuild
+	if args.Linking {
+		find = link
+	}
+	if err := find(ctx, h, i, func(done int) error { return progressOf(ctx, h, args, done) }); err != nil {
 		return err
 	}
 	parts, err := components(ctx, h, i)

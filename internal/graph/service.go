@@ -28,11 +28,15 @@ type Service struct {
 	queries *query.Service
 	models  *embed.Registry
 	edges   *lru.Cache[edgeKey, []placedEdge]
+	bounds  bounds
 }
 
 // New returns a Service that finds its seeds by queries.
 func New(db *tenant.DB, indexes *index.Service, queries *query.Service, models *embed.Registry) *Service {
-	return &Service{db: db, indexes: indexes, queries: queries, models: models, edges: lru.New[edgeKey, []placedEdge](cacheBytes)}
+	return &Service{
+		db: db, indexes: indexes, queries: queries, models: models,
+		edges: lru.New[edgeKey, []placedEdge](cacheBytes), bounds: defaultBounds,
+	}
 }
 
 // Query returns the chunks where walks from the question's seeds spend most of
@@ -88,7 +92,6 @@ type run struct {
 	found    query.Response // the first stage
 	sources  []Source
 	explain  Explain
-	cut      bool
 	warnings []string // of what came after
 }
 
@@ -132,7 +135,9 @@ func (r *run) stored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.cut = around.cut
+	if around.cut != "" {
+		r.warnings = append(r.warnings, around.cut)
+	}
 	r.watch.lap("load", len(around.places))
 	shares := around.walk(seeds, p.walk)
 	if ctx.Err() != nil {
@@ -378,9 +383,6 @@ func (r *run) response() Response {
 	response := Response{RelevantContext: query.RelevantContext(sources), Warnings: slices.Clone(r.found.Warnings)}
 	if valueOr(r.plan.request.IncludeSources, true) {
 		response.Sources = r.sources
-	}
-	if r.cut {
-		response.Warnings = append(response.Warnings, fmt.Sprintf("the graph around the seeds is larger than %d chunks or %d edges: the walk saw a part of it", maxNodes, maxEdges))
 	}
 	response.Warnings = append(response.Warnings, r.warnings...)
 	if r.plan.request.Explain {

@@ -290,7 +290,8 @@ const (
 
 // chunksToLink returns how many chunks the longest of the documents has, or 0 while a
 // large index is loaded and its Postgres index not built: its graph is made anew when
-// that is. A load is seen by what is on its way, before there is much.
+// that is. A load is seen by the new documents on their way, before there is much; those
+// that are only changed make no index large enough to be built.
 func chunksToLink(ctx context.Context, h *tenant.Handle, indexID int64, documentIDs []string) (int, error) {
 	return tenant.Value[int](ctx, h, `
 		SELECT coalesce(max(d.chunk_count), 0)
@@ -298,6 +299,11 @@ func chunksToLink(ctx context.Context, h *tenant.Handle, indexID int64, document
 			SELECT coalesce(sum(n.chunks), 0) AS chunks, coalesce(sum(n.pending), 0) AS pending
 			FROM tenant.index_counts AS n WHERE n.index_id = $1
 		) AS n CROSS JOIN tenant.documents AS d
-		WHERE i.index_id = $1 AND (i.built OR n.chunks + CASE WHEN n.pending >= $4 THEN n.pending ELSE 0 END < $3)
+		WHERE i.index_id = $1 AND (i.built OR n.chunks + CASE WHEN n.pending >= $4 THEN (
+				SELECT count(*) FROM (
+					SELECT FROM tenant.documents AS w
+					WHERE w.index_id = $1 AND w.status IN ('pending', 'processing') AND w.chunk_count = 0 LIMIT $3
+				) AS w
+			) ELSE 0 END < $3)
 			AND d.document_id = ANY($2::uuid[])`, indexID, documentIDs, index.BuildThreshold, loadDocuments)
 }

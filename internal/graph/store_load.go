@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
@@ -15,12 +16,12 @@ import (
 
 // loadTimeout ends a statement that runs away, such as one with a filter that
 // backtracks without end.
-const loadTimeout = "10s"
+const loadTimeout = 10 * time.Second
 
-// bounded runs one query under loadTimeout.
-func bounded[T any](ctx context.Context, h *tenant.Handle, sql string, args []any) (out []T, err error) {
+// bounded runs one query that may take so long. Errors: Deadline.
+func bounded[T any](ctx context.Context, h *tenant.Handle, timeout time.Duration, sql string, args []any) (out []T, err error) {
 	b := h.Batch()
-	b.Set("statement_timeout", loadTimeout)
+	b.Set("statement_timeout", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)) // 0 would be for ever
 	b.Query(func(rows pgx.Rows) error {
 		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 		return err
@@ -37,16 +38,20 @@ func split(places []Place) (documents []string, ordinals []int) {
 	return documents, ordinals
 }
 
-// edgesFrom returns up to maxEdges edges that leave the places and lead to chunks
-// that the filter lets be seen, those of the rarest names first.
-func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible filter.Filter) ([]edgeRow, error) {
+// maxShownName bounds a name as paths say it, in characters.
+const maxShownName = 200
+
+// edgesFrom returns up to so many edges that leave the places and lead to chunks
+// that the filter lets be seen, those of the rarest names first. Errors: Deadline
+// when it takes longer than the timeout.
+func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible filter.Filter, limit int, timeout time.Duration) ([]edgeRow, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
 	documents, ordinals := split(places)
 	args := filter.NewArgs(documents, ordinals)
 	most, mostMentions := strconv.Itoa(mostDefinitions), strconv.Itoa(mostMentions)
-	return bounded[edgeRow](ctx, h, `
+	return bounded[edgeRow](ctx, h, timeout, `
 		WITH place AS MATERIALIZED (
 			SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
 		), said AS MATERIALIZED (
@@ -67,7 +72,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 			WHERE d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
 		), found AS (
 			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
-				2 AS type, n.name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
+				2 AS type, left(n.name, `+strconv.Itoa(maxShownName)+`) AS name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
 			FROM said AS s JOIN named USING (key) JOIN tenant.edge AS n ON n.key = s.key AND n.type = 1
 			WHERE (n.document_id, n.ordinal) <> (s.document_id, s.ordinal)
 			UNION ALL
@@ -85,7 +90,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 		FROM found JOIN tenant.chunk AS c ON c.document_id = found.to_document AND c.ordinal = found.to_ordinal
 		WHERE `+visible.SQL("c.metadata", args)+`
 		ORDER BY found.mentions, found.definitions, found.from_document, found.from_ordinal, found.to_document, found.to_ordinal, found.name
-		LIMIT `+strconv.Itoa(maxEdges), args.Values())
+		LIMIT `+strconv.Itoa(limit), args.Values())
 }
 
 // namedRow is a chunk that has a name.
@@ -106,7 +111,7 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.F
 		return nil, nil
 	}
 	args := filter.NewArgs(keys)
-	return bounded[namedRow](ctx, h, `
+	return bounded[namedRow](ctx, h, loadTimeout, `
 		SELECT n.key, n.document_id::text, n.ordinal, n.name
 		FROM tenant.edge AS n JOIN tenant.chunk AS c USING (document_id, ordinal)
 		WHERE n.key = ANY($1::bigint[]) AND n.type = 1 AND `+visible.SQL("c.metadata", args)+`
@@ -140,7 +145,7 @@ func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Pl
 	if withVectors {
 		embedding = i.EmbeddingSQL("c.embedding")
 	}
-	rows, err := bounded[sourceRow](ctx, h, `
+	rows, err := bounded[sourceRow](ctx, h, loadTimeout, `
 		SELECT c.chunk_id, c.document_id::text, d.uri, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,
 			`+embedding+` AS embedding
 		FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)

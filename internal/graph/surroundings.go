@@ -6,18 +6,34 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Bounds of what is loaded for one query.
-const (
-	// maxHops is how far from the seeds edges are followed. With the default
-	// restart one in eight walkers gets that far.
-	maxHops  = 3
-	maxNodes = 5_000
-	maxEdges = 50_000
-)
+// maxHops is how far from the seeds edges are followed. With the default restart
+// one in eight walkers gets that far.
+const maxHops = 3
+
+// bounds are what is loaded for one query at most. What lies beyond is left out,
+// and the answer says so.
+type bounds struct {
+	nodes, edges int
+	bytes        int64 // of edges in memory
+	time         time.Duration
+}
+
+var defaultBounds = bounds{nodes: 5_000, edges: 50_000, bytes: 16 << 20, time: 5 * time.Second}
+
+// tooLarge and tooSlow say which bound was met.
+func (b bounds) tooLarge() string {
+	return fmt.Sprintf("the graph around the seeds is larger than %d chunks, %d edges or %d MiB: the walk saw a part of it", b.nodes, b.edges, b.bytes>>20)
+}
+
+func (b bounds) tooSlow() string {
+	return fmt.Sprintf("loading the graph around the seeds took longer than %v: the walk saw a part of it", b.time)
+}
 
 // seed is a place where walks begin, and why.
 type seed struct {
@@ -32,7 +48,7 @@ type surroundings struct {
 	node      map[Place]int32
 	edges     []placedEdge
 	adjacency *Adjacency
-	cut       bool // not all that is there was loaded
+	cut       string // why not all that is there was loaded; else empty
 }
 
 // placedEdge is an edge as it is loaded.
@@ -65,23 +81,34 @@ func (s *Service) surround(ctx context.Context, p walkPlan, version int64, seeds
 	for _, seed := range seeds {
 		reach(seed.Place)
 	}
+	bytes := int64(0)
 	for range maxHops {
 		from := frontier
 		frontier = nil
-		edges, err := loader.edgesFrom(ctx, from)
+		edges, all, err := loader.edgesFrom(ctx, from)
+		if ctx.Err() == nil && fault.KindOf(err) == fault.Deadline {
+			around.cut = s.bounds.tooSlow()
+			break
+		}
 		if err != nil {
 			return nil, err
+		}
+		if !all {
+			around.cut = s.bounds.tooLarge()
 		}
 		for _, edge := range edges {
 			if !slices.Contains(p.types, edge.kind) || edge.kind == Similar && edge.cosine < p.threshold {
 				continue
 			}
-			if len(around.edges) >= maxEdges || len(around.places) >= maxNodes {
-				around.cut = true
+			if bytes += edge.bytes(); len(around.edges) >= s.bounds.edges || len(around.places) >= s.bounds.nodes || bytes > s.bounds.bytes {
+				around.cut = s.bounds.tooLarge()
 				break
 			}
 			around.edges = append(around.edges, edge)
 			reach(edge.to)
+		}
+		if around.cut != "" {
+			break
 		}
 	}
 	around.number()
@@ -151,6 +178,7 @@ type loader struct {
 	cached  bool
 	service *Service
 	version int64
+	until   time.Time // when loading must be done
 }
 
 // edgeKey is what edges are remembered by.
@@ -164,6 +192,7 @@ type edgeKey struct {
 func (s *Service) loader(p walkPlan, version int64) *loader {
 	return &loader{
 		handle: s.db.Handle(p.tenant).OfIndex(p.index.ID, p.index.Generation), plan: p, cached: p.request.Filter.IsZero(), service: s, version: version,
+		until: time.Now().Add(s.bounds.time),
 	}
 }
 
@@ -171,30 +200,35 @@ func (l *loader) key(place Place) edgeKey {
 	return edgeKey{l.plan.tenant, l.plan.index.ID, l.version, place}
 }
 
-// edgesFrom returns the edges that leave the places, in the order of the places.
-func (l *loader) edgesFrom(ctx context.Context, places []Place) ([]placedEdge, error) {
+// edgesFrom returns the edges that leave the places, in the order of the places,
+// and whether these are all. Errors: Deadline when the time for loading is over.
+func (l *loader) edgesFrom(ctx context.Context, places []Place) (edges []placedEdge, all bool, err error) {
 	known := map[Place][]placedEdge{}
 	var missing []Place
 	for _, place := range places {
-		edges, ok := []placedEdge(nil), false
+		remembered, ok := []placedEdge(nil), false
 		if l.cached {
-			edges, ok = l.service.edges.Get(l.key(place))
+			remembered, ok = l.service.edges.Get(l.key(place))
 		}
 		if ok {
-			known[place] = edges
+			known[place] = remembered
 		} else {
 			missing = append(missing, place)
 		}
 	}
-	rows, err := edgesFrom(ctx, l.handle, missing, l.plan.request.Filter)
+	most, left := l.service.bounds.edges, time.Until(l.until)
+	if left <= 0 {
+		return nil, false, context.DeadlineExceeded
+	}
+	rows, err := edgesFrom(ctx, l.handle, missing, l.plan.request.Filter, most, left)
 	if err != nil {
-		return nil, fmt.Errorf("load the edges of %d chunks: %w", len(missing), err)
+		return nil, false, fmt.Errorf("load the edges of %d chunks: %w", len(missing), err)
 	}
 	for _, row := range rows {
 		edge := row.edge()
 		known[edge.from] = append(known[edge.from], edge)
 	}
-	if l.cached && len(rows) < maxEdges {
+	if all = len(rows) < most; all && l.cached {
 		for _, place := range missing {
 			bytes := int64(100)
 			for _, edge := range known[place] {
@@ -203,9 +237,8 @@ func (l *loader) edgesFrom(ctx context.Context, places []Place) ([]placedEdge, e
 			l.service.edges.Put(l.key(place), known[place], bytes)
 		}
 	}
-	var all []placedEdge
 	for _, place := range places {
-		all = append(all, known[place]...)
+		edges = append(edges, known[place]...)
 	}
-	return all, nil
+	return edges, all, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
@@ -31,7 +32,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 		if err := dropBuilt(ctx, s, i); err != nil {
 			return err
 		}
-		return endBuild(ctx, h, i, jobID, rows, false)
+		return endBuild(ctx, h, i, args.Tenant, jobID, rows, false)
 	}
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
@@ -44,7 +45,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	}
 	m.log.InfoContext(ctx, "index built", "tenant", args.Tenant, "index", i.Name, "type", i.Config.Type, "rows", rows,
 		"duration_ms", time.Since(start).Milliseconds())
-	return endBuild(ctx, h, i, jobID, rows, true)
+	return endBuild(ctx, h, i, args.Tenant, jobID, rows, true)
 }
 
 // claimBuild adds the job of a build that somebody asked for, unless one is on
@@ -99,14 +100,32 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 	})
 }
 
-// endBuild says what there is now and ends the job.
-func endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, rows int64, built bool) error {
-	b := h.Batch()
-	b.Exec(`UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = NULL WHERE index_id = $1`, i.ID, built)
-	b.Exec(`
-		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, jobID, rows)
-	return b.Run(ctx)
+// endBuild says what there is now and ends the job. With the first HNSW index
+// over embeddings, chunks that were too many to be linked without it can be.
+func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobID string, rows int64, built bool) error {
+	queue, err := river.ClientFromContextSafely[pgx.Tx](ctx)
+	if err != nil {
+		return err
+	}
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		if _, err := tx.Exec(ctx, `UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = NULL WHERE index_id = $1`, i.ID, built); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
+			WHERE job_id = $1 AND status = 'running'`, jobID, rows); err != nil {
+			return err
+		}
+		if !built || i.Built || i.Config.Type != HNSW || i.Metric != Cosine {
+			return nil
+		}
+		settings, err := GraphOf(ctx, tx, i.ID)
+		if err != nil || !settings.Keeps("similar") {
+			return err
+		}
+		_, err = queueRebuild(ctx, queue, tx, i, RebuildArgs{Tenant: id, IndexID: i.ID, Linking: true})
+		return err
+	})
 }
 
 // recordFailure writes what the caller may know of a failed build, if one was

@@ -132,6 +132,8 @@ type RebuildArgs struct {
 	Tenant  tenant.ID `json:"tenant"`
 	IndexID int64     `json:"index_id"`
 	JobID   string    `json:"job_id"`
+	// Linking is whether only similar edges are missing: what is there stays.
+	Linking bool `json:"linking,omitempty"`
 }
 
 // Kind names the job in the queue's tables.
@@ -154,15 +156,20 @@ func (s *Service) RebuildGraph(ctx context.Context, name string) (jobID string, 
 
 func (s *Service) startRebuild(ctx context.Context, id tenant.ID, i Index) (jobID string, err error) {
 	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		var claimed bool
-		if jobID, claimed, err = claimRebuild(ctx, tx, i); err != nil || !claimed {
-			return err
-		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			return enqueue(ctx, s.queue, tx, RebuildArgs{Tenant: id, IndexID: i.ID, JobID: jobID})
-		})
+		jobID, err = queueRebuild(ctx, s.queue, tx, i, RebuildArgs{Tenant: id, IndexID: i.ID})
+		return err
 	})
 	return jobID, err
+}
+
+// queueRebuild does so for the args, unless a rebuild is on its way.
+func queueRebuild(ctx context.Context, queue Inserter, tx *tenant.Tx, i Index, args RebuildArgs) (jobID string, err error) {
+	jobID, claimed, err := claimRebuild(ctx, tx, i)
+	if err != nil || !claimed {
+		return jobID, err
+	}
+	args.JobID = jobID
+	return jobID, tx.AsService(ctx, func(tx pgx.Tx) error { return enqueue(ctx, queue, tx, args) })
 }
 
 // claimRebuild adds the job of a rebuild, unless one is on its way.

@@ -152,3 +152,54 @@ func TestARebuildIsCancelledOnItsWay(t *testing.T) {
 		t.Errorf("then the walk leads to %v", got)
 	}
 }
+
+// Without a Postgres index over embeddings nothing is linked by them; the first one
+// has it made up for.
+func TestTheFirstBuildLinksWhatIsNear(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	flat := &ragdv1.IndexConfig{Type: "flat"}
+	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "main", IndexConfig: flat}); err != nil {
+		t.Fatal(err)
+	}
+	upload(t, c, page{"a", "Ropes", "A long rope is spliced by hand at the quay.", nil}, page{"b", "Rope", "A long rope is spliced by hand at the pier.", nil})
+	before := graphOf(t, c)
+	if before.Similarities != 0 {
+		t.Fatalf("a flat index has %v", before)
+	}
+	if _, err := c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "main", IndexConfig: &ragdv1.IndexConfig{Type: "hnsw"}}); err != nil {
+		t.Fatal(err)
+	}
+	rebuilds := func() (ids []string) {
+		jobs, err := c.ListJobs(t.Context(), &ragdv1.ListJobsRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range jobs.Jobs {
+			if job.Kind == "graph" {
+				ids = append(ids, job.JobId)
+			}
+		}
+		return ids
+	}
+	for range 2 {
+		built, err := c.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job := finished(t, c, built.JobId); job.Status != "succeeded" {
+			t.Fatalf("the build ended as %v", job)
+		}
+		ids := rebuilds()
+		if len(ids) != 1 {
+			t.Fatalf("%d jobs on the graph, want one after the first build", len(ids))
+		}
+		if job := finished(t, c, ids[0]); job.Status != "succeeded" || job.Progress.Done != 2 {
+			t.Fatalf("linking ended as %v", job)
+		}
+	}
+	after := graphOf(t, c)
+	if after.Similarities != 1 || after.Names != before.Names || after.Mentions != before.Mentions {
+		t.Errorf("got %v, before %v", after, before)
+	}
+}
