@@ -4,91 +4,119 @@ import (
 	"context"
 	"crypto/sha256"
 
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// embedBatch is how many chunks are embedded between two reports of progress.
-const embedBatch = 256
+const (
+	// embedBatch is how many chunks are embedded between two reports of progress.
+	embedBatch = 256
+	// embedWindow is how many embeddings of one document are held in memory.
+	embedWindow = 2048
+)
 
 // textHash tells embedded texts apart.
 type textHash [sha256.Size]byte
+
+func hashOf(title string, c chunk.Chunk) textHash {
+	return sha256.Sum256([]byte(index.EmbeddedText(title, c.Text)))
+}
 
 // embed finds the embeddings of the chunks of all tasks: those of chunks that an
 // earlier version of the document had are taken over, the others are made. The
 // tasks are of one index, and so of one model.
 func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) error {
-	known, err := storedEmbeddings(ctx, h, tasks)
-	if err != nil {
-		return err
-	}
-	var texts []string
-	var missing []*[]float32
-	for _, t := range tasks {
-		t.embeddings = make([][]float32, len(t.chunks))
-		for i, c := range t.chunks {
-			text := index.EmbeddedText(t.Title, c.Text)
-			if t.embeddings[i] = known[sha256.Sum256([]byte(text))]; t.embeddings[i] == nil {
-				texts, missing = append(texts, text), append(missing, &t.embeddings[i])
-			}
-		}
-	}
 	model, err := tasks[0].index().Model(w.models)
 	if err != nil {
 		return err
 	}
-	for done := 0; done < len(texts); done += embedBatch {
-		if len(tasks) == 1 && len(texts) > embedBatch {
-			total := len(tasks[0].chunks)
-			if err := progress(ctx, h, tasks[0].JobID, total-len(texts)+done, total); err != nil {
-				return err
-			}
+	if len(tasks) == 1 && len(tasks[0].chunks) > embedWindow {
+		return embedLong(ctx, h, model, tasks[0])
+	}
+	known, err := storedEmbeddings(ctx, h, tasks)
+	if err != nil {
+		return err
+	}
+	var wanted unembedded
+	for _, t := range tasks {
+		t.embeddings = embeddings{inMemory: wanted.add(t.Title, t.chunks, known)}
+	}
+	return wanted.embed(ctx, model, func(done int) error {
+		if len(tasks) > 1 || len(wanted.texts) <= embedBatch {
+			return nil
 		}
-		end := min(done+embedBatch, len(texts))
-		made, err := model.Embed(ctx, texts[done:end])
+		total := len(tasks[0].chunks)
+		return progress(ctx, h, tasks[0].JobID, total-len(wanted.texts)+done, total)
+	})
+}
+
+// embedLong does so for a document of more chunks than memory holds the embeddings of,
+// which go to a file.
+func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *task) error {
+	stored, err := storedHashes(ctx, h, t)
+	if err != nil {
+		return err
+	}
+	if t.embeddings, err = spoolEmbeddings(t.Tenant, t.Dimension); err != nil {
+		return err
+	}
+	for first := 0; first < len(t.chunks); first += embedWindow {
+		window := t.chunks[first:min(first+embedWindow, len(t.chunks))]
+		known, err := storedOf(ctx, h, t, window, stored)
 		if err != nil {
 			return err
 		}
-		for i, embedding := range made {
-			*missing[done+i] = embedding
+		var wanted unembedded
+		made := wanted.add(t.Title, window, known)
+		err = wanted.embed(ctx, model, func(done int) error {
+			return progress(ctx, h, t.JobID, first+len(window)-len(wanted.texts)+done, len(t.chunks))
+		})
+		if err != nil {
+			return err
+		}
+		if err := t.embeddings.append(made); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// storedEmbeddings returns the embeddings that the present versions of the tasks'
-// documents have, by the hash of the text that was embedded, of those texts that
-// the new versions have too.
-func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map[textHash][]float32, error) {
-	var documents []string
-	var hashes [][]byte
-	for _, t := range tasks {
-		if t.Version == 1 {
-			continue
+// unembedded are texts whose embeddings are to be made, and where they belong.
+type unembedded struct {
+	texts  []string
+	places []*[]float32
+}
+
+// add returns the embeddings of chunks, those that are known and, once embed has
+// returned, the others.
+func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash][]float32) [][]float32 {
+	all := make([][]float32, len(chunks))
+	for i, c := range chunks {
+		if len(known) > 0 {
+			all[i] = known[hashOf(title, c)]
 		}
-		documents = append(documents, t.DocumentID)
-		for _, c := range t.chunks {
-			hash := sha256.Sum256([]byte(index.EmbeddedText(t.Title, c.Text)))
-			hashes = append(hashes, hash[:])
+		if all[i] == nil {
+			u.texts, u.places = append(u.texts, index.EmbeddedText(title, c.Text)), append(u.places, &all[i])
 		}
 	}
-	if len(documents) == 0 {
-		return nil, nil
+	return all
+}
+
+// embed makes the embeddings, and reports before each batch how many there are.
+func (u *unembedded) embed(ctx context.Context, model *embed.Model, report func(done int) error) error {
+	for done := 0; done < len(u.texts); done += embedBatch {
+		if err := report(done); err != nil {
+			return err
+		}
+		made, err := model.Embed(ctx, u.texts[done:min(done+embedBatch, len(u.texts))])
+		if err != nil {
+			return err
+		}
+		for i, embedding := range made {
+			*u.places[done+i] = embedding
+		}
 	}
-	// The expression that is hashed is index.EmbeddedText in SQL.
-	stored, err := tenant.Select[struct {
-		Hash      []byte
-		Embedding []float32
-	}](ctx, h, `
-		SELECT c.hash, (`+tasks[0].index().EmbeddingSQL("c.embedding")+`)::real[] AS embedding
-		FROM (
-			SELECT c.embedding, sha256(convert_to(CASE c.title WHEN '' THEN '' ELSE c.title || E'\n\n' END || c.text, 'UTF8')) AS hash
-			FROM tenant.chunk AS c WHERE c.document_id = ANY($1::uuid[])
-		) AS c
-		WHERE c.hash = ANY($2::bytea[])`, documents, hashes)
-	known := make(map[textHash][]float32, len(stored))
-	for _, s := range stored {
-		known[textHash(s.Hash)] = s.Embedding
-	}
-	return known, err
+	return nil
 }

@@ -16,7 +16,8 @@ import (
 // like, and those of one tenant must not keep the others from sending.
 const maxSpooledBytes = 4 << 30
 
-// spools know how many bytes are on the disk. The zero value is ready for use.
+// spools know how many bytes are on the disk. The zero value is ready for use; nil
+// bounds nothing.
 type spools struct {
 	mu      sync.Mutex
 	all     int64
@@ -25,6 +26,9 @@ type spools struct {
 
 // take makes room. Errors: Exhausted, with the time to wait.
 func (s *spools) take(id tenant.ID, bytes int64) error {
+	if s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all+bytes > maxSpooledBytes || s.tenants[id]+bytes > maxSpooledBytes/2 {
@@ -39,6 +43,9 @@ func (s *spools) take(id tenant.ID, bytes int64) error {
 }
 
 func (s *spools) giveBack(id tenant.ID, bytes int64) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all -= bytes
@@ -54,8 +61,8 @@ func (s *spools) of(id tenant.ID) int64 {
 	return s.tenants[id]
 }
 
-// spool holds the content of a large document in a file that has no name: it goes
-// with the process. What is read of it are pages of the file, which the system may
+// spool holds the content of a large document, or the embeddings of its chunks, in a
+// file that has no name: it goes with the process. What is read of it are pages of the file, which the system may
 // take back, and not memory of the process.
 type spool struct {
 	file   *os.File
@@ -90,6 +97,14 @@ func (s *spool) write(content []byte) error {
 	s.size += n
 	if _, err := s.file.Write(content); err != nil {
 		return spoolFault(err)
+	}
+	return nil
+}
+
+// readAt reads what was written from there on, as much as fits.
+func (s *spool) readAt(content []byte, at int64) error {
+	if _, err := s.file.ReadAt(content, at); err != nil {
+		return fmt.Errorf("read a spool: %w", err)
 	}
 	return nil
 }

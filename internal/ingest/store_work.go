@@ -240,9 +240,13 @@ func rowsOf(tasks []*task) pgx.CopyFromSource {
 			return nil, nil
 		}
 		t, c := tasks[at], tasks[at].chunks[i]
+		embedding, err := t.embeddings.at(i)
+		if err != nil {
+			return nil, err
+		}
 		return []any{
 			t.DocumentID + ":" + strconv.Itoa(i), t.DocumentID, i, t.Title, c.Text, merged(t.Metadata, c.Metadata),
-			c.StartByte, c.EndByte, c.TokenCount, into.Column(t.embeddings[i]),
+			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding),
 		}, nil
 	})
 }

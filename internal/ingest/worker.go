@@ -41,7 +41,7 @@ type task struct {
 	claim
 	workDocument
 	chunks     []chunk.Chunk
-	embeddings [][]float32
+	embeddings embeddings
 	err        error // why this attempt is over
 }
 
@@ -66,6 +66,11 @@ func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 	}
 	limited, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
+	defer func() {
+		for _, t := range b.tasks {
+			t.embeddings.close()
+		}
+	}()
 	b.run(limited)
 	if ctx.Err() != nil {
 		return // the service stops; what is not finished is taken up again

@@ -1,0 +1,90 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// storedChunk is a chunk of the present version of a document: the hash of the text
+// that was embedded, and what that gave.
+type storedChunk struct {
+	Hash      []byte
+	Embedding []float32
+}
+
+// hashSQL is the hash of index.EmbeddedText in SQL.
+const hashSQL = `sha256(convert_to(CASE c.title WHEN '' THEN '' ELSE c.title || E'\n\n' END || c.text, 'UTF8'))`
+
+// storedEmbeddings returns the embeddings that the present versions of the tasks'
+// documents have, by the hash of the text that was embedded, of those texts that
+// the new versions have too.
+func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map[textHash][]float32, error) {
+	var documents []string
+	var hashes [][]byte
+	for _, t := range tasks {
+		if t.Version == 1 {
+			continue
+		}
+		documents = append(documents, t.DocumentID)
+		for _, c := range t.chunks {
+			hash := hashOf(t.Title, c)
+			hashes = append(hashes, hash[:])
+		}
+	}
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	stored, err := tenant.Select[storedChunk](ctx, h, `
+		SELECT c.hash, (`+tasks[0].index().EmbeddingSQL("c.embedding")+`)::real[] AS embedding
+		FROM (
+			SELECT c.embedding, `+hashSQL+` AS hash FROM tenant.chunk AS c WHERE c.document_id = ANY($1::uuid[])
+		) AS c
+		WHERE c.hash = ANY($2::bytea[])`, documents, hashes)
+	return byHash(stored), err
+}
+
+func byHash(stored []storedChunk) map[textHash][]float32 {
+	known := make(map[textHash][]float32, len(stored))
+	for _, s := range stored {
+		known[textHash(s.Hash)] = s.Embedding
+	}
+	return known
+}
+
+// storedHashes returns where in the present version of a long document which text is.
+func storedHashes(ctx context.Context, h *tenant.Handle, t *task) (map[textHash]int, error) {
+	if t.Version == 1 {
+		return nil, nil
+	}
+	stored, err := tenant.Select[struct {
+		Hash    []byte
+		Ordinal int
+	}](ctx, h, `SELECT `+hashSQL+` AS hash, c.ordinal FROM tenant.chunk AS c WHERE c.document_id = $1`, t.DocumentID)
+	ordinals := make(map[textHash]int, len(stored))
+	for _, s := range stored {
+		ordinals[textHash(s.Hash)] = s.Ordinal
+	}
+	return ordinals, err
+}
+
+// storedOf is storedEmbeddings for some of a long document's chunks, given where its
+// texts were.
+func storedOf(ctx context.Context, h *tenant.Handle, t *task, chunks []chunk.Chunk, stored map[textHash]int) (map[textHash][]float32, error) {
+	var ordinals []int
+	if len(stored) > 0 {
+		for _, c := range chunks {
+			if ordinal, ok := stored[hashOf(t.Title, c)]; ok {
+				ordinals = append(ordinals, ordinal)
+			}
+		}
+	}
+	if len(ordinals) == 0 {
+		return nil, nil
+	}
+	found, err := tenant.Select[storedChunk](ctx, h, `
+		SELECT `+hashSQL+` AS hash, (`+t.index().EmbeddingSQL("c.embedding")+`)::real[] AS embedding
+		FROM tenant.chunk AS c WHERE c.document_id = $1 AND c.ordinal = ANY($2)`, t.DocumentID, ordinals)
+	return byHash(found), err
+}
