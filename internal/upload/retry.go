@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -71,8 +72,9 @@ func retry(ctx context.Context, timeout time.Duration, retrying func(error), cal
 
 // passes reports whether the same call may succeed later.
 func passes(err error) bool {
-	if err == nil {
-		return false
+	var said *connect.Error
+	if !errors.As(err, &said) && !errors.Is(err, io.EOF) { // nil, or an error of our own side
+		return errors.Is(err, context.DeadlineExceeded)
 	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeAborted, connect.CodeDeadlineExceeded:
