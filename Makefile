@@ -4,6 +4,9 @@
 SHELL := /bin/bash
 TOOL := go tool -modfile=tools/go.mod
 
+# The linters' cache of this checkout: a shared one tells what it found in another.
+export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
+
 .PHONY: help
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -66,4 +69,4 @@ bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile
 
 .PHONY: clean
 clean: ## remove what was built; data directories stay
-	rm -rf bin
+	rm -rf bin .cache
