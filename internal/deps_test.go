@@ -20,10 +20,11 @@ var mayImport = map[string][]string{
 	"internal/httplog": {"internal/fault"},
 	"internal/page":    {"internal/fault"},
 	"internal/lru":     {},
+	"internal/runes":   {},
 	"internal/lexical": {},
-	"internal/chunk":   {"internal/fault"},
-	"internal/filter":  {"internal/fault"},
-	"internal/parse":   {"internal/fault", "internal/parse/pdftext"},
+	"internal/chunk":   {"internal/fault", "internal/runes"},
+	"internal/filter":  {"internal/fault", "internal/runes"},
+	"internal/parse":   {"internal/fault", "internal/parse/pdftext", "internal/runes"},
 
 	"internal/chunk/spaneval": {"internal/chunk"}, // measures chunk; not in the product
 	"migrations":              {},
@@ -34,22 +35,22 @@ var mayImport = map[string][]string{
 	"internal/postgres":          {"internal/fault"},
 	"internal/postgres/embedded": {"internal/fault", "internal/postgres"},
 
-	"internal/provider": {"internal/fault"},
+	"internal/provider": {"internal/fault", "internal/runes"},
 	"internal/embed":    {"internal/fault", "internal/provider", "internal/lexical", "internal/lru"},
 
 	"internal/llm":    {"internal/fault", "internal/provider"},
-	"internal/rerank": {"internal/fault", "internal/provider", "internal/llm", "internal/lexical", "internal/lru"},
+	"internal/rerank": {"internal/fault", "internal/provider", "internal/llm", "internal/lexical", "internal/lru", "internal/runes"},
 
 	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
 
 	"internal/oauth":    {"internal/fault", "internal/filter", "internal/tenant"},
 	"internal/metadata": {"internal/fault"},
-	"internal/extract":  {"internal/fault", "internal/llm", "internal/provider", "internal/lexical", "internal/lru", "internal/metadata"},
+	"internal/extract":  {"internal/fault", "internal/llm", "internal/provider", "internal/lexical", "internal/lru", "internal/metadata", "internal/runes"},
 	"internal/event":    {"internal/tenant"},
 
 	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
 	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
-	"internal/query":  {"internal/fault", "internal/httplog", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank"},
+	"internal/query":  {"internal/fault", "internal/httplog", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank", "internal/runes"},
 	"internal/ingest": {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph", "internal/parse", "internal/extract"},
 	"internal/tool":   {"internal/fault", "internal/filter", "internal/index", "internal/page", "internal/tenant"},
 	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/embed", "internal/lexical", "internal/lru", "internal/rerank"},

@@ -1,6 +1,6 @@
 package chunk
 
-import "unicode/utf8"
+import "github.com/ragdhq/ragd/internal/runes"
 
 // htmlHeader is a header or container that encloses a place.
 type htmlHeader struct {
@@ -31,7 +31,7 @@ func (s *htmlSections) endTitle() {
 	title = title[from:to]
 	h.text = span{s.title.start, s.title.end}
 	content := len(title) > maxHeaderTitle
-	h.value = shortTitle(title)
+	h.value = runes.Cut(title, maxHeaderTitle)
 	s.nameContainer(h.value)
 	keep := s.keep(h.level)
 	if s.joins && !content && s.body.visible && keep == len(s.path)-1 && s.path[keep].header == h.header {
@@ -137,7 +137,7 @@ func (s *htmlSections) beginCaption(e htmlElement) {
 func (s *htmlSections) endCaption() {
 	title := s.body.tail(s.from)
 	from, to := trim(title, 0, len(title))
-	s.nameContainer(shortTitle(title[from:to]))
+	s.nameContainer(runes.Cut(title[from:to], maxHeaderTitle))
 	s.caption = -1
 }
 
@@ -146,15 +146,4 @@ func (s *htmlSections) nameContainer(title string) {
 	if i := s.innermost(); i >= 0 && s.path[i].value == "" {
 		s.path[i].value = title
 	}
-}
-
-func shortTitle(title string) string {
-	if len(title) <= maxHeaderTitle {
-		return title
-	}
-	to := maxHeaderTitle
-	for !utf8.RuneStart(title[to]) {
-		to--
-	}
-	return title[:to]
 }

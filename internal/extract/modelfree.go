@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // firstLine is the title without a model: what the document says, or its first
 // line, without the marks of a heading.
 func firstLine(r Request) string {
 	if r.Title != "" {
-		return clip(tidy(r.Title), maxLineBytes)
+		return runes.Cut(tidy(r.Title), maxLineBytes)
 	}
 	for line := range strings.Lines(r.Chunks[0].Text) {
 		if title := tidy(strings.TrimLeft(line, "#=*- \t")); title != "" {
-			return clip(title, maxLineBytes)
+			return runes.Cut(title, maxLineBytes)
 		}
 	}
 	return ""

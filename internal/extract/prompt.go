@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // maxShownBytes bounds what is shown of a chunk, some 6,000 tokens, and
@@ -31,12 +31,12 @@ func contextOf(c Chunk) string {
 		if key == "position" { // bytes, pages and such
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", key, clip(written(c.Metadata[key]), maxShownValue))
+		fmt.Fprintf(&b, "%s: %s\n", key, runes.Cut(written(c.Metadata[key]), maxShownValue))
 	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}
-	b.WriteString(clip(c.Text, maxShownBytes))
+	b.WriteString(runes.Cut(c.Text, maxShownBytes))
 	return b.String()
 }
 
@@ -64,17 +64,6 @@ func encode(message any) string {
 		panic(err) // strings and lists of strings
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// clip cuts a text at a code point.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z][A-Za-z0-9]*\}`)

@@ -2,9 +2,9 @@ package filter
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // place is where in the filter the parser stands, for errors and for the depth
@@ -45,11 +45,7 @@ func (at *place) String() string {
 // shown makes a caller's text fit to stand in an error: short and printable.
 func shown(name string) string {
 	if len(name) > maxNameShown {
-		cut := maxNameShown
-		for cut > 0 && !utf8.RuneStart(name[cut]) {
-			cut--
-		}
-		name = name[:cut] + "..."
+		name = runes.Cut(name, maxNameShown) + "..."
 	}
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

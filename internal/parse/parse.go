@@ -21,7 +21,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // Limits of one file. Sizes are bytes.
@@ -192,14 +193,7 @@ const (
 
 // oneLine returns s as valid UTF-8 with single spaces, cut to at most bytes.
 func oneLine(s string, most int) string {
-	s = strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")), " ")
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+	return runes.Cut(strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")), " "), most)
 }
 
 // baseName is the last part of a path.

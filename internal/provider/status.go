@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // StatusError is an answer that is not a success.
@@ -121,10 +122,7 @@ func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
+	return runes.Cut(s, n) + "..."
 }
 
 // retryAfter reads Retry-After, in seconds or as a date, and the finer

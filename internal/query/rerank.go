@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httplog"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/runes"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -105,7 +105,7 @@ func (s *Service) Rerank(ctx context.Context, question string, sources []Source,
 func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sources []Source, by Reranker, topK int, unbounded bool) (Reranking, error) {
 	candidates := make([]rerank.Candidate, len(sources))
 	for i, source := range sources {
-		candidates[i] = rerank.Candidate{Title: source.Title, Text: clip(source.Text), Score: source.Score}
+		candidates[i] = rerank.Candidate{Title: source.Title, Text: runes.Cut(source.Text, maxRerankTextBytes), Score: source.Score}
 	}
 	result, err := s.reranker.Rerank(ctx, rerank.Request{
 		Tenant: string(id), Query: question, Candidates: candidates, Kind: by.Kind, Model: by.Model,
@@ -122,18 +122,6 @@ func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sou
 		out.Ranked[i] = Reranked{Index: ranked.Index, Score: ranked.Score, Details: ranked.Details}
 	}
 	return out, nil
-}
-
-// clip cuts a text to what is judged of it.
-func clip(text string) string {
-	if len(text) <= maxRerankTextBytes {
-		return text
-	}
-	end := maxRerankTextBytes
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }
 
 // RerankFound returns the topK best of what a search of ours found, by their

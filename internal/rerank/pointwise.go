@@ -9,6 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // maxBatch is how many passages a model rates in one call: ten short judgements
@@ -141,7 +142,7 @@ func (s pointwise) askForOne(ctx context.Context, t task, text string, meter *me
 		User: encode(struct {
 			Query   string `json:"query"`
 			Passage string `json:"passage"`
-		}{t.query, clip(text)}),
+		}{t.query, runes.Cut(text, maxPassageBytes)}),
 		Accept: func(answer string) (err error) {
 			score, err = readScore(answer)
 			return err

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // How passages are shown to a language model. They come from documents of
@@ -45,22 +45,10 @@ func passages(texts []string) (shown []passage, places map[string]int) {
 		for _, taken := places[id]; taken; _, taken = places[id] {
 			id = strings.ToLower(rand.Text()[:8])
 		}
-		shown[i] = passage{ID: id, Text: clip(text)}
+		shown[i] = passage{ID: id, Text: runes.Cut(text, maxPassageBytes)}
 		places[id] = i
 	}
 	return shown, places
-}
-
-// clip cuts a text to maxPassageBytes at a code point.
-func clip(text string) string {
-	if len(text) <= maxPassageBytes {
-		return text
-	}
-	end := maxPassageBytes
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }
 
 // encode writes a message. Texts keep their angle brackets, which JSON does not
