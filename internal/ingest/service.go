@@ -21,14 +21,14 @@ type Service struct {
 	indexes   *index.Service
 	queue     *Queue
 	extractor *extract.Extractor
-	spooled   spools // of large documents that are arriving
+	spooled   *tenant.Quota // bytes of large documents that are arriving
 	gather    gatherer
 }
 
 // New returns a Service that gives its work to the queue, whose Worker extracts by
 // the same extractor.
 func New(db *tenant.DB, indexes *index.Service, queue *Queue, extractor *extract.Extractor) *Service {
-	s := &Service{db: db, indexes: indexes, queue: queue, extractor: extractor}
+	s := &Service{db: db, indexes: indexes, queue: queue, extractor: extractor, spooled: newSpooled()}
 	s.gather = gatherer{store: s.storeAll, waiting: map[gatherKey][]*gathered{}}
 	return s
 }

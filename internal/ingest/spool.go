@@ -3,7 +3,6 @@ package ingest
 import (
 	"fmt"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -16,63 +15,20 @@ import (
 // like, and those of one tenant must not keep the others from sending.
 const maxSpooledBytes = 4 << 30
 
-// spools know how many bytes are on the disk. The zero value is ready for use; nil
-// bounds nothing.
-type spools struct {
-	mu      sync.Mutex
-	all     int64
-	tenants map[tenant.ID]int64
-}
-
-// take makes room. Errors: Exhausted, with the time to wait.
-func (s *spools) take(id tenant.ID, bytes int64) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all+bytes > maxSpooledBytes || s.tenants[id]+bytes > maxSpooledBytes/2 {
-		return fault.Retry(10*time.Second, "too many large documents are arriving: send it again later")
-	}
-	if s.tenants == nil {
-		s.tenants = map[tenant.ID]int64{}
-	}
-	s.all += bytes
-	s.tenants[id] += bytes
-	return nil
-}
-
-func (s *spools) giveBack(id tenant.ID, bytes int64) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all -= bytes
-	if s.tenants[id] -= bytes; s.tenants[id] == 0 {
-		delete(s.tenants, id)
-	}
-}
-
-// of returns how many bytes of a tenant are on the disk.
-func (s *spools) of(id tenant.ID) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tenants[id]
-}
+func newSpooled() *tenant.Quota { return tenant.NewQuota(maxSpooledBytes, maxSpooledBytes/2) }
 
 // spool holds the content of a large document, or the embeddings of its chunks, in a
-// file that has no name: it goes with the process. What is read of it are pages of the file, which the system may
-// take back, and not memory of the process.
+// file that has no name: it goes with the process. What is read of it are pages of
+// the file, which the system may take back, and not memory of the process.
 type spool struct {
 	file   *os.File
 	size   int64
-	all    *spools
+	room   *tenant.Quota // in bytes
 	tenant tenant.ID
 	mapped []byte
 }
 
-func newSpool(all *spools, id tenant.ID) (*spool, error) {
+func newSpool(room *tenant.Quota, id tenant.ID) (*spool, error) {
 	file, err := os.CreateTemp("", "ragd-document-*")
 	if err != nil {
 		return nil, spoolFault(err)
@@ -81,7 +37,7 @@ func newSpool(all *spools, id tenant.ID) (*spool, error) {
 		_ = file.Close()
 		return nil, spoolFault(err)
 	}
-	return &spool{file: file, all: all, tenant: id}, nil
+	return &spool{file: file, room: room, tenant: id}, nil
 }
 
 func spoolFault(err error) error {
@@ -91,8 +47,8 @@ func spoolFault(err error) error {
 // write appends to the content.
 func (s *spool) write(content []byte) error {
 	n := int64(len(content))
-	if err := s.all.take(s.tenant, n); err != nil {
-		return err
+	if !s.room.Take(s.tenant, n) {
+		return fault.Retry(10*time.Second, "too many large documents are arriving: send it again later")
 	}
 	s.size += n
 	if _, err := s.file.Write(content); err != nil {
@@ -128,5 +84,5 @@ func (s *spool) close() {
 		_ = syscall.Munmap(s.mapped)
 	}
 	_ = s.file.Close()
-	s.all.giveBack(s.tenant, s.size)
+	s.room.Release(s.tenant, s.size)
 }

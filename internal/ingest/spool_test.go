@@ -31,7 +31,7 @@ func TestAStreamGivesItsRoomOnTheDiskBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := &Service{}
+			service := &Service{spooled: newSpooled()}
 			s := &Stream{intake: &intake{service, &tenant.Request{Tenant: "acme"}, map[string]index.Index{}}}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -41,37 +41,37 @@ func TestAStreamGivesItsRoomOnTheDiskBack(t *testing.T) {
 			if err := s.Append(bytes.Repeat([]byte(" "), 2<<20)); err != nil {
 				t.Fatal(err)
 			}
-			if got := service.spooled.of("acme"); got != 2<<20 {
+			if got := service.spooled.Held("acme"); got != 2<<20 {
 				t.Fatalf("%d bytes are on the disk", got)
 			}
 			leave(ctx, cancel, s)
 			s.Close()
-			if got := service.spooled.of("acme"); got != 0 {
+			if got := service.spooled.Held("acme"); got != 0 {
 				t.Errorf("%d bytes are taken for being on the disk", got)
 			}
 		})
 	}
 }
 
+// Streams of two tenants share the disk; a third's is refused until one has ended.
 func TestATenantLeavesOthersRoomOnTheDisk(t *testing.T) {
 	t.Parallel()
-	var s spools
-	for range 2 {
-		if err := s.take("acme", maxSpooledBytes/4); err != nil {
-			t.Fatal(err)
+	room := newSpooled()
+	for _, id := range []tenant.ID{"acme", "bolt"} {
+		if !room.Take(id, maxSpooledBytes/2-1) {
+			t.Fatalf("half of the room was refused to %s", id)
 		}
 	}
-	if err := s.take("acme", 1); fault.KindOf(err) != fault.Exhausted {
-		t.Errorf("more than half for one tenant: %v", err)
+	late, err := newSpool(room, "corp")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := s.take("bolt", maxSpooledBytes/2); err != nil {
-		t.Errorf("the other half: %v", err)
-	}
-	if err := s.take("corp", 1); fault.KindOf(err) != fault.Exhausted {
+	defer late.close()
+	if err := late.write([]byte("tide")); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("more than all: %v", err)
 	}
-	s.giveBack("acme", maxSpooledBytes/2)
-	if err := s.take("corp", 1); err != nil {
+	room.Release("acme", maxSpooledBytes/2-1)
+	if err := late.write([]byte("tide")); err != nil {
 		t.Errorf("after there was room again: %v", err)
 	}
 }

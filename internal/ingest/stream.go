@@ -107,7 +107,7 @@ func (a *arriving) append(content []byte, in *intake) (err error) {
 		a.upload.Content = append(a.upload.Content, content...)
 		return nil
 	case a.spool == nil:
-		if a.spool, err = newSpool(&in.service.spooled, in.request.Tenant); err != nil {
+		if a.spool, err = newSpool(in.service.spooled, in.request.Tenant); err != nil {
 			return err
 		}
 		if err := a.spool.write(a.upload.Content); err != nil {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"sync"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -109,6 +109,9 @@ func takeWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Dur
 	return rest, min(wait, maxWait), err
 }
 
+// newWaits counts the calls that wait for a job.
+func newWaits() *tenant.Quota { return tenant.NewQuota(math.MaxInt64, maxWaiting) }
+
 // waiting makes a run of a method whose answer has a job, which the run waits for
 // if it is asked to. refresh brings an answer up to date after its job has moved
 // on.
@@ -123,10 +126,10 @@ func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refres
 		if err != nil || wait == 0 {
 			return answer, text, err
 		}
-		if !s.waits.enter(tenantOf(ctx)) {
+		if !s.waits.Take(tenantOf(ctx), 1) {
 			return answer, text, nil
 		}
-		defer s.waits.leave(tenantOf(ctx))
+		defer s.waits.Release(tenantOf(ctx), 1)
 		job, err := s.await(ctx, jobOf(answer), began.Add(wait))
 		if err != nil {
 			return nil, "", err
@@ -135,35 +138,6 @@ func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refres
 			return nil, "", err
 		}
 		return answer, text, nil
-	}
-}
-
-// waits counts the calls that wait, by tenant. The zero value is ready for use, by
-// many at a time.
-type waits struct {
-	mu       sync.Mutex
-	byTenant map[tenant.ID]int
-}
-
-// enter reports whether one more call of the tenant may wait; it must leave then.
-func (w *waits) enter(id tenant.ID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.byTenant[id] >= maxWaiting {
-		return false
-	}
-	if w.byTenant == nil {
-		w.byTenant = map[tenant.ID]int{}
-	}
-	w.byTenant[id]++
-	return true
-}
-
-func (w *waits) leave(id tenant.ID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.byTenant[id]--; w.byTenant[id] == 0 {
-		delete(w.byTenant, id)
 	}
 }
 

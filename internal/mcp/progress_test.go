@@ -174,20 +174,20 @@ func TestWaitingForAJob(t *testing.T) {
 
 func TestSoManyCallsWait(t *testing.T) {
 	t.Parallel()
-	var w waits
+	w := newWaits()
 	for range maxWaiting {
-		if !w.enter("acme") {
+		if !w.Take("acme", 1) {
 			t.Fatal("refused too early")
 		}
 	}
-	if w.enter("acme") {
+	if w.Take("acme", 1) {
 		t.Error("one more may wait")
 	}
-	if !w.enter("globex") {
+	if !w.Take("globex", 1) {
 		t.Error("another tenant may not wait")
 	}
-	w.leave("acme")
-	if !w.enter("acme") {
+	w.Release("acme", 1)
+	if !w.Take("acme", 1) {
 		t.Error("a place that is free again is not given")
 	}
 }

@@ -13,6 +13,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // toolset is the tools over one API.
@@ -21,7 +23,7 @@ type toolset struct {
 	api         API
 	indexes     *indexNames
 	own         *ownTools
-	waits       waits
+	waits       *tenant.Quota // of calls that wait for a job
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger
@@ -60,7 +62,10 @@ func call[Req any, Message interface {
 }
 
 func newToolset(cfg Config, o overrider) (*toolset, error) {
-	s := &toolset{api: cfg.API, indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}
+	s := &toolset{
+		api: cfg.API, indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version,
+		waits: newWaits(),
+	}
 	for name, run := range map[string]run{
 		"cancel_job":       call(cfg.API.CancelJob, cancelledText),
 		"delete_document":  call(cfg.API.DeleteDocument, deletedText),

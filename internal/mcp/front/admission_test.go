@@ -144,9 +144,8 @@ func TestLargeRequests(t *testing.T) {
 // A request that comes a byte at a time is given up.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
-	var slow large
 	for began, want := range map[time.Time]int{time.Now(): 3, time.Now().Add(-maxArrival): 1} {
-		read, err := io.ReadAll(&heldReader{Reader: iotest.OneByteReader(strings.NewReader("{ }")), hold: slow.hold("acme"), began: began})
+		read, err := io.ReadAll(&heldReader{Reader: iotest.OneByteReader(strings.NewReader("{ }")), hold: &hold{large: newLarge(), of: "acme"}, began: began})
 		late := new(refusal)
 		if len(read) != want || errors.As(err, &late) != (want < 3) || want < 3 && late.status != http.StatusRequestTimeout {
 			t.Errorf("read %q: %v", read, err)

@@ -132,7 +132,7 @@ func (c Config) validate() error {
 // Shutdown before the server's own.
 type Handler struct {
 	cfg     Config
-	large   large
+	large   *tenant.Quota
 	limits  *limits
 	origins origins
 	rooms   *rooms
@@ -149,7 +149,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), origins: allowed, rooms: newRooms(cfg)}
+	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), origins: allowed, rooms: newRooms(cfg), large: newLarge()}
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
 	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
@@ -182,7 +182,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	place := h.large.hold(caller.Tenant)
+	place := &hold{large: h.large, of: caller.Tenant}
 	defer place.release()
 	in, err := h.read(w, r, place)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -26,51 +25,29 @@ const (
 	maxArrival = 2 * time.Minute
 )
 
-// large counts the large requests that are being read or answered. The zero value
-// is ready for use, by many at a time.
-type large struct {
-	mu       sync.Mutex
-	all      int
-	byTenant map[tenant.ID]int
-}
+// newLarge counts the large requests that are being read or answered.
+func newLarge() *tenant.Quota { return tenant.NewQuota(maxLarge, maxLargeEach) }
 
 // hold is the place of one request, which it takes once it turns out to be large.
 type hold struct {
-	large *large
+	large *tenant.Quota
 	of    tenant.ID
 	taken bool
 }
 
-func (l *large) hold(of tenant.ID) *hold { return &hold{large: l, of: of} }
-
 // take takes the place. Errors: Exhausted.
 func (h *hold) take() error {
-	l := h.large
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all >= maxLarge || l.byTenant[h.of] >= maxLargeEach {
+	if !h.large.Take(h.of, 1) {
 		return fault.Retry(time.Second, "too many requests of more than %d bytes at a time: send fewer at once", largeBytes)
 	}
-	if l.byTenant == nil {
-		l.byTenant = map[tenant.ID]int{}
-	}
-	l.all++
-	l.byTenant[h.of]++
 	h.taken = true
 	return nil
 }
 
 // release gives the place back, if it was taken.
 func (h *hold) release() {
-	if !h.taken {
-		return
-	}
-	l := h.large
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all--
-	if l.byTenant[h.of]--; l.byTenant[h.of] == 0 {
-		delete(l.byTenant, h.of)
+	if h.taken {
+		h.large.Release(h.of, 1)
 	}
 }
 

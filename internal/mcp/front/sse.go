@@ -140,7 +140,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	place := h.large.hold(caller.Tenant)
+	place := &hold{large: h.large, of: caller.Tenant}
 	in, err := h.readSSEMessage(w, r, place)
 	var v *visit
 	if err == nil {
