@@ -152,20 +152,14 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	size, err := page.Size(pageSize)
-	if err != nil {
-		return nil, "", err
-	}
-	after, _, err := page.Parse[string](pageToken)
-	if err != nil {
-		return nil, "", err
-	}
 	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
-	rows, err := listCounted(ctx, h, after, size+1)
+	name := func(row countedRow) string { return row.IndexName }
+	rows, next, err := page.List(pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
+		return listCounted(ctx, h, after, most)
+	})
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := page.Cut(rows, size, func(row countedRow) string { return row.IndexName })
 	out := make([]Described, len(rows))
 	for i, row := range rows {
 		out[i] = Described{row.index(), row.counts()}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -100,20 +102,12 @@ func (s *Service) Documents(ctx context.Context, indexName string, f filter.Filt
 	if err != nil {
 		return nil, "", "", err
 	}
-	size, err := page.Size(pageSize)
-	if err != nil {
-		return nil, "", "", err
-	}
-	after, _, err := page.Parse[documentPosition](pageToken)
-	if err != nil {
-		return nil, "", "", err
-	}
-	found, err := documents(ctx, r.handle, r.index.ID, filter.And(r.visible, f), after, size+1)
-	if err != nil {
-		return nil, "", "", err
-	}
-	found, next := page.Cut(found, size, func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} })
-	return found, r.index.Name, next, nil
+	first := documentPosition{DocumentID: uuid.Nil.String()}
+	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
+	found, next, err := page.List(pageSize, pageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
+		return documents(ctx, r.handle, r.index.ID, filter.And(r.visible, f), after, most)
+	})
+	return found, r.index.Name, next, err
 }
 
 // Delete removes a document with its chunks, in whatever state it is. Errors:
@@ -166,26 +160,12 @@ func (r reader) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken s
 	if err := ref.check(); err != nil {
 		return nil, "", err
 	}
-	size, err := page.Size(pageSize)
-	if err != nil {
-		return nil, "", err
-	}
-	after, ok, err := page.Parse[int](pageToken)
-	if err != nil {
-		return nil, "", err
-	}
-	if !ok {
-		after = -1
-	}
-	if _, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible); err != nil {
-		return nil, "", err
-	}
-	found, err := chunks(ctx, r.handle, ref.DocumentID, r.visible, after, size+1)
-	if err != nil {
-		return nil, "", err
-	}
-	found, next := page.Cut(found, size, func(c Chunk) int { return c.Ordinal })
-	return found, next, nil
+	return page.List(pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
+		if _, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible); err != nil {
+			return nil, err
+		}
+		return chunks(ctx, r.handle, ref.DocumentID, r.visible, after, most)
+	})
 }
 
 // Job returns a job. Errors: NotFound.
@@ -208,24 +188,10 @@ func (s *Service) Jobs(ctx context.Context, status string, pageSize int32, pageT
 	if !slices.Contains(known, status) {
 		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, succeeded, failed and cancelled", status)
 	}
-	size, err := page.Size(pageSize)
-	if err != nil {
-		return nil, "", err
-	}
-	position, ok, err := page.Parse[jobPosition](pageToken)
-	if err != nil {
-		return nil, "", err
-	}
-	after := &position
-	if !ok {
-		after = nil
-	}
-	found, err := jobs(ctx, s.db.Handle(r.Tenant), status, r.Principal.MandatoryFilter, after, size+1)
-	if err != nil {
-		return nil, "", err
-	}
-	found, next := page.Cut(found, size, func(j Job) jobPosition { return jobPosition{j.CreatedAt, j.JobID} })
-	return found, next, nil
+	position := func(j Job) *jobPosition { return &jobPosition{j.CreatedAt, j.JobID} }
+	return page.List(pageSize, pageToken, nil, position, func(after *jobPosition, most int) ([]Job, error) {
+		return jobs(ctx, s.db.Handle(r.Tenant), status, r.Principal.MandatoryFilter, after, most)
+	})
 }
 
 // watchInterval is how often a watched job is looked at.

@@ -268,9 +268,6 @@ type documentPosition struct {
 }
 
 func documents(ctx context.Context, q tenant.Queryer, indexID int64, f filter.Filter, after documentPosition, limit int) ([]Document, error) {
-	if after.DocumentID == "" {
-		after.DocumentID = "00000000-0000-0000-0000-000000000000"
-	}
 	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit)
 	return tenant.Select[Document](ctx, q, `
 		SELECT `+documentColumns+` FROM tenant.documents AS d

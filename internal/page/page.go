@@ -20,8 +20,31 @@ const (
 // maxTokenBytes bounds the token a caller may send.
 const maxTokenBytes = 4096
 
-// Size returns the page size a caller asked for, DefaultSize for 0.
-func Size(asked int32) (int, error) {
+// List reads a page of a caller's list, of the size that was asked for, DefaultSize
+// for 0, behind the row that the token of the page before names, and returns it with
+// the token of the next page, "" if there is none. first stands before the first
+// row, key is a row's sort key, and read returns the rows after a key, at most so
+// many; a token is data from outside: the key it holds is a position in the caller's
+// own list and nothing more. Errors: Invalid for pageSize and pageToken; those of
+// read.
+func List[T, K any](asked int32, token string, first K, key func(T) K, read func(after K, most int) ([]T, error)) ([]T, string, error) {
+	size, err := sizeOf(asked)
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := parse(token, first)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := read(after, size+1) // one more, to learn whether more follow
+	if err != nil || len(rows) <= size {
+		return rows, "", err
+	}
+	rows = rows[:size]
+	return rows, tokenOf(key(rows[size-1])), nil
+}
+
+func sizeOf(asked int32) (int, error) {
 	switch {
 	case asked == 0:
 		return DefaultSize, nil
@@ -31,8 +54,7 @@ func Size(asked int32) (int, error) {
 	return int(asked), nil
 }
 
-// Token encodes the sort key of the last row of a page.
-func Token[K any](key K) string {
+func tokenOf[K any](key K) string {
 	raw, err := json.Marshal(key)
 	if err != nil {
 		panic(err) // keys are plain structs of strings, numbers and times
@@ -40,34 +62,23 @@ func Token[K any](key K) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Parse decodes a token that Token made. An empty token gives false: the first
-// page. A token is data from outside: the key it holds is a position in the
-// caller's own list and nothing more.
-func Parse[K any](token string) (key K, ok bool, err error) {
+// parse decodes a token that tokenOf made; an empty one gives first.
+func parse[K any](token string, first K) (K, error) {
 	if token == "" {
-		return key, false, nil
+		return first, nil
 	}
 	if len(token) > maxTokenBytes {
-		return key, false, errToken
+		return first, errToken
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
-		return key, false, errToken
+		return first, errToken
 	}
+	var key K
 	if err := json.Unmarshal(raw, &key); err != nil {
-		return key, false, errToken
+		return first, errToken
 	}
-	return key, true, nil
+	return key, nil
 }
 
 var errToken = fault.Field("pageToken", "is not a token that this list gave out; leave it empty to start again")
-
-// Cut returns at most size of the rows and the token of the next page, "" if
-// there is none. The caller reads size+1 rows to learn whether more follow.
-func Cut[T, K any](rows []T, size int, keyOf func(T) K) ([]T, string) {
-	if len(rows) <= size {
-		return rows, ""
-	}
-	rows = rows[:size]
-	return rows, Token(keyOf(rows[size-1]))
-}

@@ -103,24 +103,10 @@ func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32,
 			return nil, "", err
 		}
 	}
-	size, err := page.Size(pageSize)
-	if err != nil {
-		return nil, "", err
-	}
-	position, ok, err := page.Parse[apiKeyPosition](pageToken)
-	if err != nil {
-		return nil, "", err
-	}
-	after := &position
-	if !ok {
-		after = nil
-	}
-	keys, err := s.store.apiKeys(ctx, id, after, size+1)
-	if err != nil {
-		return nil, "", err
-	}
-	keys, next := page.Cut(keys, size, func(k APIKey) apiKeyPosition { return apiKeyPosition{k.CreatedAt, k.APIKeyID} })
-	return keys, next, nil
+	position := func(k APIKey) *apiKeyPosition { return &apiKeyPosition{k.CreatedAt, k.APIKeyID} }
+	return page.List(pageSize, pageToken, nil, position, func(after *apiKeyPosition, most int) ([]APIKey, error) {
+		return s.store.apiKeys(ctx, id, after, most)
+	})
 }
 
 // RevokeKey ends a key: at once on this instance, within keyCacheTTL on others.

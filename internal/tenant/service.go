@@ -165,19 +165,13 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return nil, "", err
 	}
-	size, err := page.Size(pageSize)
+	name := func(r tenantRow) string { return string(r.TenantID) }
+	rows, next, err := page.List(pageSize, pageToken, "", name, func(after string, most int) ([]tenantRow, error) {
+		return s.store.tenants(ctx, after, most)
+	})
 	if err != nil {
 		return nil, "", err
 	}
-	after, _, err := page.Parse[string](pageToken)
-	if err != nil {
-		return nil, "", err
-	}
-	rows, err := s.store.tenants(ctx, after, size+1)
-	if err != nil {
-		return nil, "", err
-	}
-	rows, next := page.Cut(rows, size, func(r tenantRow) string { return string(r.TenantID) })
 	tenants := make([]Tenant, len(rows))
 	for i, row := range rows {
 		tenants[i] = row.tenant()

@@ -67,20 +67,9 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	size, err := page.Size(pageSize)
-	if err != nil {
-		return nil, "", err
-	}
-	after, _, err := page.Parse[string](pageToken)
-	if err != nil {
-		return nil, "", err
-	}
-	found, err := list(ctx, s.db.Handle(r.Tenant), after, size+1)
-	if err != nil {
-		return nil, "", err
-	}
-	tools, next := page.Cut(found, size, func(t Tool) string { return t.Name })
-	return tools, next, nil
+	return page.List(pageSize, pageToken, "", func(t Tool) string { return t.Name }, func(after string, most int) ([]Tool, error) {
+		return list(ctx, s.db.Handle(r.Tenant), after, most)
+	})
 }
 
 // Change is what Update changes: what is not nil.
