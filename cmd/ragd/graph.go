@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -65,27 +64,9 @@ ones.`,
 		if p.json {
 			return p.showJSON(answer)
 		}
-		return p.printGraphAnswer(answer, *full)
+		return p.printSources(answer.GetSources(), answer.GetWarnings(), *full)
 	}
 	return cmd
-}
-
-func (p *program) printGraphAnswer(answer *ragdv1.GraphRagResponse, full bool) error {
-	for _, warning := range answer.GetWarnings() {
-		note(p.stderr, "warning: %s", oneLine(warning))
-	}
-	if len(answer.GetSources()) == 0 {
-		note(p.stderr, "nothing was found")
-	}
-	for i, source := range answer.GetSources() {
-		if err := printSource(p.stdout, i+1, source, full); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(p.stdout, "   %s\n", oneLine(source.GetPath())); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // maxDrawn bounds the chunks in a picture: more cannot be read.

@@ -59,24 +59,29 @@ question may be left out.`,
 			_, err := fmt.Fprintln(p.stdout, printable(answer.GetRelevantContext()))
 			return err
 		}
-		return p.printAnswer(answer, *full)
+		if err := p.printSources(answer.GetSources(), answer.GetWarnings(), *full); err != nil {
+			return err
+		}
+		return p.printStages(answer.GetExplain())
 	}
 	return cmd
 }
 
-func (p *program) printAnswer(answer *ragdv1.VectorQueryResponse, full bool) error {
-	for _, warning := range answer.GetWarnings() {
+// printSources prints what was found, best first, and why it may be less than was
+// asked for.
+func (p *program) printSources(sources []*ragdv1.Source, warnings []string, full bool) error {
+	for _, warning := range warnings {
 		note(p.stderr, "warning: %s", oneLine(warning))
 	}
-	if len(answer.GetSources()) == 0 {
+	if len(sources) == 0 {
 		note(p.stderr, "nothing was found")
 	}
-	for i, source := range answer.GetSources() {
+	for i, source := range sources {
 		if err := printSource(p.stdout, i+1, source, full); err != nil {
 			return err
 		}
 	}
-	return p.printStages(answer.GetExplain())
+	return nil
 }
 
 // shownLines is how much of a chunk is shown unless it is wanted in full.
@@ -91,8 +96,14 @@ func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error 
 	if !full && len(lines) > shownLines {
 		lines = append(lines[:shownLines], "...")
 	}
-	_, err := fmt.Fprintf(w, "%d. %.4f  %s  (bytes %d-%d)\n%s\n", rank, source.GetScore(), name,
-		source.GetStartByte(), source.GetEndByte(), indented(lines))
+	if _, err := fmt.Fprintf(w, "%d. %.4f  %s  (bytes %d-%d)\n%s\n", rank, source.GetScore(), name,
+		source.GetStartByte(), source.GetEndByte(), indented(lines)); err != nil {
+		return err
+	}
+	if source.GetPath() == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "   %s\n", oneLine(source.GetPath()))
 	return err
 }
 
