@@ -81,12 +81,15 @@ const (
 
 // ofFile adds what a file says about itself to the metadata of its document.
 func ofFile(metadata map[string]any, parsed parse.Document) map[string]any {
-	if _, taken := metadata[fileKey]; taken || len(parsed.Properties) == 0 {
+	if _, taken := metadata[fileKey]; taken || len(parsed.Properties)+len(parsed.References) == 0 {
 		return metadata
 	}
-	properties := make(map[string]any, len(parsed.Properties))
+	properties := make(map[string]any, len(parsed.Properties)+1)
 	for key, value := range parsed.Properties {
 		properties[key] = value
+	}
+	if len(parsed.References) > 0 {
+		properties["references"] = parsed.References
 	}
 	out := maps.Clone(metadata)
 	if out == nil {

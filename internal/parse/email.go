@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,41 @@ func (p *parser) describeMessage(h mail.Header) {
 		p.property("date", date.Format(time.RFC3339))
 		about = append(about, "Date: "+date.Format("2 January 2006 15:04"))
 	}
+	p.describeThread(h)
 	p.text.block(strings.Join(about, "\n"))
+}
+
+// maxReferences bounds the messages that one refers to: of a longer thread its first
+// and its latest are kept.
+const maxReferences = 32
+
+// describeThread notes which message this is and which it answers.
+func (p *parser) describeThread(h mail.Header) {
+	for key, field := range map[string]string{"messageId": "Message-Id", "inReplyTo": "In-Reply-To"} {
+		if ids := messageIDs(h.Get(field)); len(ids) > 0 {
+			p.property(key, ids[0])
+		}
+	}
+	references := messageIDs(h.Get("References"))
+	if over := len(references) - maxReferences; over > 0 {
+		references = slices.Delete(references, 1, 1+over)
+	}
+	p.doc.References = references
+}
+
+// messageIDs returns the ids in a field, without their brackets. Programs write all
+// kinds of things around them, which are passed over, and some leave the brackets out.
+func messageIDs(field string) (ids []string) {
+	for part := range strings.SplitSeq(field, "<") {
+		id, _, closed := strings.Cut(part, ">")
+		if closed && strings.Contains(id, "@") {
+			ids = append(ids, oneLine(id, maxProperty))
+		}
+	}
+	if field = strings.TrimSpace(field); len(ids) == 0 && strings.Contains(field, "@") && !strings.ContainsAny(field, " \t<>") {
+		ids = append(ids, oneLine(field, maxProperty))
+	}
+	return ids
 }
 
 func (p *parser) attachments(ctx context.Context, attached []Source) error {

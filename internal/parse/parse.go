@@ -58,8 +58,12 @@ type Document struct {
 	// do not overlap.
 	Spans []Span
 	// Properties are what the file says about itself: author, subject, keywords,
-	// created (RFC 3339), language; from, to and date of a message. Nil if nothing.
+	// created (RFC 3339), language; from, to, cc, date, messageId and inReplyTo of a
+	// message, ids without their brackets. Nil if nothing.
 	Properties map[string]string
+	// References are the ids of the messages above a message in its thread, the oldest
+	// first.
+	References []string
 	// Skipped are the members of an archive and the attachments of a message that
 	// could not be read, with the reason. Nil if there are none.
 	Skipped []string

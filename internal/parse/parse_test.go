@@ -62,6 +62,9 @@ func describe(d Document) string {
 	for _, key := range slices.Sorted(maps.Keys(d.Properties)) {
 		fmt.Fprintf(&out, "%s: %s\n", key, d.Properties[key])
 	}
+	for _, id := range d.References {
+		fmt.Fprintf(&out, "reference: %s\n", id)
+	}
 	for _, s := range d.Skipped {
 		fmt.Fprintf(&out, "skipped: %s\n", s)
 	}

@@ -156,6 +156,16 @@ def make_email(attachment=None):
     return m.as_bytes()
 
 
+def make_reply():
+    m = EmailMessage()
+    m["From"], m["To"], m["Subject"] = "Jonas <jonas@example.org>", "Rosa Keel <rosa@example.org>", "Re: Fees of 2026"
+    m["Date"], m["Message-ID"] = "Tue, 03 Mar 2026 08:00:00 +0100", "<3@example.org>"
+    m["In-Reply-To"] = "Rosa's message of Monday <2@example.org>"
+    m["References"] = "<1@example.org> <2@example.org>"
+    m.set_content("Thank you.\n")
+    return m.as_bytes()
+
+
 HTML = """<!DOCTYPE html>
 <html lang="en"><head><title>Tides – Harbour</title><meta name="author" content="R. Keel"><style>p{}</style></head>
 <body>
@@ -196,6 +206,7 @@ def make_files():
     write("files", "berths.xlsx", make_xlsx())
     write("files", "tales.epub", make_epub())
     write("files", "message.eml", make_email([("plan.docx", "application/octet-stream", document), ("logo.bin", "application/octet-stream", b"\0\1\2")]))
+    write("files", "reply.eml", make_reply())
     write("files", "tides.html", HTML)
     write("files", "tides.tex", LATEX)
     write("files", "tides.md", MARKDOWN)
