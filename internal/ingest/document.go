@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/runes"
 )
 
 // Limits of an upload. Sizes are bytes.
@@ -121,5 +122,5 @@ func shorten(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return s[:most] + "…"
+	return runes.Cut(s, most) + "…"
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -95,15 +96,15 @@ func (s Source) check() error {
 	case len(s.URIs) > MaxSourceDocuments:
 		return fault.Field("documents", "are %d, over the limit of %d: divide the source", len(s.URIs), MaxSourceDocuments)
 	}
-	if err := checkText("uriPrefix", s.Prefix, maxURIBytes); err != nil {
+	if err := metadata.CheckText("uriPrefix", s.Prefix, maxURIBytes); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(s.URIs))
 	for i, uri := range s.URIs {
-		if err := checkText("documents.uri", uri, maxURIBytes); err != nil {
+		if err := metadata.CheckText("documents.uri", uri, maxURIBytes); err != nil {
 			return err
 		}
-		if err := checkText("documents.fingerprint", s.Fingerprints[i], maxFingerprintBytes); err != nil {
+		if err := metadata.CheckText("documents.fingerprint", s.Fingerprints[i], maxFingerprintBytes); err != nil {
 			return err
 		}
 		if uri == "" || !strings.HasPrefix(uri, s.Prefix) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -195,13 +194,13 @@ func (d newDocument) hash() (string, error) {
 }
 
 func (u Upload) check() error {
-	if err := checkText("uri", u.URI, maxURIBytes); err != nil {
+	if err := metadata.CheckText("uri", u.URI, maxURIBytes); err != nil {
 		return err
 	}
-	if err := checkText("title", u.Title, maxTitleBytes); err != nil {
+	if err := metadata.CheckText("title", u.Title, maxTitleBytes); err != nil {
 		return err
 	}
-	if err := checkText("fingerprint", u.Fingerprint, maxFingerprintBytes); err != nil {
+	if err := metadata.CheckText("fingerprint", u.Fingerprint, maxFingerprintBytes); err != nil {
 		return err
 	}
 	if len(bytes.TrimSpace(u.Content)) == 0 {
@@ -209,19 +208,6 @@ func (u Upload) check() error {
 	}
 	_, err := metadata.Marshal("metadata", u.Metadata)
 	return err
-}
-
-// checkText refuses what PostgreSQL cannot store in a text column.
-func checkText(field, s string, maxBytes int) error {
-	switch {
-	case len(s) > maxBytes:
-		return fault.Field(field, "is %d bytes, over the limit of %d", len(s), maxBytes)
-	case !utf8.ValidString(s):
-		return fault.Field(field, "is not valid UTF-8")
-	case strings.ContainsRune(s, 0):
-		return fault.Field(field, "contains a null character")
-	}
-	return nil
 }
 
 func checkUTF8(content []byte) error {

@@ -8,7 +8,6 @@ package vector
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -80,10 +79,10 @@ func (e Entry) row(into index.Index) (row, error) {
 	if r.id == "" {
 		r.id = uuid.Must(uuid.NewV7()).String()
 	}
-	if err := checkText("id", r.id, maxIDBytes); err != nil {
+	if err := metadata.CheckText("id", r.id, maxIDBytes); err != nil {
 		return r, err
 	}
-	if err := checkText("document", r.document, maxDocumentBytes); err != nil {
+	if err := metadata.CheckText("document", r.document, maxDocumentBytes); err != nil {
 		return r, err
 	}
 	if e.Sparse != nil {
@@ -111,7 +110,7 @@ func (s *Selection) check(verb string) error {
 		if id == "" {
 			return fault.Field("ids", "id %d is empty", n)
 		}
-		if err := checkText("ids", id, maxIDBytes); err != nil {
+		if err := metadata.CheckText("ids", id, maxIDBytes); err != nil {
 			return err
 		}
 	}
@@ -122,18 +121,5 @@ func checkNamespace(namespace *string) error {
 	if *namespace == "" {
 		*namespace = index.DefaultNamespace
 	}
-	return checkText("namespace", *namespace, maxNamespaceBytes)
-}
-
-// checkText refuses what PostgreSQL cannot store in a text column.
-func checkText(field, s string, maxBytes int) error {
-	switch {
-	case len(s) > maxBytes:
-		return fault.Field(field, "is %d bytes, over the limit of %d", len(s), maxBytes)
-	case !utf8.ValidString(s):
-		return fault.Field(field, "is not valid UTF-8")
-	case strings.ContainsRune(s, 0):
-		return fault.Field(field, "contains a null character")
-	}
-	return nil
+	return metadata.CheckText("namespace", *namespace, maxNamespaceBytes)
 }
