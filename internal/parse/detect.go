@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,12 +76,18 @@ func bySignature(src Source) (Format, error) {
 	return "", nil
 }
 
+// pdfHeader is the whole first line of a PDF file.
+var pdfHeader = regexp.MustCompile(`^\s*%PDF-[0-9]\.[0-9]\s*?([\r\n]|$)`)
+
 // isPDF wants more than the first bytes, with which a text about PDF may begin.
 func isPDF(content []byte) bool {
 	head := content[:min(len(content), 1024)]
 	at := bytes.Index(head, []byte("%PDF-"))
-	if at < 0 || len(bytes.TrimSpace(head[:at])) > 0 && !hasBinary(content) {
+	switch {
+	case at < 0 || len(bytes.TrimSpace(head[:at])) > 0 && !hasBinary(content):
 		return false
+	case pdfHeader.Match(head):
+		return true
 	}
 	return hasBinary(content[:min(len(content), 4096)]) || bytes.Contains(content, []byte(" obj")) || bytes.Contains(content, []byte("startxref"))
 }

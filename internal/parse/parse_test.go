@@ -144,6 +144,9 @@ func TestDetectText(t *testing.T) {
 		{"a delivered message", Source{Content: []byte("Received: x\nFrom: a\nDate: b\n\nhello")}, Email},
 		{"a note that names its author", Source{Content: []byte("From: me\nTo: you\n\nhello")}, Text},
 		{"a text about PDF", Source{Content: []byte("%PDF-1.4 is what such files begin with.")}, Text},
+		{"a PDF file that is declared to be plain text", Source{ContentType: "text/plain", Content: []byte("%PDF-1.7\r\nxref")}, PDF},
+		{"what is left of a PDF file", Source{ContentType: "text/plain", FileName: "a.txt", Content: []byte("%PDF-1.4")}, PDF},
+		{"a text that quotes the first line of a PDF file", Source{ContentType: "text/markdown", Content: []byte("The first line:\n\n%PDF-1.7\n")}, Markdown},
 		{"a text that begins like a bitmap", Source{Content: []byte("BMW is a maker of cars.")}, Text},
 		{"a structured suffix", Source{ContentType: "application/ld+json"}, JSON},
 	} {
