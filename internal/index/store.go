@@ -169,11 +169,26 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 			return err
 		}
 		// Uploads lock the index before they queue their jobs, so that none comes later.
-		_, err = tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'cancelled', error = 'the index was deleted', updated_at = now()
-			WHERE index_name = $1 AND status IN ('queued', 'running')`, i.Name)
-		return err
+		return endJobs(ctx, tx, `
+			UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was deleted', updated_at = now()
+			WHERE j.index_name = $1 AND j.status IN ('queued', 'running')`, i.Name)
 	})
+}
+
+// endJobs runs an update of jobs that ends them, and takes their documents out of the
+// backlog.
+func endJobs(ctx context.Context, tx *tenant.Tx, update string, args ...any) error {
+	ended, err := tenant.Select[struct{ DocumentID *string }](ctx, tx, update+` RETURNING j.document_id::text`, args...)
+	if err != nil {
+		return err
+	}
+	var documents []string
+	for _, job := range ended {
+		if job.DocumentID != nil { // else it is about the index
+			documents = append(documents, *job.DocumentID)
+		}
+	}
+	return tx.LeaveBacklog(ctx, documents)
 }
 
 // truncate removes all that the index holds, and the Postgres index over the
@@ -185,9 +200,6 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		for _, statement := range []string{
-			`UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was emptied', updated_at = now()
-				FROM tenant.documents AS d
-				WHERE d.index_id = $1 AND j.document_id = d.document_id AND j.status IN ('queued', 'running')`,
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
 			`DELETE FROM tenant.index_counts WHERE index_id = $1`,
 			// The version goes on, so that no older graph is taken for a new one.
@@ -198,6 +210,13 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			if _, err := tx.Exec(ctx, statement, i.ID); err != nil {
 				return err
 			}
+		}
+		err := endJobs(ctx, tx, `
+			UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was emptied', updated_at = now()
+			WHERE j.index_name = $1 AND j.document_id IS NOT NULL AND j.status IN ('queued', 'running')
+				AND NOT EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id)`, i.Name)
+		if err != nil {
+			return err
 		}
 		tables := tx.OfIndex(i.ID, i.Generation)
 		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk, tenant.term, tenant.edge`); err != nil {

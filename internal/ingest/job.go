@@ -31,6 +31,7 @@ func (s *Service) CancelJob(ctx context.Context, jobID string) (Job, error) {
 		err = s.indexes.CancelJob(ctx, r.Tenant, job.Kind, jobID)
 	} else {
 		err = h.Tx(ctx, func(tx *tenant.Tx) error { return cancelIngest(ctx, tx, job) })
+		s.queue.recount(r.Tenant)
 	}
 	ended, lookErr := jobByID(ctx, h, jobID, visible)
 	if err != nil && ended.Status != JobCancelled { // by somebody else, at the same time
@@ -54,7 +55,10 @@ func cancelIngest(ctx context.Context, tx *tenant.Tx, job Job) error {
 	_, err = tx.Exec(ctx, `
 		UPDATE tenant.jobs SET status = 'cancelled', error = 'cancelled on request', updated_at = now()
 		WHERE job_id = $1 AND status IN ('queued', 'running')`, job.JobID)
-	return err
+	if err != nil {
+		return err
+	}
+	return tx.LeaveBacklog(ctx, []string{*job.DocumentID})
 }
 
 // RetryJob starts the work of a failed or cancelled job again and returns the new

@@ -80,6 +80,13 @@ func (q *Queue) look(ctx context.Context, id tenant.ID) error {
 	return nil
 }
 
+// recount has the tenant's backlog counted before the next upload: some of it has left.
+func (q *Queue) recount(id tenant.ID) {
+	q.rooms.mu.Lock()
+	defer q.rooms.mu.Unlock()
+	delete(q.rooms.tenants, id)
+}
+
 // admit makes room for a document of so many bytes. look must come before. A document
 // is never too large for an empty backlog. Errors: Exhausted, with the time to wait.
 func (q *Queue) admit(id tenant.ID, bytes int64) error {

@@ -117,6 +117,7 @@ func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
+		defer s.queue.recount(r.tenant)
 		return r.handle.Tx(ctx, func(tx *tenant.Tx) error {
 			return deleteDocument(ctx, tx, r.index, ref, r.visible)
 		})
@@ -132,6 +133,7 @@ func (s *Service) DeleteSelected(ctx context.Context, indexName string, f filter
 	}
 	n := 0
 	err := s.onIndex(ctx, tenant.Write, indexName, func(r reader) error {
+		defer s.queue.recount(r.tenant)
 		for {
 			some := 0
 			err := r.handle.Tx(ctx, func(tx *tenant.Tx) (err error) {

@@ -321,10 +321,13 @@ func deleteTraces(ctx context.Context, tx *tenant.Tx, from index.Index, deleted 
 	if _, err := tx.OfIndex(from.ID, from.Generation).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `
+	ended, err := tx.Exec(ctx, `
 		UPDATE tenant.jobs SET status = 'cancelled', error = 'the document was deleted', updated_at = now()
 		WHERE document_id = ANY($1::uuid[]) AND status IN ('queued', 'running')`, deleted)
-	return err
+	if err != nil || ended == 0 {
+		return err
+	}
+	return tx.LeaveBacklog(ctx, deleted)
 }
 
 // chunks returns up to limit chunks of a document from the ordinal after the

@@ -49,6 +49,7 @@ func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 	}
 	var d Difference
 	err := s.onIndex(ctx, tenant.Write, source.IndexName, func(r reader) (err error) {
+		defer s.queue.recount(r.tenant)
 		d, err = r.sync(ctx, source)
 		return err
 	})

@@ -1,0 +1,73 @@
+package ingest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/servicetest"
+)
+
+// What is given up while no worker has time for it takes no place from what is to come.
+func TestWhatIsGivenUpLeavesTheBacklogAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, giveUp := range map[string]func(acme servicetest.Client, waiting *ragdv1.UploadDocumentResponse) error{
+		"cancelled": func(acme servicetest.Client, waiting *ragdv1.UploadDocumentResponse) error {
+			_, err := acme.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: waiting.Job.JobId})
+			return err
+		},
+		"deleted": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
+			_, err := acme.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "a"})
+			return err
+		},
+		"deleted by a filter": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
+			_, err := acme.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: "docs", Filter: object(t, map[string]any{"team": "red"})})
+			return err
+		},
+		"gone from its source": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
+			_, err := acme.SyncSource(t.Context(), &ragdv1.SyncSourceRequest{IndexName: "docs", WholeIndex: true, AllowEmpty: true})
+			return err
+		},
+		"emptied with its index": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
+			_, err := acme.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "docs"})
+			return err
+		},
+		"deleted with its index": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
+			_, err := acme.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, servicetest.Config{NoWorkers: true, MaxQueuedDocuments: 1})
+			acme := s.Tenant(t, "acme")
+			acme.Index(t, "docs")
+			acme.Index(t, "others")
+			req := upload("a", "A harbour.")
+			req.Metadata = object(t, map[string]any{"team": "red"})
+			waiting, err := acme.UploadDocument(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := giveUp(acme, waiting); err != nil {
+				t.Fatal(err)
+			}
+			if n := (fixture{acme, s, nil}).backlog(t); n != 0 {
+				t.Errorf("%d are left in the backlog", n)
+			}
+			for { // after a change to a whole index, within a second
+				_, err := acme.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "others", Source: text("A quarry.")})
+				if err == nil {
+					break
+				}
+				if wantCode(t, "another upload", err, connect.CodeResourceExhausted); t.Failed() || !strings.Contains(name, "index") {
+					t.Fatalf("there is no room for another: %v", err)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+}
