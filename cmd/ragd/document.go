@@ -18,12 +18,13 @@ id, which the service made, and a uri, which the uploader gave it.`,
 }
 
 // documentFlags are how a command names one document.
-type documentFlags struct{ index, uri *string }
+type documentFlags struct{ index, namespace, uri *string }
 
 func newDocumentFlags(cmd *cobra.Command) documentFlags {
 	return documentFlags{
-		index: indexFlag(cmd),
-		uri:   cmd.Flags().String("uri", "", "name the document by its uri instead of its id"),
+		index:     indexFlag(cmd),
+		namespace: cmd.Flags().String("namespace", "", "namespace of the uri (default \"default\")"),
+		uri:       cmd.Flags().String("uri", "", "name the document by its uri instead of its id"),
 	}
 }
 
@@ -54,7 +55,7 @@ func (f documentFlags) find(ctx context.Context, c *client, args []string) (*rag
 	if err != nil {
 		return nil, err
 	}
-	req := &ragdv1.GetDocumentRequest{IndexName: index, Uri: *f.uri}
+	req := &ragdv1.GetDocumentRequest{IndexName: index, Namespace: *f.namespace, Uri: *f.uri}
 	if len(args) > 0 {
 		req.DocumentId = args[0]
 	}

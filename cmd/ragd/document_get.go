@@ -35,6 +35,7 @@ func showDocument(document *ragdv1.Document) func(io.Writer) {
 	return func(w io.Writer) {
 		field(w, "document", document.GetDocumentId())
 		field(w, "index", document.GetIndexName())
+		field(w, "namespace", document.GetNamespace())
 		field(w, "uri", document.GetUri())
 		field(w, "title", document.GetTitle())
 		field(w, "status", document.GetStatus())

@@ -15,6 +15,7 @@ func (p *program) documentList() *cobra.Command {
 		Args: arguments(),
 	}
 	name := indexFlag(cmd)
+	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
 	filter := objectFlag(cmd.Flags(), "filter", "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -28,7 +29,7 @@ func (p *program) documentList() *cobra.Command {
 		}
 		documents := pages(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
 			page, err := c.documents.ListDocuments(cmd.Context(), &ragdv1.ListDocumentsRequest{
-				IndexName: index, Filter: filter(), PageSize: size, PageToken: token,
+				IndexName: index, Namespace: *namespace, Filter: filter(), PageSize: size, PageToken: token,
 			})
 			return page.GetDocuments(), page.GetNextPageToken(), err
 		})

@@ -62,6 +62,7 @@ still there, but of a kind that is skipped. --dry-run says what would happen.`,
 	flags := cmd.Flags()
 	o := ingestOptions{}
 	flags.StringVar(&o.index, "index", "", "name of the index (default the tenant's only index)")
+	flags.StringVar(&o.namespace, "namespace", "", "part of the index that the documents belong to (default \"default\")")
 	flags.BoolVar(&o.create, "create", true, "make the index if it is missing")
 	flags.IntVar(&o.concurrency, "concurrency", 4, "uploads at once")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "read JSON Lines")
@@ -93,6 +94,7 @@ type ingestOptions struct {
 	jsonl       bool
 	base        string
 	index       string
+	namespace   string
 	create      bool
 	concurrency int
 	noWait      bool
@@ -123,7 +125,7 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	if err != nil {
 		return "", err
 	}
-	cfg := upload.Config{Index: index, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait}
+	cfg := upload.Config{Index: index, Namespace: o.namespace, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait}
 	if o.sync.on {
 		return index, p.syncSource(ctx, c, docs, o.sync, cfg)
 	}

@@ -14,7 +14,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
 	vector := flags.Float32Slice("vector", nil, "a ready-made embedding to look for, as numbers with commas between")
 	filter := objectFlag(flags, "filter", "only chunks whose metadata match")
-	namespace := flags.String("namespace", "", "only this namespace of ready-made vectors")
+	namespace := flags.String("namespace", "", "part of the index to search (default \"default\")")
 	minScore := flags.Float64("min-score", 0, "only chunks that score more than this")
 	neighbours := flags.Int32("neighbours", 0, "chunks before and after each one to add to it, up to 10")
 	diversity := flags.Float64("diversity", 0, "0 to 1: how much chunks that say the same give way to others")

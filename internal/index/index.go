@@ -4,6 +4,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -28,9 +29,19 @@ const (
 	maxMetadataIndexes = 16
 )
 
-// DefaultNamespace is where documents are, and vectors whose writer names no
-// other.
+// DefaultNamespace is where documents and vectors are whose writer names no other.
 const DefaultNamespace = "default"
+
+const maxNamespaceBytes = 255
+
+// Namespace returns the namespace that a caller means, the default one if it is empty.
+// Errors: Invalid.
+func Namespace(given string) (string, error) {
+	if len(given) > maxNamespaceBytes || !utf8.ValidString(given) || strings.ContainsRune(given, 0) {
+		return "", fault.Field("namespace", "must be at most %d bytes of UTF-8 without null characters", maxNamespaceBytes)
+	}
+	return cmp.Or(given, DefaultNamespace), nil
+}
 
 // Metric is how two embeddings are compared.
 type Metric string

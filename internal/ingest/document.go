@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/runes"
 )
 
@@ -21,7 +22,8 @@ const (
 // Document is one uploaded thing.
 type Document struct {
 	DocumentID  string
-	URI         string // unique in the index
+	Namespace   string // of the index
+	URI         string // unique in the namespace
 	Title       string
 	ContentType string
 	Metadata    map[string]any
@@ -91,15 +93,24 @@ func (j Job) Terminal() bool {
 	return j.Status == JobSucceeded || j.Status == JobFailed || j.Status == JobCancelled
 }
 
+// name tells the documents of an index apart.
+type name struct{ namespace, uri string }
+
+func (d Document) name() name { return name{d.Namespace, d.URI} }
+
 // Ref names a document of an index by id or by uri.
 type Ref struct {
 	DocumentID string
 	URI        string
+	Namespace  string // of the uri; index.DefaultNamespace if empty
 }
 
 // check refuses a reference that names nothing or two things. An id that cannot
 // be one of ours is not found rather than malformed.
-func (r Ref) check() error {
+func (r *Ref) check() (err error) {
+	if r.Namespace, err = index.Namespace(r.Namespace); err != nil {
+		return err
+	}
 	if (r.DocumentID == "") == (r.URI == "") {
 		return fault.Field("documentId", "exactly one of documentId and uri must be given")
 	}

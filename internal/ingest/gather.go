@@ -75,19 +75,19 @@ func (g *gatherer) write(ctx context.Context, key gatherKey) {
 }
 
 // fitting returns those that can be written together, and the others: one document
-// of a uri, and not too much.
+// of a name, and not too much.
 func fitting(waiting []*gathered) (group, rest []*gathered) {
-	uris := map[string]bool{}
+	names := map[name]bool{}
 	var bytes int64
 	for i, one := range waiting {
 		if bytes += one.ByteSize; len(group) > 0 && bytes > gatherBytes || len(group) == gatherDocuments {
 			return group, append(rest, waiting[i:]...)
 		}
-		if uris[one.URI] {
+		if names[one.name()] {
 			rest = append(rest, one)
 			continue
 		}
-		uris[one.URI] = true
+		names[one.name()] = true
 		group = append(group, one)
 	}
 	return group, rest

@@ -95,17 +95,32 @@ func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (Docu
 	return d, r.index.Name, err
 }
 
-// Documents returns a page of an index's documents whose metadata the filter
-// selects, in the order of their creation, and the token of the next page.
-func (s *Service) Documents(ctx context.Context, indexName string, f filter.Filter, pageSize int32, pageToken string) ([]Document, string, string, error) {
-	r, err := s.reader(ctx, tenant.Read, indexName)
+// Listing says which documents of an index to list.
+type Listing struct {
+	IndexName string
+	Namespace string        // of all if empty
+	Filter    filter.Filter // over their metadata
+	PageSize  int32
+	PageToken string
+}
+
+// Documents returns a page of an index's documents in the order of their creation,
+// the name of the index and the token of the next page.
+func (s *Service) Documents(ctx context.Context, l Listing) ([]Document, string, string, error) {
+	r, err := s.reader(ctx, tenant.Read, l.IndexName)
 	if err != nil {
 		return nil, "", "", err
 	}
+	if l.Namespace != "" {
+		if _, err := index.Namespace(l.Namespace); err != nil {
+			return nil, "", "", err
+		}
+	}
+	l.Filter = filter.And(r.visible, l.Filter)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	found, next, err := page.List(pageSize, pageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
-		return documents(ctx, r.handle, r.index.ID, filter.And(r.visible, f), after, most)
+	found, next, err := page.List(l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
+		return documents(ctx, r.handle, r.index.ID, l, after, most)
 	})
 	return found, r.index.Name, next, err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const documentColumns = `d.document_id::text, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
+const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
 
 // storedUpload is what became of an upload.
 type storedUpload struct {
@@ -25,7 +25,7 @@ type storedUpload struct {
 	err       error
 }
 
-// storeAll writes documents, of different uris, with their jobs into one index and
+// storeAll writes documents, of different names, with their jobs into one index and
 // the backlog, in one transaction: what it returns is never lost. Its error is that
 // of all of them.
 func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) ([]storedUpload, error) {
@@ -55,23 +55,23 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 	}
 	out := make([]storedUpload, len(docs))
 	for i, d := range docs {
-		out[i] = stored[d.URI]
+		out[i] = stored[d.name()]
 	}
 	return out, nil
 }
 
 // admitted returns the documents that are not unchanged and have room in the backlog.
 // The others get an error of their own.
-func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument, unchanged map[string]storedUpload) (changed []newDocument, err error) {
+func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument, unchanged map[name]storedUpload) (changed []newDocument, err error) {
 	for _, d := range docs {
-		if unchanged[d.URI].job.JobID != "" {
+		if unchanged[d.name()].job.JobID != "" {
 			continue
 		}
 		if err := s.queue.look(ctx, id); err != nil {
 			return nil, err
 		}
 		if err := s.queue.admit(id, d.ByteSize); err != nil {
-			unchanged[d.URI] = storedUpload{err: err}
+			unchanged[d.name()] = storedUpload{err: err}
 			continue
 		}
 		changed = append(changed, d)
@@ -80,8 +80,8 @@ func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument
 }
 
 // storeChanged writes documents of which none, as far as was seen, is there already.
-// It returns what became of them by uri.
-func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[string]storedUpload, error) {
+// It returns what became of them by name.
+func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
 	written, err := upsertDocuments(ctx, tx, into.ID, docs, visible)
 	if err != nil {
 		return nil, err
@@ -90,10 +90,10 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 	if err != nil {
 		return nil, err
 	}
-	stored := make(map[string]storedUpload, len(docs))
+	stored := make(map[name]storedUpload, len(docs))
 	var args []ingestArgs
 	for i, d := range written {
-		stored[d.URI] = storedUpload{document: d, job: jobs[i]}
+		stored[d.name()] = storedUpload{document: d, job: jobs[i]}
 		args = append(args, ingestArgs{
 			Tenant: id, JobID: d.JobID, IndexID: into.ID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize,
 		})
@@ -104,14 +104,14 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 			return nil, err
 		}
 		for _, d := range docs {
-			if _, ok := stored[d.URI]; ok {
+			if _, ok := stored[d.name()]; ok {
 				continue
 			}
-			found, ok := rest[d.URI]
+			found, ok := rest[d.name()]
 			if !ok {
 				found.err = fault.New(fault.Denied, "this credential's mandatory filter does not let it write under this uri")
 			}
-			stored[d.URI] = found
+			stored[d.name()] = found
 		}
 	}
 	if len(args) == 0 {
@@ -120,20 +120,20 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 	return stored, tx.AsService(ctx, func(tx pgx.Tx) error { return s.queue.enqueue(ctx, tx, args...) })
 }
 
-// unchangedDocuments returns, by uri, those of the documents that are stored with
+// unchangedDocuments returns, by name, those of the documents that are stored with
 // the same content and have not failed, as far as the filter lets them be seen.
-func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[string]storedUpload, error) {
-	uris, hashes := make([]string, len(docs)), make(map[string]string, len(docs))
+func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
+	namespaces, uris, hashes := make([]string, len(docs)), make([]string, len(docs)), make(map[name]string, len(docs))
 	for i, d := range docs {
-		uris[i], hashes[d.URI] = d.URI, d.ContentHash
+		namespaces[i], uris[i], hashes[d.name()] = d.Namespace, d.URI, d.ContentHash
 	}
-	args := filter.NewArgs(into.ID, uris)
+	args := filter.NewArgs(into.ID, namespaces, uris)
 	found, err := tenant.Select[Document](ctx, q, `
 		SELECT `+documentColumns+` FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND d.uri = ANY($2) AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args), args.Values()...)
-	found = slices.DeleteFunc(found, func(d Document) bool { return d.ContentHash != hashes[d.URI] })
+		WHERE d.index_id = $1 AND d.namespace = ANY($2) AND d.uri = ANY($3) AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args), args.Values()...)
+	found = slices.DeleteFunc(found, func(d Document) bool { return d.ContentHash != hashes[d.name()] })
 	if err != nil || len(found) == 0 {
-		return map[string]storedUpload{}, err
+		return map[name]storedUpload{}, err
 	}
 	jobIDs := make([]string, len(found))
 	for i, d := range found {
@@ -147,20 +147,20 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 	for _, job := range jobs {
 		byID[job.JobID] = job
 	}
-	out := make(map[string]storedUpload, len(found))
+	out := make(map[name]storedUpload, len(found))
 	for _, d := range found {
 		if job, ok := byID[d.JobID]; ok { // else it was uploaded again between the two
-			out[d.URI] = storedUpload{document: d, job: job, unchanged: true}
+			out[d.name()] = storedUpload{document: d, job: job, unchanged: true}
 		}
 	}
 	return out, nil
 }
 
 // upsertDocuments inserts documents with their contents, or makes them the next
-// version of those with their uris, and returns them. Missing are those that have
+// version of those with their names, and returns them. Missing are those that have
 // the same content and have not failed, and those that the filter hides.
 func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
-	var ids, uris, titles, types, hashes, jobs []string
+	var ids, namespaces, uris, titles, types, hashes, jobs []string
 	var metadata, chunking, extracts []map[string]any
 	var sizes []int64
 	var fingerprints []string
@@ -168,18 +168,18 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
 		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
 		sizes, jobs, fingerprints = append(sizes, d.ByteSize), append(jobs, d.JobID), append(fingerprints, d.Fingerprint)
-		extracts = append(extracts, d.extract)
+		namespaces, extracts = append(namespaces, d.Namespace), append(extracts, d.extract)
 	}
-	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts)
+	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts, namespaces)
 	written, err := tenant.Select[Document](ctx, tx, `
 		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract)
+			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract, namespace)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
-			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint, given.extract
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[], $12::jsonb[])
-			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint, extract)
-		ORDER BY given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
-		ON CONFLICT (index_id, uri) DO UPDATE SET
+			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint, given.extract, given.namespace
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[], $12::jsonb[], $13::text[])
+			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint, extract, namespace)
+		ORDER BY given.namespace COLLATE "C", given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
+		ON CONFLICT (index_id, namespace, uri) DO UPDATE SET
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
 			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
 			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = now()
@@ -192,13 +192,13 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 }
 
 // nameContents notes what the uploader calls now the contents that are unchanged.
-func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[string]storedUpload) error {
+func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[name]storedUpload) error {
 	var ids, hashes, fingerprints []string
 	for _, d := range docs {
-		if known, ok := unchanged[d.URI]; ok && known.document.Fingerprint != d.Fingerprint {
+		if known, ok := unchanged[d.name()]; ok && known.document.Fingerprint != d.Fingerprint {
 			ids, hashes, fingerprints = append(ids, known.document.DocumentID), append(hashes, d.ContentHash), append(fingerprints, d.Fingerprint)
 			known.document.Fingerprint = d.Fingerprint
-			unchanged[d.URI] = known
+			unchanged[d.name()] = known
 		}
 	}
 	if len(ids) == 0 {
@@ -258,7 +258,7 @@ func refSQL(ref Ref, args *filter.Args) string {
 	if ref.DocumentID != "" {
 		return "d.document_id = " + args.Add(ref.DocumentID) + "::uuid"
 	}
-	return "d.uri = " + args.Add(ref.URI)
+	return "d.namespace = " + args.Add(ref.Namespace) + " AND d.uri = " + args.Add(ref.URI)
 }
 
 // documentPosition is the sort key of a list of documents: oldest first.
@@ -267,11 +267,12 @@ type documentPosition struct {
 	DocumentID string    `json:"id"`
 }
 
-func documents(ctx context.Context, q tenant.Queryer, indexID int64, f filter.Filter, after documentPosition, limit int) ([]Document, error) {
-	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit)
+func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, after documentPosition, limit int) ([]Document, error) {
+	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit, l.Namespace)
 	return tenant.Select[Document](ctx, q, `
 		SELECT `+documentColumns+` FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND (d.created_at, d.document_id) > ($2, $3::uuid) AND `+f.SQL("d.metadata", args)+`
+		WHERE d.index_id = $1 AND (d.created_at, d.document_id) > ($2, $3::uuid) AND ($5 = '' OR d.namespace = $5)
+			AND `+l.Filter.SQL("d.metadata", args)+`
 		ORDER BY d.created_at, d.document_id LIMIT $4`, args.Values()...)
 }
 

@@ -14,9 +14,9 @@ const partBytes = 8 << 20
 
 // storeContents writes what documents consist of, large ones in parts.
 func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
-	content := make(map[string][]byte, len(docs))
+	content := make(map[name][]byte, len(docs))
 	for _, d := range docs {
-		content[d.URI] = d.content
+		content[d.name()] = d.content
 	}
 	var replaced, ids []string
 	var firsts [][]byte
@@ -24,7 +24,8 @@ func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, writt
 		if d.Version > 1 {
 			replaced = append(replaced, d.DocumentID)
 		}
-		ids, firsts = append(ids, d.DocumentID), append(firsts, content[d.URI][:min(len(content[d.URI]), partBytes)])
+		all := content[d.name()]
+		ids, firsts = append(ids, d.DocumentID), append(firsts, all[:min(len(all), partBytes)])
 	}
 	if len(replaced) > 0 {
 		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[])`, replaced); err != nil {
@@ -38,7 +39,7 @@ func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, writt
 		return err
 	}
 	for _, d := range written {
-		if err := storeParts(ctx, tx, d.DocumentID, content[d.URI]); err != nil {
+		if err := storeParts(ctx, tx, d.DocumentID, content[d.name()]); err != nil {
 			return err
 		}
 	}

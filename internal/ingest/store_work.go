@@ -16,6 +16,7 @@ import (
 // workDocument is what a worker needs of a document.
 type workDocument struct {
 	ID             string
+	Namespace      string
 	URI            string
 	Title          string
 	ContentType    string
@@ -77,7 +78,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[workDocument])
 		return err
 	}, `
-		SELECT d.document_id::text AS id, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
+		SELECT d.document_id::text AS id, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
 			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type, c.content
 		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
 		JOIN tenant.documents AS d USING (document_id, version)
@@ -225,7 +226,7 @@ func (t *task) count() int {
 }
 
 var chunkColumns = []string{
-	"chunk_id", "document_id", "ordinal", "title", "text", "metadata", "start_byte", "end_byte", "token_count", "embedding",
+	"namespace", "chunk_id", "document_id", "ordinal", "title", "text", "metadata", "start_byte", "end_byte", "token_count", "embedding",
 }
 
 // rowsOf are the chunks of the tasks as they are stored.
@@ -245,7 +246,7 @@ func rowsOf(tasks []*task) pgx.CopyFromSource {
 			return nil, err
 		}
 		return []any{
-			t.DocumentID + ":" + strconv.Itoa(i), t.DocumentID, i, t.Title, c.Text, merged(t.Metadata, c.Metadata),
+			t.Namespace, t.DocumentID + ":" + strconv.Itoa(i), t.DocumentID, i, t.Title, c.Text, merged(t.Metadata, c.Metadata),
 			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding),
 		}, nil
 	})

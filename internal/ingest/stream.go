@@ -35,7 +35,7 @@ type Stream struct {
 	intake  *intake
 	results []Result
 	current *arriving
-	group   []*arriving // complete and good, of one index and with different uris
+	group   []*arriving // complete and good, of one index and with different names
 	bytes   int64       // of the group
 }
 
@@ -168,7 +168,7 @@ func (s *Stream) check(ctx context.Context, a *arriving) (err error) {
 // fits reports whether a document can be stored by the same statements as the group.
 func (s *Stream) fits(a *arriving) bool {
 	for _, other := range s.group {
-		if other.into.ID != a.into.ID || other.URI == a.URI {
+		if other.into.ID != a.into.ID || other.name() == a.name() {
 			return false
 		}
 	}

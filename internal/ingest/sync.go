@@ -24,6 +24,7 @@ const (
 // Source is what a source of documents has, such as a folder or a site.
 type Source struct {
 	IndexName    string
+	Namespace    string // index.DefaultNamespace if empty
 	Prefix       string // of the uris of its documents
 	WholeIndex   bool   // instead of a prefix
 	URIs         []string
@@ -44,7 +45,7 @@ type Difference struct {
 // run, deletes what the source has no more. Errors: Invalid naming the field,
 // NotFound.
 func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
-	if err := source.check(); err != nil {
+	if err := source.complete(); err != nil {
 		return Difference{}, err
 	}
 	var d Difference
@@ -86,7 +87,11 @@ func (r reader) sync(ctx context.Context, source Source) (Difference, error) {
 	return d, nil
 }
 
-func (s Source) check() error {
+// complete checks a source and settles its namespace.
+func (s *Source) complete() (err error) {
+	if s.Namespace, err = index.Namespace(s.Namespace); err != nil {
+		return err
+	}
 	switch {
 	case s.Prefix == "" && !s.WholeIndex:
 		return fault.Field("uriPrefix", "is empty: say which uris the source has, or set wholeIndex")
@@ -128,11 +133,11 @@ type sourceRow struct {
 }
 
 func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source, visible filter.Filter) ([]sourceRow, error) {
-	args := filter.NewArgs(indexID, source.Prefix, source.URIs, source.Fingerprints)
+	args := filter.NewArgs(indexID, source.Prefix, source.URIs, source.Fingerprints, source.Namespace)
 	return tenant.Select[sourceRow](ctx, q, `
 		WITH known AS (
 			SELECT d.uri, d.fingerprint, d.status, d.document_id::text, d.version FROM tenant.documents AS d
-			WHERE d.index_id = $1 AND starts_with(d.uri, $2) AND `+visible.SQL("d.metadata", args)+`
+			WHERE d.index_id = $1 AND d.namespace = $5 AND starts_with(d.uri, $2) AND `+visible.SQL("d.metadata", args)+`
 		), compared AS (
 			SELECT uri, known.document_id, known.version, CASE
 				WHEN known.document_id IS NULL THEN 'new'

@@ -22,6 +22,7 @@ import (
 // Upload is a document as a caller sends it.
 type Upload struct {
 	IndexName   string
+	Namespace   string         // index.DefaultNamespace if empty
 	URI         string         // made from the document's id if empty
 	Title       string         // found in the document if empty
 	ContentType string         // found from the uri and the bytes if empty
@@ -75,7 +76,7 @@ func (s *Service) newIntake(ctx context.Context) (*intake, error) {
 
 // accept checks an upload and completes it.
 func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
-	if err := u.check(); err != nil {
+	if err := u.complete(); err != nil {
 		return newDocument{}, err
 	}
 	if err := checkExtract(in.service.extractor, u.Extract); err != nil {
@@ -111,7 +112,7 @@ func (in *intake) index(ctx context.Context, name string) (index.Index, error) {
 }
 
 // store stores documents of one index, all or none but for those that have an error
-// of their own. Their uris must differ.
+// of their own. Their names must differ.
 func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload, error) {
 	id, into := in.request.Tenant, docs[0].into
 	stored, err := in.service.storeAll(ctx, id, into, docs, in.request.Principal.MandatoryFilter)
@@ -143,7 +144,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	d := newDocument{into: into, content: u.Content, chunking: u.Chunking, extract: u.Extract}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
 	d.JobID = uuid.Must(uuid.NewV7()).String()
-	d.URI, d.Title, d.Metadata, d.Fingerprint = u.URI, u.Title, u.Metadata, u.Fingerprint
+	d.Namespace, d.URI, d.Title, d.Metadata, d.Fingerprint = u.Namespace, u.URI, u.Title, u.Metadata, u.Fingerprint
 	d.ByteSize = int64(len(u.Content))
 	if d.URI == "" {
 		d.URI = "document:" + d.DocumentID
@@ -193,7 +194,11 @@ func (d newDocument) hash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (u Upload) check() error {
+// complete checks an upload and settles its namespace.
+func (u *Upload) complete() (err error) {
+	if u.Namespace, err = index.Namespace(u.Namespace); err != nil {
+		return err
+	}
 	if err := metadata.CheckText("uri", u.URI, maxURIBytes); err != nil {
 		return err
 	}
@@ -206,7 +211,7 @@ func (u Upload) check() error {
 	if len(bytes.TrimSpace(u.Content)) == 0 {
 		return fault.Field("text", "is empty: there is nothing to search in it")
 	}
-	_, err := metadata.Marshal("metadata", u.Metadata)
+	_, err = metadata.Marshal("metadata", u.Metadata)
 	return err
 }
 

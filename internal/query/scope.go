@@ -1,11 +1,6 @@
 package query
 
 import (
-	"cmp"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 )
@@ -17,14 +12,9 @@ type scope struct {
 	document  filter.Filter // over {"text": the chunk's text}
 }
 
-const maxNamespaceBytes = 255
-
-func (s *scope) check() error {
-	if len(s.namespace) > maxNamespaceBytes || !utf8.ValidString(s.namespace) || strings.ContainsRune(s.namespace, 0) {
-		return fault.Field("namespace", "must be at most %d bytes of UTF-8 without null characters", maxNamespaceBytes)
-	}
-	s.namespace = cmp.Or(s.namespace, index.DefaultNamespace)
-	return nil
+func (s *scope) check() (err error) {
+	s.namespace, err = index.Namespace(s.namespace)
+	return err
 }
 
 // sql is the condition on a chunk c.

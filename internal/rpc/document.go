@@ -26,7 +26,7 @@ func (h *Handlers) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumen
 func uploadOf(req *ragdv1.UploadDocumentRequest) (ingest.Upload, error) {
 	chunking, err := chunkingMap(req.GetChunking())
 	return ingest.Upload{
-		IndexName: req.GetIndexName(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
+		IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
 		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
 		Extract: req.GetExtract().AsMap(), Fingerprint: req.GetFingerprint(),
 	}, err
@@ -42,7 +42,8 @@ func contentOf(text string, content []byte) []byte {
 
 // GetDocument implements DocumentService.
 func (h *Handlers) GetDocument(ctx context.Context, req *ragdv1.GetDocumentRequest) (*ragdv1.Document, error) {
-	d, indexName, err := h.Ingest.Document(ctx, req.GetIndexName(), ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri()})
+	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri(), Namespace: req.GetNamespace()}
+	d, indexName, err := h.Ingest.Document(ctx, req.GetIndexName(), ref)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,9 @@ func (h *Handlers) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsR
 	if err != nil {
 		return nil, err
 	}
-	found, indexName, next, err := h.Ingest.Documents(ctx, req.GetIndexName(), f, req.GetPageSize(), req.GetPageToken())
+	found, indexName, next, err := h.Ingest.Documents(ctx, ingest.Listing{
+		IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Filter: f, PageSize: req.GetPageSize(), PageToken: req.GetPageToken(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func (h *Handlers) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsR
 
 // DeleteDocument implements DocumentService.
 func (h *Handlers) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
-	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri()}
+	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri(), Namespace: req.GetNamespace()}
 	return &ragdv1.DeleteDocumentResponse{}, h.Ingest.Delete(ctx, req.GetIndexName(), ref)
 }
 
@@ -84,7 +87,7 @@ func (h *Handlers) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocume
 // SyncSource implements DocumentService.
 func (h *Handlers) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
 	source := ingest.Source{
-		IndexName: req.GetIndexName(), Prefix: req.GetUriPrefix(), WholeIndex: req.GetWholeIndex(),
+		IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Prefix: req.GetUriPrefix(), WholeIndex: req.GetWholeIndex(),
 		DryRun: req.GetDryRun(), AllowEmpty: req.GetAllowEmpty(),
 	}
 	for _, d := range req.GetDocuments() {
@@ -163,6 +166,7 @@ func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, err
 		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error,
 		ChunkCount: int32(d.ChunkCount), ByteSize: uint32(d.ByteSize),
 		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt), Fingerprint: d.Fingerprint,
+		Namespace: d.Namespace,
 	}, err
 }
 

@@ -70,7 +70,7 @@ func (r *run) item(doc corpus.Document) (*item, error) {
 		it.content = []byte(doc.Text)
 	}
 	it.header = &ragdv1.UploadDocumentRequest{
-		IndexName: r.cfg.Index, Uri: doc.URI, Title: doc.Title, ContentType: doc.ContentType, Chunking: r.cfg.Chunking,
+		IndexName: r.cfg.Index, Namespace: r.cfg.Namespace, Uri: doc.URI, Title: doc.Title, ContentType: doc.ContentType, Chunking: r.cfg.Chunking,
 		Extract: r.cfg.Extract,
 	}
 	if len(r.cfg.Metadata)+len(doc.Metadata) > 0 {

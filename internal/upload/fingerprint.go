@@ -13,7 +13,7 @@ import (
 // goes: 128 bits in base64, short enough for a hundred thousand in one message.
 func fingerprint(header *ragdv1.UploadDocumentRequest, content []byte) string {
 	said := proto.CloneOf(header)
-	said.IndexName, said.Uri, said.Fingerprint = "", "", ""
+	said.IndexName, said.Namespace, said.Uri, said.Fingerprint = "", "", "", ""
 	settings, err := proto.MarshalOptions{Deterministic: true}.Marshal(said)
 	if err != nil {
 		return "" // no text that is not UTF-8 gets this far; without one it is merely sent again

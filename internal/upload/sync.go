@@ -40,7 +40,7 @@ type Plan struct {
 func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document, error], source Source, cfg Config) (*Plan, error) {
 	r := &run{client: client, cfg: cfg}
 	req := &ragdv1.SyncSourceRequest{
-		IndexName: cfg.Index, UriPrefix: source.Prefix, WholeIndex: source.WholeIndex, AllowEmpty: source.AllowEmpty, DryRun: true,
+		IndexName: cfg.Index, Namespace: cfg.Namespace, UriPrefix: source.Prefix, WholeIndex: source.WholeIndex, AllowEmpty: source.AllowEmpty, DryRun: true,
 	}
 	plan := &Plan{}
 	passedOver := map[string]bool{} // uris

@@ -33,6 +33,8 @@ type Client struct {
 // Config says where the documents go and how.
 type Config struct {
 	Index string
+	// Namespace is the part of the index that they go to, the default one if empty.
+	Namespace string
 	// Concurrency bounds the streams of uploads, and with them the documents in
 	// memory: some MiB for each stream, or one larger document. Default 4.
 	Concurrency int

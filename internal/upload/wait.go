@@ -114,7 +114,7 @@ func (r *run) older(jobs []*ragdv1.Job) bool {
 // the state of its document.
 func (r *run) settleDocument(ctx context.Context, jobID string) error {
 	docs := r.open[jobID]
-	req := &ragdv1.GetDocumentRequest{IndexName: r.cfg.Index, Uri: docs[0].uri}
+	req := &ragdv1.GetDocumentRequest{IndexName: r.cfg.Index, Namespace: r.cfg.Namespace, Uri: docs[0].uri}
 	var found *ragdv1.Document
 	err := Retry(ctx, r.cfg.Retrying, func(ctx context.Context) (err error) {
 		found, err = r.client.Documents.GetDocument(ctx, req)

@@ -19,10 +19,9 @@ import (
 
 // Limits of a call. Sizes are bytes.
 const (
-	MaxEntries        = 10_000
-	maxIDBytes        = 1024
-	maxNamespaceBytes = 255
-	maxDocumentBytes  = 256 << 10
+	MaxEntries       = 10_000
+	maxIDBytes       = 1024
+	maxDocumentBytes = 256 << 10
 )
 
 // Entry is a vector as a caller sends it.
@@ -114,12 +113,7 @@ func (s *Selection) check(verb string) error {
 			return err
 		}
 	}
-	return checkNamespace(&s.Namespace)
-}
-
-func checkNamespace(namespace *string) error {
-	if *namespace == "" {
-		*namespace = index.DefaultNamespace
-	}
-	return metadata.CheckText("namespace", *namespace, maxNamespaceBytes)
+	var err error
+	s.Namespace, err = index.Namespace(s.Namespace)
+	return err
 }

@@ -28,7 +28,7 @@ type Document struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	IndexName  string                 `protobuf:"bytes,2,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Names the document within its index; made from the id when none was given.
+	// Names the document within its namespace; made from the id when none was given.
 	Uri         string           `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
 	Title       string           `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	ContentType string           `protobuf:"bytes,5,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
@@ -47,7 +47,9 @@ type Document struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// As it was uploaded.
-	Fingerprint   string `protobuf:"bytes,15,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	Fingerprint string `protobuf:"bytes,15,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	// The part of the index that it is in.
+	Namespace     string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -183,6 +185,13 @@ func (x *Document) GetUpdateTime() *timestamppb.Timestamp {
 func (x *Document) GetFingerprint() string {
 	if x != nil {
 		return x.Fingerprint
+	}
+	return ""
+}
+
+func (x *Document) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
 	}
 	return ""
 }
@@ -549,7 +558,10 @@ type UploadDocumentRequest struct {
 	// What to find out about the chunks and keep in their metadata: model, and title,
 	// summary, questions, keywords and schema, each true or an object with options.
 	// Default: nothing. See docs/extraction.md.
-	Extract       *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
+	Extract *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
+	// The part of the index that the document belongs to, at most 255 bytes: queries see
+	// one namespace, and the same uri in two is two documents. Default: "default".
+	Namespace     string `protobuf:"bytes,11,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -663,6 +675,13 @@ func (x *UploadDocumentRequest) GetExtract() *structpb.Struct {
 		return x.Extract
 	}
 	return nil
+}
+
+func (x *UploadDocumentRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
 }
 
 type isUploadDocumentRequest_Source interface {
@@ -1019,8 +1038,10 @@ type GetDocumentRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Either this or uri.
-	DocumentId    string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	Uri           string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Of the uri. Default: "default".
+	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1076,14 +1097,23 @@ func (x *GetDocumentRequest) GetUri() string {
 	return ""
 }
 
+func (x *GetDocumentRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
 type ListDocumentsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Over the documents' metadata.
 	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// 1 to 1000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize  int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only documents of this namespace. Default: of all.
+	Namespace     string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1146,6 +1176,13 @@ func (x *ListDocumentsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListDocumentsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
 type ListDocumentsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Documents     []*Document            `protobuf:"bytes,1,rep,name=documents,proto3" json:"documents,omitempty"`
@@ -1202,8 +1239,10 @@ type DeleteDocumentRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Either this or uri.
-	DocumentId    string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	Uri           string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Of the uri. Default: "default".
+	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1255,6 +1294,13 @@ func (x *DeleteDocumentRequest) GetDocumentId() string {
 func (x *DeleteDocumentRequest) GetUri() string {
 	if x != nil {
 		return x.Uri
+	}
+	return ""
+}
+
+func (x *DeleteDocumentRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
 	}
 	return ""
 }
@@ -1406,7 +1452,10 @@ type SyncSourceRequest struct {
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// Take no documents to mean that the source is empty, and delete all. Without this
 	// they are refused: something went wrong where they come from.
-	AllowEmpty    bool `protobuf:"varint,6,opt,name=allow_empty,json=allowEmpty,proto3" json:"allow_empty,omitempty"`
+	AllowEmpty bool `protobuf:"varint,6,opt,name=allow_empty,json=allowEmpty,proto3" json:"allow_empty,omitempty"`
+	// Where the source's documents are: those of others are not touched. Default:
+	// "default".
+	Namespace     string `protobuf:"bytes,7,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1481,6 +1530,13 @@ func (x *SyncSourceRequest) GetAllowEmpty() bool {
 		return x.AllowEmpty
 	}
 	return false
+}
+
+func (x *SyncSourceRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
 }
 
 // SourceDocument is a document as its source has it.
@@ -2032,7 +2088,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\x8f\x04\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xad\x04\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -2054,7 +2110,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12 \n" +
-	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\"\x9b\x03\n" +
+	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\x12\x1c\n" +
+	"\tnamespace\x18\x10 \x01(\tR\tnamespace\"\x9b\x03\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
@@ -2088,7 +2145,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vJobProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x05R\x05total\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\"\xf6\x02\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"\x94\x03\n" +
 	"\x15UploadDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x10\n" +
@@ -2101,7 +2158,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12 \n" +
 	"\vfingerprint\x18\t \x01(\tR\vfingerprint\x121\n" +
 	"\aextract\x18\n" +
-	" \x01(\v2\x17.google.protobuf.StructR\aextractB\b\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\aextract\x12\x1c\n" +
+	"\tnamespace\x18\v \x01(\tR\tnamespaceB\b\n" +
 	"\x06source\"g\n" +
 	"\x16UploadDocumentResponse\x12-\n" +
 	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12\x1e\n" +
@@ -2123,36 +2181,39 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
 	"\x05field\x18\x03 \x01(\tR\x05field\x12.\n" +
-	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"f\n" +
+	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"\x84\x01\n" +
 	"\x12GetDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
 	"documentId\x12\x10\n" +
-	"\x03uri\x18\x03 \x01(\tR\x03uri\"\xa2\x01\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\xc0\x01\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
 	"\x06filter\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06filter\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"p\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1c\n" +
+	"\tnamespace\x18\x05 \x01(\tR\tnamespace\"p\n" +
 	"\x15ListDocumentsResponse\x12/\n" +
 	"\tdocuments\x18\x01 \x03(\v2\x11.ragd.v1.DocumentR\tdocuments\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x87\x01\n" +
 	"\x15DeleteDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
 	"documentId\x12\x10\n" +
-	"\x03uri\x18\x03 \x01(\tR\x03uri\"\x18\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\x18\n" +
 	"\x16DeleteDocumentResponse\"h\n" +
 	"\x16DeleteDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
 	"\x06filter\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06filter\">\n" +
 	"\x17DeleteDocumentsResponse\x12#\n" +
-	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\xe3\x01\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\x81\x02\n" +
 	"\x11SyncSourceRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1d\n" +
@@ -2163,7 +2224,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\tdocuments\x18\x04 \x03(\v2\x17.ragd.v1.SourceDocumentR\tdocuments\x12\x17\n" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x1f\n" +
 	"\vallow_empty\x18\x06 \x01(\bR\n" +
-	"allowEmpty\"D\n" +
+	"allowEmpty\x12\x1c\n" +
+	"\tnamespace\x18\a \x01(\tR\tnamespace\"D\n" +
 	"\x0eSourceDocument\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xb7\x01\n" +

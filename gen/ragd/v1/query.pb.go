@@ -56,7 +56,8 @@ type VectorQueryRequest struct {
 	Diversity float64 `protobuf:"fixed64,14,opt,name=diversity,proto3" json:"diversity,omitempty"`
 	// How hybrid mode joins its legs.
 	Hybrid *Hybrid `protobuf:"bytes,15,opt,name=hybrid,proto3" json:"hybrid,omitempty"`
-	// Default: the one that documents are in.
+	// The part of the index that is searched. Default: "default", where documents and
+	// vectors are that were given no other.
 	Namespace string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// At most so many sources of one document; 0 (default): any number.
 	MaxPerDocument int32 `protobuf:"varint,17,opt,name=max_per_document,json=maxPerDocument,proto3" json:"max_per_document,omitempty"`
