@@ -25,7 +25,7 @@ const (
 	// little to follow.
 	mostDefinitions = 50
 	// mostMentions is how many chunks may mention a name for it to be followed.
-	// One more is stored, to know that there are too many.
+	// Stored are all: a filter may leave no more than that in sight.
 	mostMentions = 200
 )
 
@@ -264,16 +264,14 @@ func textsOf(documents []Document) []placedText {
 func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all map[Key]bool) ([]mention, error) {
 	phrases := make([][]phrase, len(texts))
 	for i, text := range texts {
-		if phrases[i] = phrasesOf(text.Text); all != nil {
-			phrases[i] = slices.DeleteFunc(phrases[i], func(p phrase) bool { return !all[p.key] })
-			for n := range phrases[i] {
-				phrases[i][n].prefix = 0 // nothing has to be ruled out by it
-			}
-		}
+		phrases[i] = phrasesOf(text.Text)
 	}
-	known, err := namesAmong(ctx, h, slices.Concat(phrases...))
-	if err != nil {
-		return nil, err
+	known := all
+	if known == nil {
+		var err error
+		if known, err = namesAmong(ctx, h, slices.Concat(phrases...)); err != nil {
+			return nil, err
+		}
 	}
 	var found []mention
 	for i, text := range texts {
@@ -290,8 +288,8 @@ func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all m
 	return found, nil
 }
 
-// namesAmong returns which of the phrases are names to be followed: the short
-// ones first, then those of the long ones that begin as a name does.
+// namesAmong returns which of the phrases are names: the short ones first, then
+// those of the long ones that begin as a name does.
 func namesAmong(ctx context.Context, h *tenant.Handle, phrases []phrase) (map[Key]bool, error) {
 	var short, beginnings, long []Key
 	for _, p := range phrases {

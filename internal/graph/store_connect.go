@@ -138,9 +138,9 @@ func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int
 	return all, b.Run(ctx)
 }
 
-// knownKeys returns which of the keys are names of chunks and not mentioned by
-// too many to be followed, and which of the prefixes longer names have. Each is a
-// look-up in the table's index, whatever statistics of a growing table say.
+// knownKeys returns which of the keys are names of chunks, and which of the
+// prefixes longer names have. Each is a look-up in the table's index, whatever
+// statistics of a growing table say.
 func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []Key) (known, begun map[Key]bool, err error) {
 	known, begun = map[Key]bool{}, map[Key]bool{}
 	if len(keys)+len(prefixes) == 0 {
@@ -150,9 +150,7 @@ func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []Key) (kno
 	b.Set("enable_seqscan", "off")
 	b.Query(addTo(known), `
 		SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 1 LIMIT 1) AS n
-		WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS m WHERE m.key = k.key AND m.type = 2 LIMIT $2 + 1) AS m) <= $2`,
-		int64s(keys), mostMentions)
+		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 1 LIMIT 1) AS n`, int64s(keys))
 	b.Query(addTo(begun), `
 		SELECT k.key FROM unnest($1::bigint[]) AS k (key)
 		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 4 LIMIT 1) AS p`, int64s(prefixes))

@@ -42,14 +42,20 @@ func split(places []Place) (documents []string, ordinals []int) {
 const maxShownName = 200
 
 // edgesFrom returns up to so many edges that leave the places and lead to chunks
-// that the filter lets be seen, those of the rarest names first. Errors: Deadline
-// when it takes longer than the timeout.
+// that the filter lets be seen, those of the rarest names first. How rare a name
+// is, is counted over what the filter lets be seen too: weights must not tell of
+// what it hides. Errors: Deadline when it takes longer than the timeout.
 func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible filter.Filter, limit int, timeout time.Duration) ([]edgeRow, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
 	documents, ordinals := split(places)
 	args := filter.NewArgs(documents, ordinals)
+	seen := visible.SQL("c.metadata", args)
+	counted := "tenant.edge AS e WHERE"
+	if !visible.IsZero() {
+		counted = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE " + seen + " AND"
+	}
 	most, mostMentions := strconv.Itoa(mostDefinitions), strconv.Itoa(mostMentions)
 	return bounded[edgeRow](ctx, h, timeout, `
 		WITH place AS MATERIALIZED (
@@ -63,11 +69,11 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 			FROM (SELECT DISTINCT key FROM said) AS k
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS definitions
-				FROM (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 1 LIMIT `+most+` + 1) AS e
+				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 1 LIMIT `+most+` + 1) AS e
 			) AS d
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS mentions
-				FROM (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mostMentions+` + 1) AS e
+				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mostMentions+` + 1) AS e
 			) AS m
 			WHERE d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
 		), found AS (
@@ -88,7 +94,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 		SELECT found.from_document::text, found.from_ordinal, found.to_document::text, found.to_ordinal, found.type, found.name,
 			found.definitions, found.mentions, found.cosine
 		FROM found JOIN tenant.chunk AS c ON c.document_id = found.to_document AND c.ordinal = found.to_ordinal
-		WHERE `+visible.SQL("c.metadata", args)+`
+		WHERE `+seen+`
 		ORDER BY found.mentions, found.definitions, found.from_document, found.from_ordinal, found.to_document, found.to_ordinal, found.name
 		LIMIT `+strconv.Itoa(limit), args.Values())
 }
