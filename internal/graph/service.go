@@ -160,7 +160,7 @@ func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, erro
 	var seeds []seed
 	for _, key := range Named(p.request.QueryText, func(key Key) bool { return len(byKey[key]) > 0 }) {
 		for _, row := range byKey[key] {
-			seeds = append(seeds, seed{Place{row.DocumentID, row.Ordinal}, namedSeedWeight(len(byKey[key])), "named by the question"})
+			seeds = append(seeds, seed{Place{row.DocumentID, row.Ordinal}, namedSeedWeight(row.Chunks), "named by the question"})
 		}
 	}
 	return seeds, nil

@@ -105,23 +105,34 @@ type namedRow struct {
 	DocumentID string
 	Ordinal    int
 	Name       string
+	Chunks     int // that have the name and may be seen
 }
 
 // maxNamed bounds the chunks that the names in a question lead to.
 const maxNamed = 1000
 
 // namedBy returns the chunks that have one of the names and that the filter lets
-// be seen.
+// be seen, those of the rarest names first. A name that too many of them have is
+// left out, so that it does not take the place of others.
 func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.Filter) ([]namedRow, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	args := filter.NewArgs(keys)
+	most := strconv.Itoa(mostDefinitions)
 	return bounded[namedRow](ctx, h, loadTimeout, `
-		SELECT n.key, n.document_id::text, n.ordinal, n.name
-		FROM tenant.edge AS n JOIN tenant.chunk AS c USING (document_id, ordinal)
-		WHERE n.key = ANY($1::bigint[]) AND n.type = 1 AND `+visible.SQL("c.metadata", args)+`
-		ORDER BY n.key, n.document_id, n.ordinal LIMIT `+strconv.Itoa(maxNamed), args.Values())
+		SELECT n.key, n.document_id::text, n.ordinal, n.name, n.chunks::int
+		FROM unnest($1::bigint[]) AS k (key) CROSS JOIN LATERAL (
+			SELECT n.*, count(*) OVER () AS chunks
+			FROM (
+				SELECT e.key, e.document_id, e.ordinal, e.name
+				FROM tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal)
+				WHERE e.key = k.key AND e.type = 1 AND `+visible.SQL("c.metadata", args)+`
+				LIMIT `+most+` + 1
+			) AS n
+		) AS n
+		WHERE n.chunks <= `+most+`
+		ORDER BY n.chunks, n.key, n.document_id, n.ordinal LIMIT `+strconv.Itoa(maxNamed), args.Values())
 }
 
 // sourceRow is a chunk to be returned.
