@@ -16,6 +16,8 @@ type Document struct {
 	Title      string
 	URI        string
 	Texts      []string // of the chunks, in their order
+	// Metadata are those of its chunks; of an email they tell its thread.
+	Metadata map[string]any
 }
 
 const (
@@ -34,6 +36,7 @@ const (
 const (
 	mentionRow = 2
 	similarRow = 3
+	partRow    = 5 // leads back: from a chunk to the head of its section
 )
 
 // connectedTexts is how many texts, and connectedNames how many names, are looked for
@@ -49,8 +52,8 @@ const (
 const textPhrases = 200
 
 // Connect brings documents into the graph of their index: the names of their
-// chunks, what they mention, who mentions them, and the chunks near them, as far
-// as the index keeps such edges. The chunks must be committed, and edges of an earlier version gone with its chunks;
+// chunks, what they mention, who mentions them, their sections, and the chunks near
+// them, as far as the index keeps such edges. The chunks must be committed, and edges of an earlier version gone with its chunks;
 // to connect again is harmless. Many documents at once cost far less than each
 // alone.
 //
@@ -70,6 +73,13 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 			return err
 		}
 	}
+	if settings.Keeps(string(Next)) {
+		for parts := range slices.Chunk(partsOf(documents), connectedTexts) {
+			if err := insertParts(ctx, h, documents, parts); err != nil {
+				return fmt.Errorf("store the sections of documents: %w", err)
+			}
+		}
+	}
 	if settings.Keeps(string(Similar)) && hasSimilar(i) {
 		if err := insertSimilar(ctx, h, i.ID, documents, settings.Similarity()); err != nil {
 			return fmt.Errorf("link documents to what is near: %w", err)
@@ -82,7 +92,7 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, documents []Document) error {
 	names, texts := namesOf(documents), textsOf(documents)
 	for part := range slices.Chunk(names, connectedNames) {
-		if err := insertNames(ctx, h, textsOfNames(part, documents), part); err != nil {
+		if err := insertNames(ctx, h, documents, part); err != nil {
 			return fmt.Errorf("store the names of documents: %w", err)
 		}
 	}
@@ -90,8 +100,9 @@ func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, document
 	if err != nil {
 		return fmt.Errorf("read the names that an index has: %w", err)
 	}
+	threads := threadMentions(documents)
 	for part := range slices.Chunk(texts, connectedTexts) {
-		mentions, err := mentionsIn(ctx, h, part, all)
+		mentions, err := mentionsIn(ctx, h, part, all, threads)
 		if err != nil {
 			return fmt.Errorf("find what documents mention: %w", err)
 		}
@@ -220,7 +231,8 @@ func namesOf(documents []Document) []placedName {
 		for ordinal, text := range d.Texts {
 			names := NamesInText(text)
 			if ordinal == 0 {
-				names = slices.Concat(NamesOfDocument(d.Title, d.URI), names)
+				id, _ := threadOf(d.Metadata)
+				names = slices.Concat(NamesOfDocument(d.Title, d.URI, id), names)
 			}
 			for _, name := range names {
 				all = append(all, placedName{name, Place{d.DocumentID, ordinal}})
@@ -230,19 +242,16 @@ func namesOf(documents []Document) []placedName {
 	return all
 }
 
-// textsOfNames are the texts that the names, which go by document and chunk, are of.
-func textsOfNames(names []placedName, documents []Document) []placedText {
+// textsAt returns the texts at the places, each once.
+func textsAt(places []Place, documents []Document) []placedText {
 	byID := make(map[string]Document, len(documents))
 	for _, d := range documents {
 		byID[d.DocumentID] = d
 	}
+	slices.SortFunc(places, comparePlaces)
 	var texts []placedText
-	var last Place
-	for _, name := range names {
-		if name.Place != last {
-			last = name.Place
-			texts = append(texts, placedText{last.DocumentID, last.Ordinal, byID[last.DocumentID].Texts[last.Ordinal]})
-		}
+	for _, place := range slices.Compact(places) {
+		texts = append(texts, placedText{place.DocumentID, place.Ordinal, byID[place.DocumentID].Texts[place.Ordinal]})
 	}
 	return texts
 }
@@ -259,9 +268,9 @@ func textsOf(documents []Document) []placedText {
 }
 
 // mentionsIn returns what the texts mention: names that are known, and whatever
-// looks like an identifier or a path, should it become a name. all are the names that
-// the index has, or nil to look phrases up.
-func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all map[Key]bool) ([]mention, error) {
+// looks like an identifier or a path, should it become a name, as well as what threads
+// say of them. all are the names that the index has, or nil to look phrases up.
+func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all map[Key]bool, threads map[Place][]Key) ([]mention, error) {
 	phrases := make([][]phrase, len(texts))
 	for i, text := range texts {
 		phrases[i] = phrasesOf(text.Text)
@@ -275,14 +284,15 @@ func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all m
 	}
 	var found []mention
 	for i, text := range texts {
-		keys := References(text.Text)
+		place := Place{text.DocumentID, text.Ordinal}
+		keys := append(References(text.Text), threads[place]...)
 		for _, p := range phrases[i] {
 			if known[p.key] {
 				keys = append(keys, p.key)
 			}
 		}
 		for _, key := range distinct(keys) {
-			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
+			found = append(found, mention{place, key})
 		}
 	}
 	return found, nil

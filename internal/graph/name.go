@@ -24,7 +24,8 @@ const (
 	Identifier NameKind = "identifier" // a word of the title with a digit: LD-101, 4.3
 	Path       NameKind = "path"       // of the document, or the end of it
 	Heading    NameKind = "heading"
-	Term       NameKind = "term" // defined in bold at the beginning of a line
+	Term       NameKind = "term"    // defined in bold at the beginning of a line
+	Message    NameKind = "message" // id of an email
 )
 
 // Name is something that other texts may call a chunk by.
@@ -43,9 +44,10 @@ const maxNameWords = 10
 
 // NamesOfDocument returns what a document may be called, which are names of its
 // first chunk: its title, that without additions in brackets and in its parts,
-// identifiers in it, and the end of its path. Names longer than ten words are
-// left out. Each key comes once.
-func NamesOfDocument(title, uri string) []Name {
+// identifiers in it, the end of its path, and its id as an email, if it is one. Names
+// longer than ten words are left out, but for the last, which other emails have whole.
+// Each key comes once.
+func NamesOfDocument(title, uri, messageID string) []Name {
 	var names nameList
 	names.add(Title, title)
 	bare := strings.TrimSpace(brackets.ReplaceAllString(title, " "))
@@ -62,6 +64,7 @@ func NamesOfDocument(title, uri string) []Name {
 		names.addPart(part)
 	}
 	names.addPath(uri)
+	names.add(Message, messageID)
 	return names.names
 }
 
@@ -103,7 +106,7 @@ type nameList struct {
 func (l *nameList) add(kind NameKind, text string) {
 	text = strings.TrimSpace(text)
 	key, prefix, words := keyOf(text)
-	if words == 0 || words > maxNameWords || l.known[key] {
+	if words == 0 || words > maxNameWords && kind != Message || l.known[key] {
 		return
 	}
 	switch kind {

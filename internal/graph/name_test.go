@@ -20,28 +20,31 @@ func written(names []Name) []string {
 func TestNamesOfDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		title, uri string
-		want       []string
+		title, uri, message string
+		want                []string
 	}{
-		{"Lothair II", "2w00001", []string{"title: Lothair II"}},
-		{"Dark River (2017 film)", "", []string{"title: Dark River (2017 film)", "title part: Dark River"}},
-		{"John Wallop, 2nd Earl of Portsmouth", "", []string{
+		{"Lothair II", "2w00001", "", []string{"title: Lothair II"}},
+		{"Dark River (2017 film)", "", "", []string{"title: Dark River (2017 film)", "title part: Dark River"}},
+		{"John Wallop, 2nd Earl of Portsmouth", "", "", []string{
 			"title: John Wallop, 2nd Earl of Portsmouth", "identifier: 2nd", "title part: John Wallop", "title part: 2nd Earl of Portsmouth",
 		}},
-		{"Maurice, Prince of Orange", "", []string{"title: Maurice, Prince of Orange", "title part: Prince of Orange"}},
-		{"LD-101: Rope slips", "faults/ld-101.md", []string{
+		{"Maurice, Prince of Orange", "", "", []string{"title: Maurice, Prince of Orange", "title part: Prince of Orange"}},
+		{"LD-101: Rope slips", "faults/ld-101.md", "", []string{
 			"title: LD-101: Rope slips", "identifier: LD-101", "title part: Rope slips", "path: faults/ld-101.md", "path: ld-101.md",
 		}},
-		{"Release 4.3 \"Gentian\"", "", []string{"title: Release 4.3 \"Gentian\"", "identifier: 4.3", "title part: Release 4.3"}},
-		{"alarm.toml", "files/alarm.toml.md", []string{"title: alarm.toml", "path: files/alarm.toml.md", "path: alarm.toml.md"}},
-		{"Sister", "", []string{"title: Sister"}},
-		{strings.Repeat("very ", 20) + "long", "", nil},
-		{"", "", nil},
-		{"日本語の手引き", "", []string{"title: 日本語の手引き"}},
+		{"Release 4.3 \"Gentian\"", "", "", []string{"title: Release 4.3 \"Gentian\"", "identifier: 4.3", "title part: Release 4.3"}},
+		{"alarm.toml", "files/alarm.toml.md", "", []string{"title: alarm.toml", "path: files/alarm.toml.md", "path: alarm.toml.md"}},
+		{"Sister", "", "", []string{"title: Sister"}},
+		{strings.Repeat("very ", 20) + "long", "", "", nil},
+		{"", "", "", nil},
+		{"Fees", "", "7.4f3b-11ee-be56-0242-ac12@mail.harbour.example.org", []string{
+			"title: Fees", "message: 7.4f3b-11ee-be56-0242-ac12@mail.harbour.example.org",
+		}},
+		{"日本語の手引き", "", "", []string{"title: 日本語の手引き"}},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, written(NamesOfDocument(c.title, c.uri))); diff != "" {
+			if diff := cmp.Diff(c.want, written(NamesOfDocument(c.title, c.uri, c.message))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -15,7 +15,8 @@ import (
 func documentsByID(ctx context.Context, h *tenant.Handle, ids []string) ([]Document, error) {
 	return tenant.Select[Document](ctx, h, `
 		SELECT d.document_id::text, d.title, d.uri,
-			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts
+			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts,
+			(SELECT c.metadata FROM tenant.chunk AS c WHERE c.document_id = d.document_id AND c.ordinal = 0) AS metadata
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id`, ids)
 }
 
@@ -56,7 +57,7 @@ func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 		DELETE FROM tenant.edge AS e USING gone WHERE e.ctid = gone.ctid`,
 		`WITH gone AS MATERIALIZED (
 			SELECT e.ctid FROM tenant.edge AS e
-			WHERE e.type = 3 AND (e.document_id = ANY($1::uuid[]) OR e.to_document_id = ANY($1::uuid[]))
+			WHERE e.type IN (3, 5) AND (e.document_id = ANY($1::uuid[]) OR e.to_document_id = ANY($1::uuid[]))
 			ORDER BY e.to_document_id, e.to_ordinal, e.document_id, e.ordinal FOR UPDATE
 		)
 		DELETE FROM tenant.edge AS e USING gone WHERE e.ctid = gone.ctid`,
@@ -98,14 +99,13 @@ func heldColumns(texts []placedText) []any {
 }
 
 // insertNames stores the names of chunks, with the first words of long ones.
-func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, names []placedName) error {
-	if len(names) == 0 {
-		return nil
-	}
+func insertNames(ctx context.Context, h *tenant.Handle, of []Document, names []placedName) error {
 	documents, ordinals := make([]string, len(names)), make([]int, len(names))
 	keys, prefixes := make([]int64, len(names)), make([]int64, len(names))
 	kinds, written := make([]string, len(names)), make([]string, len(names))
+	places := make([]Place, len(names))
 	for i, name := range names {
+		places[i] = name.Place
 		documents[i], ordinals[i], keys[i], prefixes[i] = name.DocumentID, name.Ordinal, int64(name.Key), int64(name.Prefix)
 		kinds[i], written[i] = string(name.Kind), name.Text
 	}
@@ -121,7 +121,26 @@ func insertNames(ctx context.Context, h *tenant.Handle, texts []placedText, name
 			SELECT DISTINCT document_id, ordinal, 4, prefix, NULL, NULL FROM name WHERE prefix <> 0
 		) AS r
 		ORDER BY key, type, document_id, ordinal
-		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys, prefixes, kinds, written)...)
+		ON CONFLICT DO NOTHING`, append(heldColumns(textsAt(places, of)), documents, ordinals, keys, prefixes, kinds, written)...)
+	return err
+}
+
+// insertParts stores where the sections begin that chunks are parts of.
+func insertParts(ctx context.Context, h *tenant.Handle, of []Document, parts []placedPart) error {
+	documents, ordinals, heads := make([]string, len(parts)), make([]int, len(parts)), make([]int, len(parts))
+	var places []Place
+	for i, part := range parts {
+		documents[i], ordinals[i], heads[i] = part.DocumentID, part.Ordinal, part.head
+		places = append(places, part.Place, Place{part.DocumentID, part.head})
+	}
+	_, err := h.Exec(ctx, held+`
+		INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal)
+		SELECT held.document_id, held.ordinal, 5, head.document_id, head.ordinal
+		FROM unnest($4::uuid[], $5::int[], $6::int[]) AS p (document_id, ordinal, head)
+		JOIN held USING (document_id, ordinal)
+		JOIN held AS head ON head.document_id = p.document_id AND head.ordinal = p.head
+		ORDER BY 4, 5, 1, 2
+		ON CONFLICT DO NOTHING`, append(heldColumns(textsAt(places, of)), documents, ordinals, heads)...)
 	return err
 }
 

@@ -87,8 +87,8 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 			UNION ALL
 			SELECT p.document_id, p.ordinal, e.to_document_id, e.to_ordinal, 3, '', 0, 0, e.cosine
 			FROM place AS p JOIN tenant.edge AS e USING (document_id, ordinal) WHERE e.type = 3
-			UNION ALL
-			SELECT p.document_id, p.ordinal, e.document_id, e.ordinal, 3, '', 0, 0, e.cosine
+			UNION ALL -- what is near has one row for both, a part one that leads to its head
+			SELECT p.document_id, p.ordinal, e.document_id, e.ordinal, e.type, '', 0, 0, coalesce(e.cosine, 0)
 			FROM place AS p JOIN tenant.edge AS e ON e.to_document_id = p.document_id AND e.to_ordinal = p.ordinal
 		)
 		SELECT found.from_document::text, found.from_ordinal, found.to_document::text, found.to_ordinal, found.type, found.name,

@@ -159,6 +159,8 @@ func (r edgeRow) edge() placedEdge {
 	case similarRow:
 		e.kind, e.cosine, e.weight = Similar, r.Cosine, similarWeight*r.Cosine
 		e.words = fmt.Sprintf("similar %.2f", r.Cosine)
+	case partRow:
+		e.kind, e.weight, e.words = Next, nextWeight, "heads the section of"
 	default:
 		e.kind, e.weight, e.words = Next, nextWeight, "next to"
 	}
