@@ -7,10 +7,10 @@ func TestChunk(t *testing.T) {
 	s := newSession(t)
 	path := file(t, "a.md", "# one\ntwo\n")
 	s.want(t, step{args: append(args("chunk --max-size 6"), path), stdout: `
-#0  bytes 0-6  3 tokens
+#0  bytes 0-5
    # one
 
-#1  bytes 6-10  3 tokens
+#1  bytes 6-9
    two
 
 `})

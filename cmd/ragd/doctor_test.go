@@ -9,7 +9,7 @@ func TestDoctor(t *testing.T) {
 	s.env["RAGD_API_KEY"] = "wrong"
 	s.want(t, step{
 		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",
-		stdout: "...FAILED  tenant access  the key is not known; the key came from RAGD_API_KEY\n",
+		stdout: "...FAILED  tenant access  a valid API key is needed: send it as Authorization: Bearer <secret>; the key came from RAGD_API_KEY\n",
 	})
 	s.env["RAGD_SERVER"] = "127.0.0.1:1"
 	s.want(t, step{

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
 const (
@@ -73,10 +75,16 @@ func TestEvalMeasuresReranking(t *testing.T) {
 		}
 	}
 	reranked := 0
-	for _, q := range s.fake.queries {
-		if q.GetReranker().GetRequired() && q.GetReranker().GetKind() == "lexical" {
+	count := func(r *ragdv1.Reranker) {
+		if r.GetRequired() && r.GetKind() == "lexical" {
 			reranked++
 		}
+	}
+	for _, q := range asked[ragdv1.VectorQueryRequest](t, s.tap, "VectorQuery") {
+		count(q.GetReranker())
+	}
+	for _, q := range asked[ragdv1.GraphRagRequest](t, s.tap, "GraphRag") {
+		count(q.GetReranker())
 	}
 	if reranked != 4 {
 		t.Errorf("%d of the questions were asked with the reranker, want 4", reranked)
@@ -98,7 +106,7 @@ func TestEvalRefusesWhatItCannotMeasure(t *testing.T) {
 		{append(files, "--k", "0"), 2, "...--k and --concurrency must be at least 1"},
 		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "header\n")}, 1, "...no question has a relevant document"},
 		{[]string{"--queries", qrels, "--qrels", qrels}, 1, "...r.tsv:1: is not valid JSON"},
-		{append(files, "--index", "absent"), 1, "...ragd: question q1: index \"absent\" not found\n"},
+		{append(files, "--index", "absent"), 1, "...ragd: question q1: index \"absent\" not found"},
 	} {
 		s.want(t, step{args: append([]string{"eval", "--concurrency", "1"}, c.more...), code: c.code, stderr: c.stderr})
 	}

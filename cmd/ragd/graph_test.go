@@ -13,16 +13,15 @@ func TestGraph(t *testing.T) {
 	lines := file(t, "c.jsonl", `{"id":"a","title":"Fox","text":"a fox"}`+"\n"+`{"id":"b","text":"a fox too"}`)
 	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), lines), stdout: anything, stderr: anything})
 	picture := filepath.Join(t.TempDir(), "walk.svg")
-	const warning = "warning: reranking was skipped\n"
 	for _, want := range []step{
-		{args: append(args("graph fox -k 1 --svg"), picture), stderr: warning, stdout: `
-1. 0.5000  Fox, a  (bytes 0-5)
+		{args: append(args("graph fox -k 1 --svg"), picture), stdout: `
+1. 0.8081  Fox, a  (bytes 0-5)
    a fox
 
-   found at rank 1: a
+   named by the question and found at rank 1: Fox
 `},
-		{args: args("graph fox --json"), stdout: `..."path": "found at rank 1: a"`},
-		{args: args("graph fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
+		{args: args("graph fox --json"), stdout: `..."path": "named by the question and found at rank 1: Fox, similar 1.00 → b"`},
+		{args: args("graph fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
 		{args: args("graph"), code: 2, stderr: "ragd graph: QUESTION is missing (see `ragd graph --help`)\n"},
 		{args: args("graph fox --svg /absent/walk.svg"), code: 1, stderr: "...no such file or directory\n"},
 	} {

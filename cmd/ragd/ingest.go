@@ -186,7 +186,7 @@ func (p *program) ensureIndex(ctx context.Context, c *client, name string, creat
 		return name, err
 	}
 	if !create {
-		return "", fmt.Errorf("%w; `ragd index create %s` makes it", err, name)
+		return "", fmt.Errorf("index %q not found; `ragd index create %s` makes it", name, name)
 	}
 	index, err := c.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: name})
 	if err != nil {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
-	"connectrpc.com/connect"
+	"github.com/ragdhq/ragd/internal/fakeai"
 )
 
 // folder makes a folder of documents with something of everything.
@@ -32,14 +34,14 @@ func folder(t *testing.T) string {
 
 func TestIngestAFolder(t *testing.T) {
 	t.Parallel()
-	s := newSession(t)
+	s := newSession(t, refusing(t)...)
 	root := folder(t)
 	docs := filepath.Join(root, "docs")
 	code, stdout, stderr := s.run("ingest", docs, "--base", root)
-	wantErr := "made index documents (builtin/hash-512, 512 dimensions)\n" +
+	wantErr := "made index documents (openai/some-model, 8 dimensions)\n" +
 		"skipped: " + docs + "/.hidden: hidden\n" +
 		"skipped: " + docs + "/d.png: binary data of no known format, which cannot be read: send text, Markdown, HTML, PDF, an Office document, an email or an archive of these\n" +
-		"failed: " + docs + "/c.txt: cannot be embedded\n" +
+		"failed: " + docs + "/c.txt: " + whyRefused + "\n" +
 		"ragd: 1 document failed\n"
 	if code != 1 || stderr != wantErr {
 		t.Errorf("exit code %d and stderr\n%s\nwant\n%s", code, stderr, wantErr)
@@ -81,18 +83,19 @@ ragd: 1 document failed
 func TestIngestStopsWhenTheKeyIsRefusedOnTheWay(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	uploads := 0
-	s.fake.refuse = func() error {
-		if uploads++; uploads > 1 {
-			return connect.NewError(connect.CodePermissionDenied, errors.New("the key lacks the scope write"))
+	s.want(t, step{args: args("key list"), stdout: "...#1"})
+	operator, key := &session{tap: s.tap, env: s.env}, s.ids[0]
+	var uploads atomic.Int32
+	s.before = func(procedure string) {
+		if procedure == "UploadDocuments" && uploads.Add(1) == 2 {
+			operator.want(t, step{args: []string{"key", "revoke", key}, stdout: anything})
 		}
-		return nil
 	}
-	s.stdin = strings.Repeat(`{"id":"a","text":"one"}`+"\n", 100)
+	s.stdin = strings.Repeat(`{"id":"a","text":"one"}`+"\n", 1500)
 	s.want(t, step{args: args("ingest --jsonl - --concurrency 1"), code: 1, stdout: anything, stderr: `
 made index documents (builtin/hash-512, 512 dimensions)
 what is uploaded is safe; the same command again goes on from here
-ragd: the key lacks the scope write
+ragd: a valid API key is needed: send it as Authorization: Bearer <secret>; the key came from client.conf
 `})
 }
 
@@ -131,12 +134,11 @@ func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
 	s := newSession(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	uploads := 0
-	s.fake.refuse = func() error {
-		if uploads++; uploads == 1003 { // in the second batch
+	var uploads atomic.Int32
+	s.before = func(procedure string) {
+		if procedure == "UploadDocuments" && uploads.Add(1) == 2 {
 			cancel()
 		}
-		return nil
 	}
 	s.stdin = strings.Repeat(`{"id":"a","text":"one"}`+"\n", 100000)
 	code, _, stderr := s.runIn(ctx, args("ingest --jsonl - --concurrency 1")...)
@@ -148,7 +150,7 @@ func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
 
 func TestIngestShowsABarOnATerminal(t *testing.T) {
 	t.Parallel()
-	s := newSession(t)
+	s := newSession(t, refusing(t)...)
 	var out, errs bytes.Buffer
 	p := &program{
 		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, animates: true,
@@ -175,14 +177,13 @@ func TestMeterPrintsLinesWhereNoBarCanBe(t *testing.T) {
 
 func TestIngestExtracts(t *testing.T) {
 	t.Parallel()
-	s := newSession(t)
+	models := fakeai.New(t)
+	models.Set(fakeai.Fault{Status: http.StatusBadRequest, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "summary") }})
+	s := newSession(t, providing(models)...)
 	path := file(t, "a.txt", "a fox")
 	s.want(t, step{
-		args:   []string{"ingest", path, "--extract", `{"title": true}`},
-		stdout: "...\nextraction: 3 calls, 33 tokens in, 9 out, 1 failed\n", stderr: "...its job says: ragd job get job",
+		args:   []string{"ingest", path, "--extract", `{"model": "openai/some-model", "title": true, "summary": true}`},
+		stdout: "...\nextraction: 7 calls, 104 tokens in, 1 out, 1 failed\n", stderr: "...its job says: ragd job get #1\n",
 	})
 	s.want(t, step{args: []string{"ingest", path, "--extract", "title"}, code: 2, stderr: "...not the JSON that is wanted here"})
-	if got := s.fake.extract.AsMap(); got["title"] != true {
-		t.Errorf("asked to extract %v", got)
-	}
 }

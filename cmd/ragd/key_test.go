@@ -9,22 +9,26 @@ func TestKeyCommands(t *testing.T) {
 		{
 			args: []string{"key", "create", "--name", "web", "--scopes", "read,write", "--filter", `{"team":"legal"}`},
 			stdout: `
-key     key2
+key  #1
 tenant  acme
-name    web
+name  web
 scopes  read, write
 filter  {"team":"legal"}
-secret  secret-key2
+secret  SECRET#1
 `,
 			stderr: "the secret is shown this once\n",
 		},
-		{args: args("key create --tenant acme --expires 1h --json"), stdout: `..."secret": "secret-key3"`},
+		{args: args("key create --tenant acme --expires 1h --json"), stdout: `..."secret": "SECRET#2"`},
 		{args: args("key create --scopes operator --json"), stdout: `..."tenantId": "",`, stderr: anything},
-		{args: args("key revoke key2"), stdout: "revoked key key2\n"},
-		{args: args("key list"), stdout: `...
-key1  rk_ke                     2026-11-21T08:00:00Z  valid
-key2  rk_ke   web   read,write  2026-11-21T08:00:00Z  revoked 2026-11-21T08:00:00Z
-key3  rk_ke                     2026-11-21T08:00:00Z  valid until `},
+		{args: args("key revoke #1"), stdout: "revoked key #1\n"},
+		{args: args("key list"), stdout: `
+KEY  PREFIX  NAME  SCOPES  CREATED  STATE
+#2  ragd_#2  read,write  2026-11-21T08:00:00Z  valid until 2026-11-21T08:00:00Z
+#1  ragd_#1  web  read,write  2026-11-21T08:00:00Z  revoked 2026-11-21T08:00:00Z
+#4  ragd_#4  admin  2026-11-21T08:00:00Z  valid
+`},
+		{args: args("key list --tenant other"), code: 1, stderr: "ragd: tenant \"other\" not found\n"},
+		{args: args("tenant create other"), stdout: anything},
 		{args: args("key list --tenant other"), stderr: "no keys\n"},
 		{args: args("key create --expires soon"), code: 2, stderr: `...invalid argument "soon" for "--expires" flag`},
 	} {

@@ -15,10 +15,10 @@ func TestQuery(t *testing.T) {
 	long := strings.Repeat("the quick brown fox ", 40)
 	lines := file(t, "c.jsonl", `{"id":"a","title":"Fox\u001b[31m","text":"`+long+`"}`+"\n"+`{"id":"b","text":"a fox"}`)
 	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), lines), stdout: anything, stderr: anything})
-	const warning = "warning: reranking was skipped\n"
+	const noModel = "ragd: model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL\n"
 	for _, want := range []step{
-		{args: args("query fox"), stderr: warning, stdout: `
-1. 0.5000  Fox�[31m, a  (bytes 0-800)
+		{args: args("query fox"), stdout: `
+1. 0.9990  Fox�[31m, a  (bytes 0-799)
    the quick brown fox the quick brown fox the quick brown fox the quick brown
    fox the quick brown fox the quick brown fox the quick brown fox the quick
    brown fox the quick brown fox the quick brown fox the quick brown fox the
@@ -27,39 +27,42 @@ func TestQuery(t *testing.T) {
    fox the quick brown fox the quick brown fox the quick brown fox the quick
    ...
 
-2. 0.5000  b  (bytes 0-5)
+2. 0.6690  b  (bytes 0-5)
    a fox
 
 `},
-		{args: args("query fox -k 1 --full --explain"), stderr: warning, stdout: `...
+		{args: args("query fox -k 1 --full --explain"), stdout: `...
    brown fox the quick brown fox the quick brown fox
 
-approximate plan; about 300 candidates; complete: there are as many as wanted, or all that match; not exact: better ones may exist
+exact plan; about 2 candidates; complete: there are as many as wanted, or all that match; exact: no better ones exist
 
-hybrid search  ms    candidates
-embed          0.25  1
-`},
-		{args: args("query fox --context"), stdout: "[1] context\n"},
-		{args: args("query fox --json"), stdout: `..."relevantContext": "[1] context",`},
-		{args: args("query cat --index documents"), stderr: warning + "nothing was found\n"},
-		{args: args("query fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found\n"},
+hybrid search  ms `},
+		{args: args("query fox --context"), stdout: "...\n\n[2]\na fox\n"},
+		{args: args("query fox --json"), stdout: `..."relevantContext": "[1] Fox\u001b[31m\nthe quick`},
+		{args: args("query cat --index documents --mode keyword"), stderr: "nothing was found\n"},
+		{args: args("query fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
 		{args: args("query fox --filter [1]"), code: 2, stderr: "...not the JSON that is wanted here"},
 		{args: args("query"), code: 2, stderr: "ragd query: QUESTION is missing (see `ragd query --help`)\n"},
-		{args: args(`query fox --mode keyword --filter {"a":1}`), stdout: anything, stderr: warning},
-		{args: args("query fox --rerank lexical"), stdout: anything, stderr: warning},
-		{args: args("query fox --rerank llm:openai/llama3:8b"), stdout: anything, stderr: warning},
-		{args: args("query fox --rerank openai/llama3:8b"), stdout: anything, stderr: warning},
+		{args: args(`query fox --mode keyword --filter {"a":1}`), stderr: "nothing was found\n"},
+		{args: args("query fox --rerank lexical"), stdout: anything},
+		{args: args("query fox --rerank llm:openai/llama3:8b"), code: 1, stderr: noModel},
+		{args: args("query fox --rerank openai/llama3:8b"), code: 1, stderr: noModel},
 	} {
 		s.want(t, want)
 	}
-	queries := s.fake.queries
+	queries := asked[ragdv1.VectorQueryRequest](t, s.tap, "VectorQuery")
 	for i, want := range []*ragdv1.Reranker{{Kind: "lexical"}, {Kind: "llm", Model: "openai/llama3:8b"}, {Model: "openai/llama3:8b"}} {
 		if got := queries[len(queries)-3+i].GetReranker(); !proto.Equal(got, want) {
 			t.Errorf("asked for the reranker %v, want %v", got, want)
 		}
 	}
-	s.want(t, step{args: args("query --vector 0.5,1 --min-score 0 --neighbours 2 --diversity 0.3 --max-per-document 1 --namespace n --fusion rrf"), stdout: anything, stderr: warning})
-	got := s.fake.queries[len(s.fake.queries)-1]
+	filtered := queries[len(queries)-4]
+	if filtered.GetSearchMode() != "keyword" || filtered.GetTopK() != 10 || filtered.GetFilter().GetStructValue().AsMap()["a"] != 1.0 {
+		t.Errorf("asked %v", filtered)
+	}
+	s.want(t, step{args: args("query --vector 0.5,1 --min-score 0 --neighbours 2 --diversity 0.3 --max-per-document 1 --namespace n --fusion rrf"), code: 1, stderr: "ragd: queryVector: has 2 dimensions, but index \"documents\" has 512\n"})
+	queries = asked[ragdv1.VectorQueryRequest](t, s.tap, "VectorQuery")
+	got := queries[len(queries)-1]
 	topK, least := int32(10), 0.0
 	options := &ragdv1.VectorQueryRequest{
 		QueryVector: []float32{0.5, 1}, TopK: &topK, Namespace: "n", Neighbours: 2, Diversity: 0.3, MaxPerDocument: 1,
@@ -67,9 +70,5 @@ embed          0.25  1
 	}
 	if !proto.Equal(got, options) {
 		t.Errorf("asked %v, want %v", got, options)
-	}
-	last := queries[len(queries)-4]
-	if last.GetSearchMode() != "keyword" || last.GetTopK() != 10 || last.GetFilter().GetStructValue().AsMap()["a"] != 1.0 {
-		t.Errorf("asked %v", last)
 	}
 }

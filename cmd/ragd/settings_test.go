@@ -14,7 +14,7 @@ func (s *session) whoAsked(t *testing.T, line string) (key, tenant string) {
 	if code, _, stderr := s.run(args(line)...); code == exitUsage {
 		t.Fatalf("ragd %s: %s", line, stderr)
 	}
-	last := s.fake.requests[len(s.fake.requests)-1]
+	last := s.requests[len(s.requests)-1].header
 	return last.Get("Authorization"), last.Get("Ragd-Tenant")
 }
 
@@ -26,7 +26,7 @@ func TestWhichCredentialIsShown(t *testing.T) {
 		line        string
 		key, tenant string
 	}{
-		{"the tenant's key of client.conf", nil, "index list", "secret-key1", ""},
+		{"the tenant's key of client.conf", nil, "index list", "tenant-secret", ""},
 		{"the operator where a tenant is named", nil, "index list --tenant acme", operatorSecret, "acme"},
 		{"the operator for tenants", nil, "tenant list", operatorSecret, ""},
 		{"the operator for keys", nil, "key list", operatorSecret, ""},
@@ -41,15 +41,15 @@ func TestWhichCredentialIsShown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSession(t)
+			s := newLonelySession(t)
 			for key, value := range c.env {
 				s.env[key] = value
 			}
 			if s.env["XDG_CONFIG_HOME"] == "/nowhere" {
-				s.env["RAGD_SERVER"] = s.fake.url
+				s.env["RAGD_SERVER"] = s.url
 			}
 			if s.env["XDG_CONFIG_HOME"] == "other" {
-				s.env["XDG_CONFIG_HOME"], s.env["RAGD_SERVER"] = t.TempDir(), s.fake.url
+				s.env["XDG_CONFIG_HOME"], s.env["RAGD_SERVER"] = t.TempDir(), s.url
 				other := clientConfig{Server: "https://ragd.example.com", APIKey: "theirs", OperatorKey: "theirs", Tenant: "t"}
 				if err := other.write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
 					t.Fatal(err)
@@ -69,7 +69,7 @@ func TestWhichCredentialIsShown(t *testing.T) {
 
 func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 	t.Parallel()
-	s := newSession(t)
+	s := newLonelySession(t)
 	write := func(content string) {
 		t.Helper()
 		path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "ragd.conf")

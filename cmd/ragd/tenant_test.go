@@ -17,6 +17,7 @@ updated   2026-11-21T08:00:00Z
 {
   "tenantId": "gamma",
   "displayName": "",
+  "settings": {},
   "createTime": "2026-11-21T08:00:00Z",
   "updateTime": "2026-11-21T08:00:00Z"
 }
@@ -28,12 +29,12 @@ beta    Beta Ltd.  2026-11-21T08:00:00Z
 gamma              2026-11-21T08:00:00Z
 `},
 		{args: args("tenant list --limit 1 --json"), stdout: `
-{"tenantId":"acme","displayName":"","createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z"}
+{"tenantId":"acme","displayName":"","settings":{},"createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z"}
 `},
 		{args: args("tenant update gamma --name Gamma"), stdout: "...name     Gamma\n"},
 		{args: args("tenant update gamma"), code: 2, stderr: "ragd tenant update: nothing to change: give --name or --settings (see `ragd tenant update --help`)\n"},
 		{args: args("tenant get nobody"), code: 1, stderr: "ragd: tenant \"nobody\" not found\n"},
-		{args: args("tenant create ACME"), code: 1, stderr: "ragd: the request is not valid; tenantId: must be of a-z, 0-9 and -\n"},
+		{args: args("tenant create ACME"), code: 1, stderr: "ragd: tenantId: must be 1 to 40 characters of a-z, 0-9 and -, the first a letter\n"},
 		{args: args("tenant delete beta"), code: 2, stderr: "ragd tenant delete: needs --yes where nobody can be asked (see `ragd tenant delete --help`)\n"},
 		{args: args("tenant delete beta --yes"), stdout: "deleted tenant beta\n"},
 		{args: args("tenant get beta"), code: 1, stderr: "ragd: tenant \"beta\" not found\n"},

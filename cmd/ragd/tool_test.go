@@ -5,6 +5,7 @@ import "testing"
 func TestToolCommands(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
+	s.want(t, step{args: args("index create books"), stdout: anything})
 	for _, want := range []step{
 		{args: args("tool list"), stderr: "no tools\n"},
 		{
@@ -12,6 +13,7 @@ func TestToolCommands(t *testing.T) {
 			stdout: `
 tool         ask
 kind         vector_query
+title        ask
 description  Books.
 settings     {"filter":{"lang":"en"},"indexName":"books","topK":5}
 arguments    queryText
