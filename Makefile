@@ -48,7 +48,7 @@ lint: ## format, vet, linters, and the wire contract's own
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' ':!gen'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go' ':!gen'); exit 1; }
 	go vet ./...
 	$(TOOL) buf lint
-	$(TOOL) golangci-lint run
+	$(TOOL) golangci-lint run --allow-serial-runners
 
 .PHONY: generate
 generate: ## make gen/ from proto/
