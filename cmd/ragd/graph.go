@@ -30,6 +30,7 @@ ones.`,
 	index := indexFlag(cmd)
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "how seeds are searched for: vector, keyword or hybrid (default hybrid where it is possible)")
+	namespace := flags.String("namespace", "", "part of the index to walk in (default \"default\")")
 	filter := objectFlag(flags, "filter", "only chunks whose metadata match, on the way too")
 	types := flags.StringSlice("edge-types", nil, "mention, next, similar (default all)")
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
@@ -42,7 +43,7 @@ ones.`,
 			return err
 		}
 		req := &ragdv1.GraphRagRequest{
-			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Explain: true,
+			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true,
 			Reranker:     reranker(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types},
 		}

@@ -13,6 +13,7 @@ import (
 // Document is a document as connecting sees it.
 type Document struct {
 	DocumentID string
+	Namespace  string // of the index
 	Title      string
 	URI        string
 	Texts      []string // of the chunks, in their order
@@ -217,6 +218,7 @@ type Place struct {
 type placedName struct {
 	Name
 	Place
+	namespace string
 }
 
 // mention is a name that a chunk mentions.
@@ -228,6 +230,7 @@ type mention struct {
 func namesOf(documents []Document) []placedName {
 	var all []placedName
 	for _, d := range documents {
+		space := spaceOf(d.Namespace)
 		for ordinal, text := range d.Texts {
 			names := NamesInText(text)
 			if ordinal == 0 {
@@ -235,7 +238,8 @@ func namesOf(documents []Document) []placedName {
 				names = slices.Concat(NamesOfDocument(d.Title, d.URI, id), names)
 			}
 			for _, name := range names {
-				all = append(all, placedName{name, Place{d.DocumentID, ordinal}})
+				name.Key, name.Prefix = space.key(name.Key), space.key(name.Prefix)
+				all = append(all, placedName{name, Place{d.DocumentID, ordinal}, d.Namespace})
 			}
 		}
 	}
@@ -251,7 +255,8 @@ func textsAt(places []Place, documents []Document) []placedText {
 	slices.SortFunc(places, comparePlaces)
 	var texts []placedText
 	for _, place := range slices.Compact(places) {
-		texts = append(texts, placedText{place.DocumentID, place.Ordinal, byID[place.DocumentID].Texts[place.Ordinal]})
+		d := byID[place.DocumentID]
+		texts = append(texts, placedText{place.DocumentID, place.Ordinal, d.Namespace, d.Texts[place.Ordinal]})
 	}
 	return texts
 }
@@ -261,7 +266,7 @@ func textsOf(documents []Document) []placedText {
 	var texts []placedText
 	for _, d := range documents {
 		for ordinal, text := range d.Texts {
-			texts = append(texts, placedText{d.DocumentID, ordinal, text})
+			texts = append(texts, placedText{d.DocumentID, ordinal, d.Namespace, text})
 		}
 	}
 	return texts
@@ -273,7 +278,7 @@ func textsOf(documents []Document) []placedText {
 func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all map[Key]bool, threads map[Place][]Key) ([]mention, error) {
 	phrases := make([][]phrase, len(texts))
 	for i, text := range texts {
-		phrases[i] = phrasesOf(text.Text)
+		phrases[i] = text.phrases()
 	}
 	known := all
 	if known == nil {
@@ -285,7 +290,7 @@ func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all m
 	var found []mention
 	for i, text := range texts {
 		place := Place{text.DocumentID, text.Ordinal}
-		keys := append(References(text.Text), threads[place]...)
+		keys := spaceOf(text.Namespace).keys(append(References(text.Text), threads[place]...))
 		for _, p := range phrases[i] {
 			if known[p.key] {
 				keys = append(keys, p.key)
@@ -332,7 +337,11 @@ func mentionsOf(names []placedName, texts []placedText) []mention {
 	}
 	var found []mention
 	for _, text := range texts {
-		for _, key := range Mentions(Phrases(text.Text), func(key Key) bool { return wanted[key] }) {
+		var keys []Key
+		for _, p := range text.phrases() {
+			keys = append(keys, p.key)
+		}
+		for _, key := range Mentions(keys, func(key Key) bool { return wanted[key] }) {
 			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
 		}
 	}

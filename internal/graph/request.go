@@ -41,7 +41,8 @@ type Request struct {
 	QueryVector     []float32 // instead of an embedding of QueryText
 	IndexName       string    // the tenant's only index if empty
 	VectorStoreName string
-	TopK            *int // query.DefaultTopK if nil
+	Namespace       string // of the index; index.DefaultNamespace if empty
+	TopK            *int   // query.DefaultTopK if nil
 	Filter          filter.Filter
 	Mode            query.Mode // how seeds are found; Hybrid if empty and possible
 	IncludeVectors  *bool
@@ -149,6 +150,10 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	if len(p.types) == 0 {
 		p.types = slices.DeleteFunc([]EdgeType{Mention, Next, Similar}, func(t EdgeType) bool { return !i.Graph.Keeps(string(t)) })
 	}
+	var err error
+	if p.request.Namespace, err = index.Namespace(r.Namespace); err != nil {
+		return p, err
+	}
 	switch {
 	case p.topK < 1 || p.topK > query.MaxTopK:
 		return p, fault.Field("topK", "must be between 1 and %d, got %d", query.MaxTopK, p.topK)
@@ -181,7 +186,6 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	if strings.TrimSpace(r.QueryText) == "" {
 		return p, fault.Field("queryText", "is needed to rerank and must not be blank")
 	}
-	var err error
 	p.topK, p.fetch, err = r.Reranker.Depth(p.topK)
 	return p, err
 }

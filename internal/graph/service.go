@@ -100,7 +100,7 @@ func (r *run) search(ctx context.Context, mode query.Mode, topK int, withVectors
 	req, all := r.plan.request, true
 	r.found, err = r.service.queries.Query(ctx, query.Request{
 		QueryText: req.QueryText, QueryVector: req.QueryVector, IndexName: r.plan.index.Name,
-		VectorStoreName: req.VectorStoreName, TopK: &topK, Filter: req.Filter, Mode: mode,
+		VectorStoreName: req.VectorStoreName, Namespace: req.Namespace, TopK: &topK, Filter: req.Filter, Mode: mode,
 		IncludeVectors: &withVectors, IncludeSources: &all, Explain: true,
 	})
 	if err == nil {
@@ -149,7 +149,8 @@ func (r *run) stored(ctx context.Context) error {
 
 // namedSeeds are the chunks that the question names.
 func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, error) {
-	rows, err := namedBy(ctx, h, distinct(Phrases(p.request.QueryText)), p.request.Filter)
+	space := spaceOf(p.request.Namespace)
+	rows, err := namedBy(ctx, h, distinct(space.keys(Phrases(p.request.QueryText))), p.request.Filter)
 	if err != nil {
 		return nil, fmt.Errorf("find what the question names: %w", err)
 	}
@@ -158,8 +159,8 @@ func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, erro
 		byKey[row.Key] = append(byKey[row.Key], row)
 	}
 	var seeds []seed
-	for _, key := range Named(p.request.QueryText, func(key Key) bool { return len(byKey[key]) > 0 }) {
-		for _, row := range byKey[key] {
+	for _, key := range Named(p.request.QueryText, func(key Key) bool { return len(byKey[space.key(key)]) > 0 }) {
+		for _, row := range byKey[space.key(key)] {
 			seeds = append(seeds, seed{Place{row.DocumentID, row.Ordinal}, namedSeedWeight(row.Chunks), "named by the question"})
 		}
 	}

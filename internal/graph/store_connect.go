@@ -14,7 +14,7 @@ import (
 // their ids.
 func documentsByID(ctx context.Context, h *tenant.Handle, ids []string) ([]Document, error) {
 	return tenant.Select[Document](ctx, h, `
-		SELECT d.document_id::text, d.title, d.uri,
+		SELECT d.document_id::text, d.namespace, d.title, d.uri,
 			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts,
 			(SELECT c.metadata FROM tenant.chunk AS c WHERE c.document_id = d.document_id AND c.ordinal = 0) AS metadata
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id`, ids)
@@ -201,7 +201,17 @@ func int64s(keys []Key) []int64 {
 type placedText struct {
 	DocumentID string
 	Ordinal    int
+	Namespace  string
 	Text       string
+}
+
+// phrases are those of the text as keys of its namespace.
+func (t placedText) phrases() []phrase {
+	phrases, space := phrasesOf(t.Text), spaceOf(t.Namespace)
+	for i, p := range phrases {
+		phrases[i] = phrase{space.key(p.key), space.key(p.prefix)}
+	}
+	return phrases
 }
 
 // textsWith returns the texts of other documents that may have one of the names,
@@ -209,10 +219,9 @@ type placedText struct {
 // order. A name that too many chunks have is not worth looking for.
 func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName, documents []Document) (found []placedText, err error) {
 	var keys []Key
-	var texts []string
+	var texts, namespaces []string
 	for _, name := range names {
-		keys = append(keys, name.Key)
-		texts = append(texts, name.Text)
+		keys, texts, namespaces = append(keys, name.Key), append(texts, name.Text), append(namespaces, name.namespace)
 	}
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
@@ -222,19 +231,19 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 		return err
 	}, `
 		WITH sought AS (
-			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS words
-			FROM unnest($2::bigint[], $3::text[]) AS n (key, name)
+			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS words, n.namespace
+			FROM unnest($2::bigint[], $3::text[], $7::text[]) AS n (key, name, namespace)
 			WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS e WHERE e.key = n.key AND e.type = 1 LIMIT $4 + 1) AS defined) <= $4
 		), found AS (
 			SELECT DISTINCT c.document_id, c.ordinal
 			FROM sought CROSS JOIN LATERAL (
 				SELECT c.document_id, c.ordinal FROM tenant.chunk AS c
-				WHERE c.words @@ sought.words AND c.document_id IS NOT NULL LIMIT $5 + 1
+				WHERE c.words @@ sought.words AND c.namespace = sought.namespace AND c.document_id IS NOT NULL LIMIT $5 + 1
 			) AS c
 		)
-		SELECT c.document_id::text, c.ordinal, c.text
+		SELECT c.document_id::text, c.ordinal, c.namespace, c.text
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)
-		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, mostDefinitions, mostMentions, idsOf(documents))
+		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, mostDefinitions, mostMentions, idsOf(documents), namespaces)
 	return found, b.Run(ctx)
 }
 
@@ -267,8 +276,8 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 	return err
 }
 
-// insertSimilar links each chunk of the documents to those nearest to it, which
-// the Postgres index over the embeddings finds. Each pair has one row. A zero
+// insertSimilar links each chunk of the documents to those nearest to it in its
+// namespace, among what the Postgres index over the embeddings finds. Each pair has one row. A zero
 // vector has no cosine: NaN, which is more than any number.
 func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documents []Document, threshold float64) error {
 	ids := idsOf(documents)
@@ -276,7 +285,7 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documen
 	for first := 0; err == nil && first < chunks; first += linkedChunks {
 		_, err = h.Exec(ctx, `
 		WITH own AS MATERIALIZED (
-			SELECT c.document_id, c.ordinal, c.embedding FROM tenant.chunk AS c
+			SELECT c.document_id, c.ordinal, c.namespace, c.embedding FROM tenant.chunk AS c
 			WHERE c.document_id = ANY($1::uuid[]) AND c.ordinal >= $4 AND c.ordinal < $4 + $5
 			ORDER BY c.document_id, c.ordinal FOR KEY SHARE
 		), pair AS (
@@ -284,7 +293,7 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documen
 				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
 			FROM own CROSS JOIN LATERAL (
 				SELECT o.document_id, o.ordinal, 1 - (o.embedding <=> own.embedding) AS cosine
-				FROM tenant.chunk AS o WHERE o.document_id IS NOT NULL ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
+				FROM tenant.chunk AS o WHERE o.document_id IS NOT NULL AND o.namespace = own.namespace ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
 			) AS near
 			WHERE near.cosine BETWEEN $3 AND 1.01 AND (near.document_id, near.ordinal) <> (own.document_id, own.ordinal)
 		)

@@ -260,7 +260,7 @@ func (t *task) connected() graph.Document {
 	for i, c := range t.chunks {
 		texts[i] = c.Text
 	}
-	return graph.Document{DocumentID: t.DocumentID, Title: t.Title, URI: t.URI, Texts: texts, Metadata: t.Metadata}
+	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Metadata: t.Metadata}
 }
 
 // settle records how the attempts ended that did not succeed.

@@ -17,7 +17,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	}
 	found, err := h.Graphs.Query(ctx, graph.Request{
 		QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
-		VectorStoreName: req.GetVectorStoreName(), TopK: intOf(req.TopK), Filter: f, Mode: query.Mode(req.GetSearchMode()),
+		VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, Mode: query.Mode(req.GetSearchMode()),
 		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 		Options: graphOptions(req.GetGraphOptions()), Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 	})

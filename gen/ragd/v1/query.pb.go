@@ -664,7 +664,10 @@ type GraphRagRequest struct {
 	GraphOptions *GraphOptions `protobuf:"bytes,11,opt,name=graph_options,json=graphOptions,proto3" json:"graph_options,omitempty"`
 	// Scores what the walk and the search found a second time; needs queryText.
 	// Default: not at all.
-	Reranker      *Reranker `protobuf:"bytes,12,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	Reranker *Reranker `protobuf:"bytes,12,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	// The part of the index that is searched, which a walk does not leave. Default:
+	// "default".
+	Namespace     string `protobuf:"bytes,13,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -781,6 +784,13 @@ func (x *GraphRagRequest) GetReranker() *Reranker {
 		return x.Reranker
 	}
 	return nil
+}
+
+func (x *GraphRagRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
 }
 
 // GraphOptions say how a graph is walked.
@@ -2274,7 +2284,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\x9c\x04\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xba\x04\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2291,7 +2301,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\aexplain\x18\n" +
 	" \x01(\bR\aexplain\x12:\n" +
 	"\rgraph_options\x18\v \x01(\v2\x15.ragd.v1.GraphOptionsR\fgraphOptions\x12-\n" +
-	"\breranker\x18\f \x01(\v2\x11.ragd.v1.RerankerR\brerankerB\b\n" +
+	"\breranker\x18\f \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
+	"\tnamespace\x18\r \x01(\tR\tnamespaceB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sources\"\x9c\x02\n" +
