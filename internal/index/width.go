@@ -84,11 +84,16 @@ func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID i
 // measureWidth returns the smallest search width with which the Postgres index
 // finds what an exact search finds. What suffices depends on the data: some
 // dozens for embeddings of texts, hundreds for vectors without structure.
-func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (int, error) {
-	err := i.executeAll(ctx, s, []string{`DROP TABLE IF EXISTS pg_temp.sample`, i.sampleSQL()})
-	if err != nil {
+func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (width int, err error) {
+	if err := i.executeAll(ctx, s, []string{i.sampleSQL()}); err != nil {
 		return 0, err
 	}
+	// The connection's next tenant could not drop it.
+	defer func() {
+		if dropped := i.executeAll(context.WithoutCancel(ctx), s, []string{`DROP TABLE pg_temp.sample`}); err == nil {
+			err = dropped
+		}
+	}()
 	widths := i.widths(rows)
 	for _, width := range widths {
 		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(width)); err != nil {
