@@ -81,10 +81,27 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 			}
 		}
 	}
-	if settings.Keeps(string(Similar)) && hasSimilar(i) {
-		if err := insertSimilar(ctx, h, i.ID, documents, settings.Similarity()); err != nil {
-			return fmt.Errorf("link documents to what is near: %w", err)
+	return linkSimilar(ctx, h, i, settings, documents)
+}
+
+// linkSimilar links chunks of documents to those near to them, or notes that this is to
+// be done.
+func linkSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings index.Graph, documents []Document) error {
+	if !settings.Keeps(string(Similar)) || !canSimilar(i) {
+		return nil
+	}
+	early := i.Config.Type != index.HNSW
+	if !early {
+		var err error
+		if early, err = index.Loading(ctx, h, i.ID); err != nil {
+			return err
 		}
+	}
+	if early {
+		return index.NoteUnlinked(ctx, h, i.ID)
+	}
+	if err := insertSimilar(ctx, h, documents, settings.Similarity()); err != nil {
+		return fmt.Errorf("link documents to what is near: %w", err)
 	}
 	return nil
 }
@@ -173,7 +190,7 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 // before, and calls report after each batch of documents, which ends it by an error.
 func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
 	settings, err := index.GraphOf(ctx, h, i.ID)
-	if err != nil || !settings.Keeps(string(Similar)) || !hasSimilar(i) {
+	if err != nil || !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return err
 	}
 	done, after := 0, "00000000-0000-0000-0000-000000000000"
@@ -187,8 +204,8 @@ func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done
 			documents[n].DocumentID, after = id, id
 		}
 		for some := range slices.Chunk(documents, relinkDocuments) {
-			if err := insertSimilar(ctx, h, i.ID, some, settings.Similarity()); err != nil {
-				return fmt.Errorf("link documents to what is near: %w", err)
+			if err := linkSimilar(ctx, h, i, settings, some); err != nil {
+				return err
 			}
 		}
 		done += len(ids)
@@ -201,11 +218,11 @@ func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done
 // relinkDocuments is how many documents are linked by one statement.
 const relinkDocuments = 50
 
-// hasSimilar reports whether an index can find the chunks near to another: it
-// takes a Postgres index that compares by cosine, without which every new chunk
-// would be compared with all.
-func hasSimilar(i index.Index) bool {
-	return i.Metric == index.Cosine && i.Config.Type == index.HNSW && (i.VectorType == index.Vector || i.VectorType == index.HalfVec)
+// canSimilar reports whether the chunks near to another can be found once there is a
+// Postgres index: one that compares by cosine, without which every new chunk would be
+// compared with all.
+func canSimilar(i index.Index) bool {
+	return i.Metric == index.Cosine && (i.VectorType == index.Vector || i.VectorType == index.HalfVec)
 }
 
 // Place tells a chunk: its document and its position there.

@@ -279,9 +279,10 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 // insertSimilar links each chunk of the documents to those nearest to it in its
 // namespace, among what the Postgres index over the embeddings finds. Each pair has one row. A zero
 // vector has no cosine: NaN, which is more than any number.
-func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documents []Document, threshold float64) error {
+func insertSimilar(ctx context.Context, h *tenant.Handle, documents []Document, threshold float64) error {
 	ids := idsOf(documents)
-	chunks, err := chunksToLink(ctx, h, indexID, ids)
+	chunks, err := tenant.Value[int](ctx, h, `
+		SELECT coalesce(max(d.chunk_count), 0) FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, ids)
 	for first := 0; err == nil && first < chunks; first += linkedChunks {
 		_, err = h.Exec(ctx, `
 		WITH own AS MATERIALIZED (
@@ -307,29 +308,5 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, indexID int64, documen
 	return err
 }
 
-const (
-	// linkedChunks is how many chunks of a document are linked by one statement.
-	linkedChunks = 1000
-	// loadDocuments is how many documents on their way into an index make a load.
-	loadDocuments = 200
-)
-
-// chunksToLink returns how many chunks the longest of the documents has, or 0 while a
-// large index is loaded and its Postgres index not built: its graph is made anew when
-// that is. A load is seen by the new documents on their way, before there is much; those
-// that are only changed make no index large enough to be built.
-func chunksToLink(ctx context.Context, h *tenant.Handle, indexID int64, documentIDs []string) (int, error) {
-	return tenant.Value[int](ctx, h, `
-		SELECT coalesce(max(d.chunk_count), 0)
-		FROM tenant.indexes AS i CROSS JOIN (
-			SELECT coalesce(sum(n.chunks), 0) AS chunks, coalesce(sum(n.pending), 0) AS pending
-			FROM tenant.index_counts AS n WHERE n.index_id = $1
-		) AS n CROSS JOIN tenant.documents AS d
-		WHERE i.index_id = $1 AND (i.built OR n.chunks + CASE WHEN n.pending >= $4 THEN (
-				SELECT count(*) FROM (
-					SELECT FROM tenant.documents AS w
-					WHERE w.index_id = $1 AND w.status IN ('pending', 'processing') AND w.chunk_count = 0 LIMIT $3
-				) AS w
-			) ELSE 0 END < $3)
-			AND d.document_id = ANY($2::uuid[])`, indexID, documentIDs, index.BuildThreshold, loadDocuments)
-}
+// linkedChunks is how many chunks of a document are linked by one statement.
+const linkedChunks = 1000

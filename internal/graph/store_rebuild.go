@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -25,6 +26,8 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs)
 			UPDATE tenant.jobs SET status = 'running', attempts = attempts + 1, updated_at = now(), done = 0,
 				total = (SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0)
 			WHERE job_id = $2 AND status IN ('queued', 'running') RETURNING 1
+		), linked AS (
+			UPDATE tenant.indexes SET graph_unlinked = false WHERE index_id = $1 AND graph_unlinked AND EXISTS (SELECT FROM run)
 		)
 		SELECT i.index_name, i.generation, i.metric, i.vector_type, i.index_config, i.text_language
 		FROM tenant.indexes AS i CROSS JOIN run WHERE i.index_id = $1`, args.IndexID, args.JobID)
@@ -47,17 +50,27 @@ func progressOf(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, d
 	return err
 }
 
-// endRebuild says what was counted and ends the job.
+// endRebuild says what was counted and ends the job. Chunks that could not be linked
+// meanwhile are, if they can be now.
 func endRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, components int) error {
-	b := h.Batch()
-	b.Exec(`
-		UPDATE tenant.indexes SET graph_components = $2, graph_counted_at = now(),
-			graph_job_id = CASE WHEN graph_job_id = $3 THEN NULL ELSE graph_job_id END
-		WHERE index_id = $1`, args.IndexID, components, args.JobID)
-	b.Exec(`
-		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = total, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, args.JobID)
-	return b.Run(ctx)
+	queue, err := river.ClientFromContextSafely[pgx.Tx](ctx)
+	if err != nil {
+		return err
+	}
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			UPDATE tenant.indexes SET graph_components = $2, graph_counted_at = now(),
+				graph_job_id = CASE WHEN graph_job_id = $3 THEN NULL ELSE graph_job_id END
+			WHERE index_id = $1`, args.IndexID, components, args.JobID); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = total, updated_at = now()
+			WHERE job_id = $1 AND status = 'running'`, args.JobID); err != nil {
+			return err
+		}
+		return index.LinkIfDue(ctx, queue, tx, args.Tenant, args.IndexID)
+	})
 }
 
 // failRebuild records a failed attempt, and gives up if it was the last.

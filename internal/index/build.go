@@ -100,15 +100,19 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 	})
 }
 
-// endBuild says what there is now and ends the job. With the first HNSW index
-// over embeddings, chunks that were too many to be linked without it can be.
+// endBuild says what there is now and ends the job, unless the index was given another
+// config meanwhile: then the job goes on with that. Chunks that could not be linked
+// without an HNSW index can be, once there is one.
 func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobID string, rows int64, built bool) error {
 	queue, err := river.ClientFromContextSafely[pgx.Tx](ctx)
 	if err != nil {
 		return err
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = NULL WHERE index_id = $1`, i.ID, built); err != nil {
+		done, err := tenant.Value[bool](ctx, tx, `
+			UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = CASE WHEN index_config = $3 THEN NULL ELSE build_job_id END
+			WHERE index_id = $1 RETURNING build_job_id IS NULL`, i.ID, built, i.Config)
+		if err != nil || !done {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
@@ -116,15 +120,7 @@ func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobI
 			WHERE job_id = $1 AND status = 'running'`, jobID, rows); err != nil {
 			return err
 		}
-		if !built || i.Built || i.Config.Type != HNSW || i.Metric != Cosine {
-			return nil
-		}
-		settings, err := GraphOf(ctx, tx, i.ID)
-		if err != nil || !settings.Keeps("similar") {
-			return err
-		}
-		_, err = queueRebuild(ctx, queue, tx, i, RebuildArgs{Tenant: id, IndexID: i.ID, Linking: true})
-		return err
+		return LinkIfDue(ctx, queue, tx, id, i.ID)
 	})
 }
 

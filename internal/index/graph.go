@@ -112,6 +112,54 @@ func GraphCountsOf(ctx context.Context, q tenant.Queryer, indexID int64) (GraphC
 		) AS g LEFT JOIN tenant.indexes AS i ON i.index_id = $1`, indexID)
 }
 
+// loadDocuments is how many documents on their way into an index make a load.
+const loadDocuments = 200
+
+// Loading reports whether a large index is loaded and its Postgres index not built: to
+// find what is near to each new chunk would take reading all others. A load is seen by
+// the new documents on their way, before there is much; those that are only changed make
+// no index large enough to be built.
+func Loading(ctx context.Context, q tenant.Queryer, indexID int64) (bool, error) {
+	return tenant.Value[bool](ctx, q, `
+		SELECT NOT i.built AND n.chunks + CASE WHEN n.pending >= $3 THEN (
+				SELECT count(*) FROM (
+					SELECT FROM tenant.documents AS w
+					WHERE w.index_id = $1 AND w.status IN ('pending', 'processing') AND w.chunk_count = 0 LIMIT $2
+				) AS w
+			) ELSE 0 END >= $2
+		FROM tenant.indexes AS i CROSS JOIN (
+			SELECT coalesce(sum(n.chunks), 0) AS chunks, coalesce(sum(n.pending), 0) AS pending
+			FROM tenant.index_counts AS n WHERE n.index_id = $1
+		) AS n
+		WHERE i.index_id = $1`, indexID, BuildThreshold, loadDocuments)
+}
+
+// NoteUnlinked notes that chunks were stored which nothing could link to what is near.
+func NoteUnlinked(ctx context.Context, h *tenant.Handle, indexID int64) error {
+	_, err := h.Exec(ctx, `UPDATE tenant.indexes SET graph_unlinked = true WHERE index_id = $1 AND NOT graph_unlinked`, indexID)
+	return err
+}
+
+// LinkIfDue queues a job that links such chunks, unless nothing can find what is near
+// yet, or a job is on its way after which this is called again.
+func LinkIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID, indexID int64) error {
+	name, err := tenant.Value[string](ctx, tx, `
+		SELECT i.index_name FROM tenant.indexes AS i
+		WHERE i.index_id = $1 AND i.graph_unlinked AND i.index_config->>'type' = $2 AND i.build_job_id IS NULL AND i.graph_job_id IS NULL`,
+		indexID, HNSW)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if loading, err := Loading(ctx, tx, indexID); err != nil || loading {
+		return err
+	}
+	_, err = queueRebuild(ctx, queue, tx, Index{ID: indexID, Name: name}, RebuildArgs{Tenant: id, IndexID: indexID, Linking: true})
+	return err
+}
+
 // makeEdgesTrigger has the edges of chunks go with them, as make_edges does.
 func (i Index) makeEdgesTrigger() string {
 	return fmt.Sprintf(`CREATE TRIGGER chunks_dropped AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS gone

@@ -247,6 +247,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 			return Index{}, Counts{}, err
 		}
 	}
+	if changed.Config != old.Config { // what is built links when it is
+		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return LinkIfDue(ctx, s.queue, tx, r.Tenant, old.ID) }); err != nil {
+			return Index{}, Counts{}, err
+		}
+	}
 	if next != nil {
 		if err := s.startReembed(ctx, r.Tenant, changed, *next); err != nil {
 			return Index{}, Counts{}, err

@@ -1,0 +1,1 @@
+ALTER TABLE indexes DROP graph_unlinked;
