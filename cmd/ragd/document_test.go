@@ -63,3 +63,35 @@ JOB  KIND  STATUS  PROGRESS  INDEX  DOCUMENT  CREATED  ERROR
 	s.want(t, step{args: args("index create second"), stdout: anything})
 	s.want(t, step{args: args("document list"), code: 2, stderr: "...--index is missing and there are several: documents, second"})
 }
+
+func TestDocumentDeleteOfMany(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	for _, line := range []string{
+		`{"id":"a","text":"one","metadata":{"n":1}}`, `{"id":"b","text":"two","metadata":{"n":1}}`, `{"id":"c","text":"three","metadata":{"n":2}}`,
+	} {
+		s.stdin = line
+		s.want(t, step{args: args("ingest --jsonl -"), stdout: anything, stderr: anything})
+	}
+	s.stdin = `{"id":"c","text":"of Rosa"}`
+	s.want(t, step{args: args("ingest --jsonl - --namespace rosa"), stdout: anything, stderr: anything})
+	for _, want := range []step{
+		{args: args("document delete"), code: 2, stderr: "ragd document delete: DOCUMENT, --uri, --filter or --namespace is missing (see `ragd document delete --help`)\n"},
+		{args: args("document delete x --uri a"), code: 2, stderr: "...DOCUMENT, --uri and --filter exclude each other"},
+		{args: args(`document delete --filter {"n":1} --dry-run`), stdout: "#1  a\n#2  b\nwould delete 2 documents of index documents\n"},
+		{args: args(`document delete --filter {"n":1} --dry-run --json`), stdout: "...\"deletedCount\": 2"},
+		{args: args(`document delete --filter {"n":1}`), code: 2, stderr: "...needs --yes where nobody can be asked"},
+		{args: args(`document delete --filter {"n":3} --yes`), stdout: "no document of index documents is selected\n"},
+		{args: args("document delete #1 #1x --yes"), stdout: "deleted document #1 (a)\n", stderr: "not found: #1x\n"},
+		{args: args("document delete #1 #1x --yes"), code: 1, stderr: "not found: #1\nnot found: #1x\nragd: none of the documents was found\n"},
+		{args: args("document delete --uri a --yes"), code: 1, stderr: "ragd: document \"a\" not found\n"},
+	} {
+		s.want(t, want)
+	}
+	const question = "This deletes 2 documents of index documents, such as b, c. Type \"yes\" to go on: "
+	s.asks, s.stdin = true, "no\n"
+	s.want(t, step{args: args("document delete --uri b --uri c"), code: 1, stderr: question + "ragd: nothing was deleted\n"})
+	s.stdin = "yes\n"
+	s.want(t, step{args: args("document delete --uri b --uri c"), stdout: "deleted 2 documents of index documents\n", stderr: question})
+	s.want(t, step{args: args("document delete --namespace rosa"), stdout: "deleted document #3 (c)\n", stderr: "This deletes document #3 (c). Type \"yes\" to go on:"})
+}

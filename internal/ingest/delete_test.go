@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -72,5 +73,94 @@ func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 	job, err := acme.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: results[0].Job.JobId})
 	if err != nil || job.Status != "cancelled" {
 		t.Errorf("the job of a deleted document = %v, %v", job, err)
+	}
+}
+
+// What would be deleted is told before, and is what is deleted then.
+func TestDeleteDocumentsThatAreNamed(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	acme.Index(t, "docs")
+	bolt.Index(t, "docs")
+	ids := map[string]string{}
+	for _, name := range []string{"default/a", "default/b", "rosa/a", "rosa/b", "rosa/c", "jonas/a"} {
+		namespace, uri, _ := strings.Cut(name, "/")
+		res, err := acme.UploadDocument(t.Context(), inNamespace(namespace, uri, "A plan of "+namespace))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = res.Document.DocumentId
+	}
+	for _, tc := range []struct {
+		name string
+		req  *ragdv1.DeleteDocumentsRequest
+		want string
+	}{
+		{"ids, of which some are none", &ragdv1.DeleteDocumentsRequest{DocumentIds: []string{ids["rosa/a"], "nonsense", "urn:uuid:" + ids["rosa/b"]}}, "rosa/a"},
+		{"uris of the default namespace", &ragdv1.DeleteDocumentsRequest{Uris: []string{"a", "c"}}, "default/a"},
+		{"uris of another namespace", &ragdv1.DeleteDocumentsRequest{Uris: []string{"b", "d"}, Namespace: "rosa"}, "rosa/b"},
+		{"ids that are in another namespace", &ragdv1.DeleteDocumentsRequest{DocumentIds: []string{ids["rosa/c"]}, Namespace: "jonas"}, ""},
+		{"a whole namespace", &ragdv1.DeleteDocumentsRequest{Namespace: "rosa"}, "rosa/c"},
+		{"an empty namespace", &ragdv1.DeleteDocumentsRequest{Namespace: "rosa"}, ""},
+	} {
+		tc.req.IndexName = "docs"
+		for _, tc.req.DryRun = range []bool{true, false} {
+			other, err := bolt.DeleteDocuments(t.Context(), tc.req)
+			if err != nil || other.DeletedCount != 0 {
+				t.Errorf("%s: another tenant deletes %v, %v", tc.name, other, err)
+			}
+			res, err := acme.DeleteDocuments(t.Context(), tc.req)
+			if err != nil {
+				t.Fatalf("%s: %v", tc.name, err)
+			}
+			var got []string
+			for _, d := range res.Documents {
+				if d.DocumentId != ids[d.Namespace+"/"+d.Uri] {
+					t.Errorf("%s: %v has another's id", tc.name, d)
+				}
+				got = append(got, d.Namespace+"/"+d.Uri)
+			}
+			if strings.Join(got, " ") != tc.want || int(res.DeletedCount) != len(got) {
+				t.Errorf("%s, dry run %v: deleted %d, %q; want %q", tc.name, tc.req.DryRun, res.DeletedCount, got, tc.want)
+			}
+		}
+	}
+	list, err := acme.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs"})
+	if err != nil || len(list.Documents) != 2 {
+		t.Errorf("left are %v, %v", list.GetDocuments(), err)
+	}
+	for name, req := range map[string]*ragdv1.DeleteDocumentsRequest{
+		"nothing":               {},
+		"ids and uris":          {DocumentIds: []string{ids["default/b"]}, Uris: []string{"b"}},
+		"uris and a filter":     {Uris: []string{"b"}, Filter: object(t, map[string]any{"team": "red"})},
+		"an empty filter":       {Uris: []string{"b"}, Filter: object(t, nil)},
+		"too many uris":         {Uris: make([]string, 10_001)},
+		"too many ids":          {DocumentIds: make([]string, 10_001)},
+		"a uri that is no text": {Uris: []string{"a\x00"}},
+		"a long namespace":      {Namespace: strings.Repeat("x", 256)},
+	} {
+		req.IndexName = "docs"
+		_, err := acme.DeleteDocuments(t.Context(), req)
+		wantCode(t, name, err, connect.CodeInvalidArgument)
+	}
+	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
+	_, err = reader.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: "docs", Uris: []string{"b"}, DryRun: true})
+	wantCode(t, "a reader's dry run", err, connect.CodePermissionDenied)
+	for what, get := range map[string]func() error{
+		"a document by an id in another form": func() error {
+			_, err := acme.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: "urn:uuid:" + ids["default/b"]})
+			return err
+		},
+		"a document by a uri with a null character": func() error {
+			_, err := acme.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "b\x00"})
+			return err
+		},
+		"a job by an id in another form": func() error {
+			_, err := acme.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: "urn:uuid:" + ids["default/b"]})
+			return err
+		},
+	} {
+		wantCode(t, what, get(), connect.CodeNotFound)
 	}
 }

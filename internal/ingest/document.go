@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/runes"
 )
 
@@ -105,8 +106,8 @@ type Ref struct {
 	Namespace  string // of the uri; index.DefaultNamespace if empty
 }
 
-// check refuses a reference that names nothing or two things. An id that cannot
-// be one of ours is not found rather than malformed.
+// check refuses a reference that names nothing or two things. What
+// cannot be an id or a uri of ours is not found rather than malformed.
 func (r *Ref) check() (err error) {
 	if r.Namespace, err = index.Namespace(r.Namespace); err != nil {
 		return err
@@ -114,11 +115,15 @@ func (r *Ref) check() (err error) {
 	if (r.DocumentID == "") == (r.URI == "") {
 		return fault.Field("documentId", "exactly one of documentId and uri must be given")
 	}
-	if r.DocumentID != "" && uuid.Validate(r.DocumentID) != nil {
+	if r.DocumentID != "" && !isID(r.DocumentID) || metadata.CheckText("uri", r.URI, maxURIBytes) != nil {
 		return r.notFound()
 	}
 	return nil
 }
+
+// isID reports whether s could be an id of ours. PostgreSQL reads fewer forms of a uuid
+// than Go does, and we write one.
+func isID(s string) bool { return len(s) == len(uuid.Nil.String()) && uuid.Validate(s) == nil }
 
 func (r Ref) notFound() error {
 	if r.URI != "" {

@@ -139,30 +139,6 @@ func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 	})
 }
 
-// DeleteSelected removes the documents whose metadata the filter selects and that the
-// credential lets be seen, and returns how many. It goes by some hundred at once: when
-// it fails, some may be gone. Errors: Invalid for an empty filter.
-func (s *Service) DeleteSelected(ctx context.Context, indexName string, f filter.Filter) (int, error) {
-	if f.IsZero() {
-		return 0, fault.Field("filter", "Cannot delete with empty filter: TruncateIndex empties an index")
-	}
-	n := 0
-	err := s.onIndex(ctx, tenant.Write, indexName, func(r reader) error {
-		defer s.queue.recount(r.tenant)
-		for {
-			some := 0
-			err := r.handle.Tx(ctx, func(tx *tenant.Tx) (err error) {
-				some, err = deleteSelected(ctx, tx, r.index, filter.And(r.visible, f))
-				return err
-			})
-			if n += some; err != nil || some < deletedAtOnce {
-				return err
-			}
-		}
-	})
-	return n, err
-}
-
 // Chunks returns a page of a document's chunks in reading order and the token of
 // the next page. Errors: NotFound.
 func (s *Service) Chunks(ctx context.Context, indexName, documentID string, pageSize int32, pageToken string) (found []Chunk, next string, err error) {

@@ -294,29 +294,6 @@ func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Re
 	return deleteTraces(ctx, tx, from, []string{deleted})
 }
 
-// deleteSelected removes the first documents that the filter selects, at most
-// deletedAtOnce, and returns how many.
-func deleteSelected(ctx context.Context, tx *tenant.Tx, from index.Index, f filter.Filter) (int, error) {
-	args := filter.NewArgs(from.ID, deletedAtOnce)
-	deleted, err := tenant.Select[struct{ DocumentID string }](ctx, tx, `
-		DELETE FROM tenant.documents AS d
-		USING (
-			SELECT d.document_id FROM tenant.documents AS d
-			WHERE d.index_id = $1 AND `+f.SQL("d.metadata", args)+`
-			ORDER BY d.document_id LIMIT $2 FOR UPDATE OF d
-		) AS selected
-		WHERE d.document_id = selected.document_id
-		RETURNING d.document_id::text`, args.Values()...)
-	if err != nil || len(deleted) == 0 {
-		return 0, err
-	}
-	ids := make([]string, len(deleted))
-	for i, d := range deleted {
-		ids[i] = d.DocumentID
-	}
-	return len(ids), deleteTraces(ctx, tx, from, ids)
-}
-
 // deleteTraces removes the chunks of documents that were deleted and ends their jobs.
 func deleteTraces(ctx context.Context, tx *tenant.Tx, from index.Index, deleted []string) error {
 	if _, err := tx.OfIndex(from.ID, from.Generation).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {

@@ -26,7 +26,7 @@ func jobVisible(f filter.Filter, args *filter.Args) string {
 
 func jobByID(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Filter) (Job, error) {
 	notFound := fault.New(fault.NotFound, "job %q not found", shorten(jobID))
-	if uuid.Validate(jobID) != nil {
+	if !isID(jobID) {
 		return Job{}, notFound
 	}
 	args := filter.NewArgs(jobID)

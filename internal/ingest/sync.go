@@ -17,8 +17,6 @@ const (
 	MaxSourceDocuments = 200_000
 	// MaxGoneListed bounds how many of those that are gone an answer names.
 	MaxGoneListed = 100_000
-	// deletedAtOnce is how many documents one transaction deletes.
-	deletedAtOnce = 500
 )
 
 // Source is what a source of documents has, such as a folder or a site.

@@ -21,21 +21,22 @@ import (
 
 // fakeAPI is an API made of functions; a test sets those it calls.
 type fakeAPI struct {
-	vectorQuery    func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
-	graphRag       func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
-	rerank         func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
-	listIndexes    func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
-	describeIndex  func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
-	uploadDocument func(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
-	getDocument    func(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
-	listDocuments  func(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
-	deleteDocument func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
-	listChunks     func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
-	getJob         func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
-	syncSource     func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
-	cancelJob      func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
-	chunkText      func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
-	tools          []*ragdv1.Tool // of every tenant
+	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
+	rerank          func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
+	listIndexes     func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
+	describeIndex   func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
+	uploadDocument  func(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
+	getDocument     func(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
+	listDocuments   func(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
+	deleteDocument  func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	deleteDocuments func(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
+	listChunks      func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
+	getJob          func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	syncSource      func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
+	cancelJob       func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
+	chunkText       func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	tools           []*ragdv1.Tool // of every tenant
 }
 
 func (f *fakeAPI) ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
@@ -76,6 +77,10 @@ func (f *fakeAPI) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsRe
 
 func (f *fakeAPI) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
 	return f.deleteDocument(ctx, req)
+}
+
+func (f *fakeAPI) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error) {
+	return f.deleteDocuments(ctx, req)
 }
 
 func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {

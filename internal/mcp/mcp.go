@@ -47,6 +47,7 @@ type API interface {
 	GetDocument(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
 	ListDocuments(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
 	DeleteDocument(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	DeleteDocuments(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
 	SyncSource(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
 	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)

@@ -107,6 +107,12 @@ func TestToolsOverTheService(t *testing.T) {
 			if result, text := callTool(t, other, "delete_document", map[string]any{"uri": uri}, nil); !result.IsError || !strings.Contains(text, "not found") {
 				t.Errorf("deleting another tenant's document: %s", text)
 			}
+			if result, text := callTool(t, other, "delete_documents", map[string]any{"documentIds": []any{document.GetDocumentId()}}, nil); result.IsError || !strings.Contains(text, "no such document") {
+				t.Errorf("deleting another tenant's documents: %s", text)
+			}
+			if result, text := callTool(t, c, "delete_documents", map[string]any{"uris": []any{uri}, "dryRun": true}, nil); result.IsError || !strings.Contains(text, uri) {
+				t.Errorf("a dry run: %s", text)
+			}
 			if result, text := callTool(t, c, "delete_document", map[string]any{"uri": uri}, nil); result.IsError {
 				t.Error(text)
 			}
@@ -124,7 +130,7 @@ func TestToolsOverTheService(t *testing.T) {
 		secret := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
 		c := as(t, secret, nil)
 		tools := listed(t, c)
-		for _, hidden := range []string{"upload_document", "delete_document"} {
+		for _, hidden := range []string{"upload_document", "delete_document", "delete_documents"} {
 			if _, ok := tools[hidden]; ok {
 				t.Errorf("%s is listed", hidden)
 			}

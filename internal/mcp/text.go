@@ -213,6 +213,23 @@ func deletedText(req *ragdv1.DeleteDocumentRequest, _ *ragdv1.DeleteDocumentResp
 	return "Deleted document " + req.GetDocumentId() + "."
 }
 
+func deletedManyText(req *ragdv1.DeleteDocumentsRequest, res *ragdv1.DeleteDocumentsResponse) string {
+	if res.GetDeletedCount() == 0 {
+		return "There is no such document."
+	}
+	uris := make([]string, len(res.GetDocuments()))
+	for i, d := range res.GetDocuments() {
+		uris[i] = d.GetUri()
+	}
+	is := "deleted"
+	if req.GetDryRun() {
+		is = "to be deleted; this was a dry run"
+	}
+	var b strings.Builder
+	writeURIs(&b, uris, int(res.GetDeletedCount()), is)
+	return b.String()
+}
+
 // maxURIsShown bounds a list in a text; the structured content has all.
 const maxURIsShown = 100
 
@@ -235,13 +252,19 @@ func syncedText(req *ragdv1.SyncSourceRequest, res *ragdv1.SyncSourceResponse) s
 		if part.total == 0 {
 			continue
 		}
-		shown := part.uris[:min(len(part.uris), maxURIsShown)]
-		fmt.Fprintf(&b, "\n%s %s: %s", count(int32(part.total), "document"), part.is, strings.Join(shown, ", "))
-		if more := part.total - len(shown); more > 0 {
-			fmt.Fprintf(&b, " and %d more", more)
-		}
+		b.WriteString("\n")
+		writeURIs(&b, part.uris, part.total, part.is)
 	}
 	return b.String()
+}
+
+// writeURIs says what documents are, and names the first of them.
+func writeURIs(b *strings.Builder, uris []string, total int, are string) {
+	shown := uris[:min(len(uris), maxURIsShown)]
+	fmt.Fprintf(b, "%s %s: %s", count(int32(total), "document"), are, strings.Join(shown, ", "))
+	if more := total - len(shown); more > 0 {
+		fmt.Fprintf(b, " and %d more", more)
+	}
 }
 
 func cancelledText(_ *ragdv1.CancelJobRequest, job *ragdv1.Job) string { return jobText(nil, job) }

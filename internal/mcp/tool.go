@@ -69,6 +69,7 @@ func newToolset(cfg Config, o overrider) (*toolset, error) {
 	for name, run := range map[string]run{
 		"cancel_job":       call(cfg.API.CancelJob, cancelledText),
 		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
+		"delete_documents": call(cfg.API.DeleteDocuments, deletedManyText),
 		"describe_index":   call(cfg.API.DescribeIndex, indexText),
 		"document_chunker": call(cfg.API.ChunkText, chunksText),
 		"get_document":     call(cfg.API.GetDocument, documentText),

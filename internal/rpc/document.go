@@ -80,8 +80,18 @@ func (h *Handlers) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocume
 	if err != nil {
 		return nil, err
 	}
-	n, err := h.Ingest.DeleteSelected(ctx, req.GetIndexName(), f)
-	return &ragdv1.DeleteDocumentsResponse{DeletedCount: int32(n)}, err
+	deleted, err := h.Ingest.DeleteSelected(ctx, ingest.Selection{
+		IndexName: req.GetIndexName(), DocumentIDs: req.GetDocumentIds(), URIs: req.GetUris(),
+		Filter: f, FilterGiven: req.GetFilter() != nil, Namespace: req.GetNamespace(), DryRun: req.GetDryRun(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.DeleteDocumentsResponse{DeletedCount: int32(deleted.Count)}
+	for _, d := range deleted.First {
+		res.Documents = append(res.Documents, &ragdv1.DeletedDocument{DocumentId: d.DocumentID, Namespace: d.Namespace, Uri: d.URI})
+	}
+	return res, nil
 }
 
 // SyncSource implements DocumentService.

@@ -1341,11 +1341,22 @@ func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
+// DeleteDocumentsRequest has one of filter, document_ids and uris, or a namespace
+// alone, which is deleted as a whole.
 type DeleteDocumentsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Not empty: TruncateIndex empties an index.
-	Filter        *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	// At most 10,000. What is not there is no error.
+	DocumentIds []string `protobuf:"bytes,3,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
+	// At most 10,000. What is not there is no error.
+	Uris []string `protobuf:"bytes,4,rep,name=uris,proto3" json:"uris,omitempty"`
+	// Of the uris, "default" by default; else only documents of this namespace are
+	// deleted, by default those of all.
+	Namespace string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Say what would happen, delete nothing.
+	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1394,9 +1405,40 @@ func (x *DeleteDocumentsRequest) GetFilter() *structpb.Struct {
 	return nil
 }
 
+func (x *DeleteDocumentsRequest) GetDocumentIds() []string {
+	if x != nil {
+		return x.DocumentIds
+	}
+	return nil
+}
+
+func (x *DeleteDocumentsRequest) GetUris() []string {
+	if x != nil {
+		return x.Uris
+	}
+	return nil
+}
+
+func (x *DeleteDocumentsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DeleteDocumentsRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
 type DeleteDocumentsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DeletedCount  int32                  `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Deleted, or to be deleted after a dry run.
+	DeletedCount int32 `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	// The first 1,000 of them.
+	Documents     []*DeletedDocument `protobuf:"bytes,2,rep,name=documents,proto3" json:"documents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1438,6 +1480,74 @@ func (x *DeleteDocumentsResponse) GetDeletedCount() int32 {
 	return 0
 }
 
+func (x *DeleteDocumentsResponse) GetDocuments() []*DeletedDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+// DeletedDocument names a document that is gone.
+type DeletedDocument struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DocumentId    string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Namespace     string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Uri           string                 `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletedDocument) Reset() {
+	*x = DeletedDocument{}
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletedDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletedDocument) ProtoMessage() {}
+
+func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletedDocument.ProtoReflect.Descriptor instead.
+func (*DeletedDocument) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeletedDocument) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *DeletedDocument) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DeletedDocument) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
 type SyncSourceRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -1462,7 +1572,7 @@ type SyncSourceRequest struct {
 
 func (x *SyncSourceRequest) Reset() {
 	*x = SyncSourceRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1584,7 @@ func (x *SyncSourceRequest) String() string {
 func (*SyncSourceRequest) ProtoMessage() {}
 
 func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1597,7 @@ func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
 func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SyncSourceRequest) GetIndexName() string {
@@ -1551,7 +1661,7 @@ type SourceDocument struct {
 
 func (x *SourceDocument) Reset() {
 	*x = SourceDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1673,7 @@ func (x *SourceDocument) String() string {
 func (*SourceDocument) ProtoMessage() {}
 
 func (x *SourceDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1686,7 @@ func (x *SourceDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
 func (*SourceDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SourceDocument) GetUri() string {
@@ -1610,7 +1720,7 @@ type SyncSourceResponse struct {
 
 func (x *SyncSourceResponse) Reset() {
 	*x = SyncSourceResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1732,7 @@ func (x *SyncSourceResponse) String() string {
 func (*SyncSourceResponse) ProtoMessage() {}
 
 func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1745,7 @@ func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
 func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SyncSourceResponse) GetNewUris() []string {
@@ -1686,7 +1796,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1808,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1821,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -1752,7 +1862,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1874,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1887,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -1803,7 +1913,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1925,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1938,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1851,7 +1961,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +1973,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +1986,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -1910,7 +2020,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +2032,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +2045,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -1961,7 +2071,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2083,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2096,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -2005,7 +2115,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2127,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2140,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -2049,7 +2159,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2171,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2184,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2207,13 +2317,23 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"documentId\x12\x10\n" +
 	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\x18\n" +
-	"\x16DeleteDocumentResponse\"h\n" +
+	"\x16DeleteDocumentResponse\"\xd6\x01\n" +
 	"\x16DeleteDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
-	"\x06filter\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06filter\">\n" +
+	"\x06filter\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06filter\x12!\n" +
+	"\fdocument_ids\x18\x03 \x03(\tR\vdocumentIds\x12\x12\n" +
+	"\x04uris\x18\x04 \x03(\tR\x04uris\x12\x1c\n" +
+	"\tnamespace\x18\x05 \x01(\tR\tnamespace\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\"v\n" +
 	"\x17DeleteDocumentsResponse\x12#\n" +
-	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\x81\x02\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\x126\n" +
+	"\tdocuments\x18\x02 \x03(\v2\x18.ragd.v1.DeletedDocumentR\tdocuments\"b\n" +
+	"\x0fDeletedDocument\x12\x1f\n" +
+	"\vdocument_id\x18\x01 \x01(\tR\n" +
+	"documentId\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\"\x81\x02\n" +
 	"\x11SyncSourceRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1d\n" +
@@ -2292,7 +2412,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                // 0: ragd.v1.Document
 	(*Job)(nil),                     // 1: ragd.v1.Job
@@ -2312,77 +2432,79 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*DeleteDocumentResponse)(nil),  // 15: ragd.v1.DeleteDocumentResponse
 	(*DeleteDocumentsRequest)(nil),  // 16: ragd.v1.DeleteDocumentsRequest
 	(*DeleteDocumentsResponse)(nil), // 17: ragd.v1.DeleteDocumentsResponse
-	(*SyncSourceRequest)(nil),       // 18: ragd.v1.SyncSourceRequest
-	(*SourceDocument)(nil),          // 19: ragd.v1.SourceDocument
-	(*SyncSourceResponse)(nil),      // 20: ragd.v1.SyncSourceResponse
-	(*ListChunksRequest)(nil),       // 21: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 22: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 23: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 24: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 25: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 26: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 27: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 28: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 29: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
-	(*Chunking)(nil),                // 31: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 32: ragd.v1.Chunk
+	(*DeletedDocument)(nil),         // 18: ragd.v1.DeletedDocument
+	(*SyncSourceRequest)(nil),       // 19: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),          // 20: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),      // 21: ragd.v1.SyncSourceResponse
+	(*ListChunksRequest)(nil),       // 22: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 23: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 24: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 25: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 26: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 27: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 28: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 29: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 30: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 31: google.protobuf.Timestamp
+	(*Chunking)(nil),                // 32: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 33: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	29, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	30, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	30, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	30, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	31, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	31, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	4,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	30, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	30, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	31, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	31, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
 	3,  // 7: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
-	29, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	31, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	29, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	30, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	32, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	30, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 11: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 12: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	5,  // 13: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
 	9,  // 14: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
 	1,  // 15: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
 	10, // 16: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	29, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	30, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 18: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	29, // 19: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	19, // 20: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	32, // 21: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 22: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	5,  // 23: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	7,  // 24: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	11, // 25: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	12, // 26: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	14, // 27: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	16, // 28: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	18, // 29: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	21, // 30: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	23, // 31: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	24, // 32: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	26, // 33: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	27, // 34: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	28, // 35: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	6,  // 36: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	8,  // 37: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 38: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	13, // 39: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	15, // 40: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	17, // 41: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	20, // 42: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	22, // 43: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 44: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	25, // 45: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 46: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 47: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 48: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	36, // [36:49] is the sub-list for method output_type
-	23, // [23:36] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	30, // 19: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	18, // 20: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
+	20, // 21: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	33, // 22: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 23: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	5,  // 24: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	7,  // 25: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	11, // 26: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	12, // 27: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	14, // 28: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	16, // 29: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	19, // 30: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	22, // 31: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	24, // 32: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	25, // 33: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	27, // 34: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	28, // 35: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	29, // 36: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	6,  // 37: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	8,  // 38: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 39: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	13, // 40: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	15, // 41: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	17, // 42: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	21, // 43: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	23, // 44: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 45: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	26, // 46: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 47: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 48: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 49: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	37, // [37:50] is the sub-list for method output_type
+	24, // [24:37] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2405,7 +2527,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

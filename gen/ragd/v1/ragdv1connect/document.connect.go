@@ -95,9 +95,9 @@ type DocumentServiceClient interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
-	// DeleteDocuments removes the documents whose metadata the filter selects, and their
-	// chunks, also while they are being processed. What a call that broke off has not
-	// deleted, the same call deletes. Needs the scope write.
+	// DeleteDocuments removes the documents that are named or that a filter over their
+	// metadata selects, and their chunks, also while they are being processed. What a
+	// call that broke off has not deleted, the same call deletes. Needs the scope write.
 	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
 	// SyncSource compares a source, such as a folder or a site, with what the index has
 	// of it: it says which documents are new, changed or unchanged, for the caller to
@@ -371,9 +371,9 @@ type DocumentServiceHandler interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
-	// DeleteDocuments removes the documents whose metadata the filter selects, and their
-	// chunks, also while they are being processed. What a call that broke off has not
-	// deleted, the same call deletes. Needs the scope write.
+	// DeleteDocuments removes the documents that are named or that a filter over their
+	// metadata selects, and their chunks, also while they are being processed. What a
+	// call that broke off has not deleted, the same call deletes. Needs the scope write.
 	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
 	// SyncSource compares a source, such as a folder or a site, with what the index has
 	// of it: it says which documents are new, changed or unchanged, for the caller to
