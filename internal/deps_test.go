@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"internal/fault":   {},
 	"internal/httplog": {"internal/fault"},
 	"internal/page":    {"internal/fault"},
+	"internal/arrival": {},
 	"internal/lru":     {},
 	"internal/runes":   {},
 	"internal/lexical": {},

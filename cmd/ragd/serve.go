@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/arrival"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -81,7 +82,9 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.queue.Run(groupCtx) })
 	group.Go(func() error { return s.events.Run(groupCtx) })
-	group.Go(func() error { return serveHTTP(groupCtx, listener, withBodyDeadline(s.handler()), s.mcp.Shutdown) })
+	group.Go(func() error {
+		return serveHTTP(groupCtx, listener, arrival.Limit(s.handler(), arrival.MaxPause), s.mcp.Shutdown)
+	})
 	note(p.stderr, "ragd is ready at %s", address)
 	err = group.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -3,17 +3,21 @@ package ingest_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
@@ -224,4 +228,42 @@ func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
 	reader := f.service.Client(f.service.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	_, err = stream(t, reader, messages...)
 	wantCode(t, "a reader", err, connect.CodePermissionDenied)
+}
+
+// Whoever sends no more keeps neither the stream nor its room on the disk.
+func TestAStreamThatStandsStillIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{Pause: 200 * time.Millisecond})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	body, sender := io.Pipe()
+	defer sender.Close()
+	go func() {
+		for _, message := range []*ragdv1.UploadDocumentsRequest{begin(upload("a", "")), part(bytes.Repeat([]byte("harbour "), 1<<18))} {
+			raw, err := protojson.Marshal(message)
+			if err != nil {
+				t.Error(err)
+			}
+			_, _ = sender.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(raw))), raw...))
+		}
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+ragdv1connect.DocumentServiceUploadDocumentsProcedure, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/connect+json")
+	req.Header.Set("Authorization", "Bearer "+acme.Secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(answer), `"code":"deadline_exceeded","message":"nothing of the request has arrived for 200ms`) {
+		t.Errorf("answered with %s, %v", answer, err)
+	}
+	list, err := acme.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs"})
+	if err != nil || len(list.Documents) != 0 {
+		t.Errorf("stored are %v, %v", list, err)
+	}
 }

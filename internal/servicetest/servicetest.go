@@ -3,6 +3,7 @@
 package servicetest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/arrival"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/graph"
@@ -58,6 +60,8 @@ type Config struct {
 	// MaxQueuedDocuments and MaxQueuedBytes are as in ingest.QueueConfig.
 	MaxQueuedDocuments int
 	MaxQueuedBytes     int64
+	// Pause is how long a request may stand still; arrival.MaxPause by default.
+	Pause time.Duration
 	// NoWorkers leaves uploads queued.
 	NoWorkers bool
 }
@@ -100,7 +104,7 @@ func New(t testing.TB, config Config) *Service {
 	}}
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
-	server := httptest.NewServer(httplog.Log(log)(mux))
+	server := httptest.NewServer(arrival.Limit(httplog.Log(log)(mux), cmp.Or(config.Pause, arrival.MaxPause)))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s

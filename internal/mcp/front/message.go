@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 	"unicode/utf8"
 
@@ -59,6 +60,10 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (mes
 	if late := new(refusal); errors.As(err, &late) {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		return message{}, err
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		w.Header().Set("Connection", "close")
+		return message{}, &refusal{http.StatusRequestTimeout, mcpgo.INVALID_REQUEST, err.Error()}
 	}
 	if err != nil {
 		return message{}, malformed("the request body cannot be read to its end")
