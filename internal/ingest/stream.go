@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
 )
 
 // Limits of a stream of uploads. Sizes are bytes.
@@ -16,6 +17,8 @@ const (
 
 	// spoolAbove is the size from which a document that arrives is on disk.
 	spoolAbove = 1 << 20
+	// headBytes is how much of a large document says whether it is text.
+	headBytes = 64 << 10
 )
 
 // Result is what became of a document of a stream.
@@ -101,6 +104,8 @@ func (a *arriving) append(content []byte, in *intake) (err error) {
 		size = int(a.spool.size) + len(content)
 	}
 	switch {
+	case a.spool != nil && a.spool.size <= parse.MaxText && size > parse.MaxText && a.looksLikeText():
+		return errTooMuchText
 	case size > MaxDocumentBytes:
 		return fault.Field("content", "is over the limit of %d bytes: split it", MaxDocumentBytes)
 	case a.spool == nil && size <= spoolAbove:
@@ -116,6 +121,16 @@ func (a *arriving) append(content []byte, in *intake) (err error) {
 		a.upload.Content = nil
 	}
 	return a.spool.write(content)
+}
+
+// looksLikeText reports whether a large document is text, as far as its beginning says.
+func (a *arriving) looksLikeText() bool {
+	head := make([]byte, min(a.spool.size, headBytes))
+	if err := a.spool.readAt(head, 0); err != nil {
+		return false
+	}
+	format, err := parse.Detect(parse.Source{Content: head, ContentType: a.upload.ContentType, FileName: a.upload.URI})
+	return err == nil && isCutAsSent(a.upload.Chunking, format, head)
 }
 
 // refuse puts the error into the document's result and drops its content.

@@ -230,6 +230,38 @@ func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
 	wantCode(t, "a reader", err, connect.CodePermissionDenied)
 }
 
+// What no job could process is refused when so much of it has come, and is not stored.
+func TestATextOverTheLimitIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	var messages []*ragdv1.UploadDocumentsRequest
+	lines := part(bytes.Repeat([]byte("{\"harbour\": 12}\n"), 1<<16)) // 1 MiB
+	for _, req := range []*ragdv1.UploadDocumentRequest{
+		{IndexName: "docs", Uri: "a.txt"}, {IndexName: "docs", Uri: "b.jsonl"},
+		{IndexName: "docs", Uri: "c", Chunking: &ragdv1.Chunking{Strategy: "recursive"}},
+	} {
+		messages = append(messages, begin(req))
+		for range 65 {
+			messages = append(messages, lines)
+		}
+	}
+	messages = append(messages, begin(upload("d", "A harbour.")))
+	results, err := stream(t, acme, messages...)
+	if err != nil || len(results) != 4 {
+		t.Fatalf("%v, %v", results, err)
+	}
+	for _, r := range results[:3] {
+		if e := r.Error; e.GetCode() != "invalid_argument" || e.GetField() != "content" || !strings.Contains(e.GetMessage(), "over the limit of 67108864 bytes for text") {
+			t.Errorf("%s: %v", r.Uri, r)
+		}
+	}
+	if results[3].Error != nil {
+		t.Errorf("the document after them: %v", results[3].Error)
+	}
+}
+
 // Whoever sends no more keeps neither the stream nor its room on the disk.
 func TestAStreamThatStandsStillIsCutOff(t *testing.T) {
 	t.Parallel()

@@ -160,7 +160,10 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if len(d.chunking) == 0 {
 		d.chunking = into.Chunking
 	}
-	if format.IsText() && (keepsSource(d.chunking, format) || !parse.IsEncoded(format, u.Content)) {
+	if isCutAsSent(d.chunking, format, u.Content) {
+		if len(u.Content) > parse.MaxText {
+			return d, errTooMuchText
+		}
 		if err := checkUTF8(u.Content); err != nil {
 			return d, err
 		}
@@ -175,6 +178,14 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	d.ContentHash, err = d.hash()
 	return d, err
 }
+
+// isCutAsSent reports whether what is cut of a document are its bytes, or more than they.
+func isCutAsSent(chunking map[string]any, format parse.Format, content []byte) bool {
+	return format.IsText() && (keepsSource(chunking, format) || !parse.IsEncoded(format, content))
+}
+
+// errTooMuchText is what the job would end with, when it has read everything.
+var errTooMuchText = fault.Field("content", "is over the limit of %d bytes for text: split it, at headings or records", parse.MaxText)
 
 // hash is over everything that decides what the chunks will be, but for the embedding
 // model: with another one, all documents of the index are embedded again.

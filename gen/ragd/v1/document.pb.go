@@ -824,7 +824,8 @@ type isUploadDocumentsRequest_Part interface {
 
 type UploadDocumentsRequest_Document struct {
 	// Begins a document; a small one is all here. What it says about the size of the
-	// content holds for a single message: a document of a stream has at most 256 MiB.
+	// content holds for a single message: a document of a stream has at most 256 MiB,
+	// and at most 64 MiB of text.
 	Document *UploadDocumentRequest `protobuf:"bytes,1,opt,name=document,proto3,oneof"`
 }
 
