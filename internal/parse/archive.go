@@ -182,8 +182,8 @@ func (p *parser) member(ctx context.Context, src Source) error {
 	}
 	p.doc.ContentType = joinedType
 	name := oneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty)
-	p.text.block("# " + name)
 	return p.text.span(Span{Kind: Member, Name: name}, func() error {
+		p.text.block("# " + name)
 		p.text.write("\n\n")
 		start := p.text.Len()
 		p.text.write(inner.Text)

@@ -167,7 +167,7 @@ func TestPlaces(t *testing.T) {
 	d := Document{Spans: []Span{
 		{Kind: Page, Start: 0, End: 10, Number: 1}, {Kind: Section, Start: 2, End: 30, Name: "A"},
 		{Kind: Page, Start: 12, End: 20, Number: 2}, {Kind: Page, Start: 20, End: 30, Number: 3},
-		{Kind: Section, Start: 30, End: 40, Name: "A > B"},
+		{Kind: Section, Start: 30, End: 40, Name: "A > B"}, {Kind: Member, Start: 70, End: 90, Name: "a.md"},
 	}}
 	places := d.Places()
 	for _, tc := range []struct {
@@ -180,6 +180,8 @@ func TestPlaces(t *testing.T) {
 		{10, 12, map[string]any{"section": "A"}},
 		{25, 35, map[string]any{"page": 3, "section": "A"}},
 		{40, 50, nil},
+		{60, 90, nil},
+		{70, 80, map[string]any{"file": "a.md"}},
 	} {
 		if diff := cmp.Diff(tc.want, places.Of(tc.start, tc.end)); diff != "" {
 			t.Errorf("Of(%d, %d) (-want +got)\n%s", tc.start, tc.end, diff)

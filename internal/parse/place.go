@@ -16,13 +16,13 @@ func (d Document) Places() Places {
 
 // Of returns what is known about the place of Text[start:end], ready for metadata:
 // page and slide as numbers, with pageEnd and slideEnd where the part reaches over
-// several; sheet, section and file as the name of the one in which it begins. Nil
-// if nothing is known.
+// several; sheet and section as the name of the first; file as the name of the one in
+// which it begins, if it begins in one. Nil if nothing is known.
 func (p Places) Of(start, end int) map[string]any {
 	var place map[string]any
 	for kind, spans := range p {
 		first := sort.Search(len(spans), func(i int) bool { return spans[i].End > start })
-		if first == len(spans) || spans[first].Start >= end {
+		if first == len(spans) || spans[first].Start >= end || kind == Member && spans[first].Start > start {
 			continue
 		}
 		if place == nil {

@@ -3,9 +3,7 @@ package parse
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"mime"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -64,7 +62,7 @@ func (p *parser) jsonLines() error {
 			continue
 		}
 		if !json.Valid([]byte(line)) {
-			return broken(p.format, errors.New("line "+strconv.Itoa(number)+" is not valid JSON"))
+			return fault.Field("content", "is a broken %s file: line %d is not valid JSON", p.format.Name(), number)
 		}
 		p.text.block(line)
 	}
