@@ -56,6 +56,10 @@ func (m *barMeter) progress(now upload.Progress) {
 		_ = m.bar.Set64(now.InputBytes)
 		return
 	}
+	if now.Jobs <= fewDocuments {
+		m.ofFew(now, failed)
+		return
+	}
 	if !m.jobs {
 		m.finish()
 		m.jobs = true
@@ -64,6 +68,30 @@ func (m *barMeter) progress(now upload.Progress) {
 	}
 	m.bar.Describe("processing" + failed)
 	_ = m.bar.Set(now.Jobs - now.Waiting)
+}
+
+// fewDocuments are so many that one of them may be most of the work. parts are what a
+// bar for few documents makes of each.
+const (
+	fewDocuments = 5
+	parts        = 1000
+)
+
+// ofFew shows how far the documents themselves are.
+func (m *barMeter) ofFew(now upload.Progress, failed string) {
+	if !m.jobs {
+		m.finish()
+		m.jobs = true
+		m.bar = newBar(m.out, int64(now.Jobs)*parts, "processing")
+	}
+	done := (now.Jobs - now.Waiting) * parts
+	text := fmt.Sprintf("processing: %d of %d documents", now.Jobs-now.Waiting, now.Jobs)
+	if now.Chunks > 0 && now.Waiting > 0 {
+		done += now.Waiting * parts * now.ChunksDone / now.Chunks
+		text += fmt.Sprintf(", %d of %d chunks of the next", now.ChunksDone, now.Chunks)
+	}
+	m.bar.Describe(text + failed)
+	_ = m.bar.Set(done)
 }
 
 func (m *barMeter) retrying(error) { m.bar.Describe("no answer, trying again") }
@@ -81,7 +109,11 @@ type lineMeter struct {
 
 func (m *lineMeter) progress(now upload.Progress) {
 	if now.Sent {
-		m.say("processing: %d of %d documents done, %d failed", now.Jobs-now.Waiting, now.Jobs, now.Failed)
+		chunks := ""
+		if now.Jobs <= fewDocuments && now.Chunks > 0 {
+			chunks = fmt.Sprintf(", %d of %d chunks of the next", now.ChunksDone, now.Chunks)
+		}
+		m.say("processing: %d of %d documents done, %d failed%s", now.Jobs-now.Waiting, now.Jobs, now.Failed, chunks)
 		return
 	}
 	m.say("uploading: %d documents, %d failed", now.Uploaded, now.Failed)

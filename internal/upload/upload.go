@@ -62,6 +62,8 @@ type Progress struct {
 	Sent       bool // everything is uploaded
 	Jobs       int  // that were running when everything was uploaded
 	Waiting    int  // of Jobs, at most, still to be done
+	Chunks     int  // of the documents in work, as far as it is known
+	ChunksDone int  // of Chunks
 }
 
 // Failure is a document that did not make it.

@@ -119,6 +119,7 @@ func (s *service) advance() {
 	for _, doc := range s.documents {
 		n, _ := strconv.Atoi(doc.job.GetJobId())
 		doc.job.Status = "queued"
+		doc.job.Progress = &ragdv1.JobProgress{Done: int32(time.Since(doc.job.GetCreateTime().AsTime()).Seconds() * 10), Total: 10 * int32(n+1)}
 		if time.Since(doc.job.GetCreateTime().AsTime()) > time.Duration(n+1)*time.Second {
 			doc.job.Status = "succeeded"
 			if doc.text == "bad" {
@@ -222,6 +223,26 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 		}
 		if s.listed > 6 { // 7 jobs in pages of 3, once on the way and once at the end
 			t.Errorf("listed jobs %d times", s.listed)
+		}
+	})
+}
+
+// Of few documents it is told how far each is.
+func TestRunTellsOfTheChunksOfFewDocuments(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		var told []string
+		_, err := Run(t.Context(), s.client(), texts("one", "two", "three"), Config{Progress: func(p Progress) {
+			if now := fmt.Sprintf("%d: %d of %d", p.Waiting, p.ChunksDone, p.Chunks); p.Chunks > 0 && !slices.Contains(told, now) {
+				told = append(told, now)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(told) < 2 || told[0] == told[len(told)-1] {
+			t.Errorf("told of %q", told)
 		}
 	})
 }

@@ -15,8 +15,11 @@ const (
 	// A sweep costs a call for every thousand jobs. While the index is busy, sweeps
 	// keep this distance and take at most this share of the time.
 	sweepEvery = 5 * time.Second
-	sweepShare = 0.05
-	pageSize   = 1000
+	// Few jobs, which one call lists, are looked at more often: each counts.
+	fewJobs       = 5
+	sweepFewEvery = time.Second
+	sweepShare    = 0.05
+	pageSize      = 1000
 )
 
 // wait returns when every open job has ended. It asks for the index, which costs
@@ -27,7 +30,11 @@ func (r *run) wait(ctx context.Context) error {
 	r.step(func() {
 		r.progress.Sent, r.progress.Jobs, r.progress.Waiting = true, len(r.open), len(r.open)
 	})
-	nextSweep := time.Now().Add(sweepEvery)
+	every := sweepEvery
+	if len(r.open) <= fewJobs {
+		every = sweepFewEvery
+	}
+	nextSweep := time.Now().Add(every)
 	for pause := firstPoll; len(r.open) > 0; pause = min(2*pause, longestPoll) {
 		select {
 		case <-time.After(pause):
@@ -44,7 +51,7 @@ func (r *run) wait(ctx context.Context) error {
 				return err
 			}
 			took := time.Since(start)
-			nextSweep = time.Now().Add(max(sweepEvery, time.Duration(float64(took)/sweepShare)))
+			nextSweep = time.Now().Add(max(every, time.Duration(float64(took)/sweepShare)))
 		}
 		r.step(func() { r.progress.Waiting = min(len(r.open), pending) })
 	}
@@ -61,9 +68,10 @@ func (r *run) pending(ctx context.Context) (int, error) {
 	return int(index.GetPendingDocumentCount()), err
 }
 
-// sweep settles the open jobs that have ended. It lists jobs, newest first, until
-// it is past the oldest open one.
+// sweep settles the open jobs that have ended, and counts the chunks of the others. It
+// lists jobs, newest first, until it is past the oldest open one.
 func (r *run) sweep(ctx context.Context) error {
+	var chunks, done int
 	// Those whose end the list of jobs does not tell.
 	missing := make(map[string]bool, len(r.open))
 	for id := range r.open {
@@ -83,9 +91,14 @@ func (r *run) sweep(ctx context.Context) error {
 			if job.GetStatus() != jobCancelled {
 				delete(missing, job.GetJobId())
 			}
-			if docs, ok := r.open[job.GetJobId()]; ok && r.settle(job, docs...) {
+			docs, ok := r.open[job.GetJobId()]
+			switch {
+			case !ok:
+			case r.settle(job, docs...):
 				r.result.extracted(job)
 				delete(r.open, job.GetJobId())
+			default:
+				chunks, done = chunks+int(job.GetProgress().GetTotal()), done+int(job.GetProgress().GetDone())
 			}
 		}
 		req.PageToken = page.GetNextPageToken()
@@ -93,6 +106,7 @@ func (r *run) sweep(ctx context.Context) error {
 			break
 		}
 	}
+	r.step(func() { r.progress.Chunks, r.progress.ChunksDone = chunks, done })
 	for id := range missing {
 		if err := r.settleDocument(ctx, id); err != nil {
 			return err
