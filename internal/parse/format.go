@@ -113,9 +113,12 @@ func (f Format) IsContainer() bool { return f == Zip || f == Tar }
 func FormatOf(mediaType string) (Format, bool) {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	if mediaType == "" || mediaType == "text/plain" || mediaType == "application/octet-stream" {
+		return "", false
+	}
 	for _, known := range formats {
 		for t := range strings.FieldsSeq(known.mediaTypes) {
-			if t == mediaType && t != "text/plain" && t != "application/octet-stream" {
+			if t == mediaType {
 				return known.format, true
 			}
 		}
@@ -123,7 +126,7 @@ func FormatOf(mediaType string) (Format, bool) {
 	switch {
 	case strings.HasSuffix(mediaType, "+json"):
 		return JSON, true
-	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/plain":
+	case strings.HasPrefix(mediaType, "text/"):
 		return Text, true // of a kind that has no reader of its own, such as text/x-go
 	}
 	return "", false
