@@ -134,7 +134,7 @@ func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error 
 	}
 	var current []*task
 	err := h.Tx(ctx, func(tx *tenant.Tx) (err error) {
-		if current, err = makeReady(ctx, tx, tasks); err != nil || len(current) == 0 {
+		if current, err = lockCurrent(ctx, tx, tasks); err != nil || len(current) == 0 {
 			return err
 		}
 		var older []string
@@ -151,6 +151,9 @@ func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error 
 		if _, err := tx.CopyFrom(ctx, chunkColumns, rowsOf(current)); err != nil {
 			return err
 		}
+		if err := makeReady(ctx, tx, current); err != nil {
+			return err
+		}
 		return index.MaintainIfDue(ctx, q, tx, tasks[0].Tenant, tasks[0].IndexID)
 	})
 	if err != nil {
@@ -164,36 +167,46 @@ func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error 
 	return nil
 }
 
-// makeReady marks the documents as ready whose versions are the current ones, and
-// returns their tasks. The documents' rows are locked first, as by all who change
-// their chunks, and in one order.
-func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*task, err error) {
-	_, documents, versions, _ := columnsOfTasks(tasks)
-	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
-	for i, t := range tasks {
-		counts[i], titles[i] = len(t.chunks), t.Title
-	}
-	ready, err := tenant.Select[struct{ DocumentID string }](ctx, tx, `
-		UPDATE tenant.documents AS d SET status = 'ready', error = '', chunk_count = t.chunks, title = t.title, updated_at = now()
-		FROM (
-			SELECT d.document_id, t.chunks, t.title
-			FROM unnest($1::uuid[], $2::int[], $3::int[], $4::text[]) AS t (document_id, version, chunks, title)
-			JOIN tenant.documents AS d USING (document_id, version)
-			WHERE d.document_id = ANY($1) AND d.status = 'processing'
-			ORDER BY d.document_id FOR NO KEY UPDATE OF d
-		) AS t
-		WHERE d.document_id = t.document_id AND d.document_id = ANY($1)
-		RETURNING d.document_id::text`, documents, versions, counts, titles)
-	isReady := map[string]bool{}
-	for _, r := range ready {
-		isReady[r.DocumentID] = true
+// lockCurrent returns the tasks whose documents' versions are the current ones. Their
+// rows are locked first, as by all who change their chunks, and in one order. What is
+// asked of them otherwise is not left to PostgreSQL, which takes the few rows that it
+// would expect for a reason to compare each with each.
+func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*task, err error) {
+	_, documents, _, _ := columnsOfTasks(tasks)
+	locked, err := tenant.Select[struct {
+		DocumentID string
+		Version    int
+		Status     string
+	}](ctx, tx, `
+		SELECT d.document_id::text, d.version, d.status FROM tenant.documents AS d
+		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
+	processing := map[string]int{} // its version
+	for _, d := range locked {
+		if d.Status == DocumentProcessing {
+			processing[d.DocumentID] = d.Version
+		}
 	}
 	for _, t := range tasks {
-		if isReady[t.DocumentID] {
+		if processing[t.DocumentID] == t.Version {
 			current = append(current, t)
 		}
 	}
 	return current, err
+}
+
+// makeReady marks the documents as ready, which are locked. It comes after the chunks:
+// it adds to the counts of the index, which others wait for.
+func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
+	_, documents, _, _ := columnsOfTasks(tasks)
+	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
+	for i, t := range tasks {
+		counts[i], titles[i] = len(t.chunks), t.Title
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE tenant.documents AS d SET status = 'ready', error = '', chunk_count = t.chunks, title = t.title, updated_at = now()
+		FROM unnest($1::uuid[], $2::int[], $3::text[]) AS t (document_id, chunks, title)
+		WHERE d.document_id = t.document_id AND d.document_id = ANY($1)`, documents, counts, titles)
+	return err
 }
 
 // finish ends the jobs, unless someone else has, and takes the documents out of the
