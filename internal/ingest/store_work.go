@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -148,7 +147,7 @@ func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error 
 				return err
 			}
 		}
-		if _, err := tx.CopyFrom(ctx, chunkColumns, rowsOf(current)); err != nil {
+		if err := copyChunks(ctx, tx, current); err != nil {
 			return err
 		}
 		if err := makeReady(ctx, tx, current); err != nil {
@@ -236,48 +235,6 @@ func (t *task) count() int {
 		return t.ChunkCount
 	}
 	return len(t.chunks)
-}
-
-var chunkColumns = []string{
-	"namespace", "chunk_id", "document_id", "ordinal", "title", "text", "metadata", "start_byte", "end_byte", "token_count", "embedding",
-}
-
-// rowsOf are the chunks of the tasks as they are stored.
-func rowsOf(tasks []*task) pgx.CopyFromSource {
-	into := tasks[0].index()
-	at, i := 0, -1
-	return pgx.CopyFromFunc(func() ([]any, error) {
-		for i++; at < len(tasks) && i == len(tasks[at].chunks); i = 0 {
-			at++
-		}
-		if at == len(tasks) {
-			return nil, nil
-		}
-		t, c := tasks[at], tasks[at].chunks[i]
-		embedding, err := t.embeddings.at(i)
-		if err != nil {
-			return nil, err
-		}
-		return []any{
-			t.Namespace, t.DocumentID + ":" + strconv.Itoa(i), t.DocumentID, i, t.Title, c.Text, merged(t.Metadata, c.Metadata),
-			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding),
-		}, nil
-	})
-}
-
-// merged returns the document's metadata overridden by the chunk's.
-func merged(document, chunk map[string]any) map[string]any {
-	if len(chunk) == 0 {
-		return document
-	}
-	out := make(map[string]any, len(document)+len(chunk))
-	for key, value := range document {
-		out[key] = value
-	}
-	for key, value := range chunk {
-		out[key] = value
-	}
-	return out
 }
 
 // recordFailure writes what the caller may know of a failed attempt, and gives the

@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -81,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	pc.MaxConnIdleTime = cfg.ConnIdleTime
 	pc.MaxConnLifetime = cfg.ConnLifetime
 	pc.MaxConnLifetimeJitter = cfg.ConnLifetime / 10
-	pc.AfterConnect = pgxvector.RegisterTypes
+	pc.AfterConnect = registerTypes
 
 	schema, err := prepareServer(ctx, pc.ConnConfig, cfg.Logger)
 	if err != nil {

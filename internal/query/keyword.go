@@ -21,8 +21,6 @@ const (
 	keywordCandidates = 3000
 	// maxWords is how many words of a question are looked for, rarest first.
 	maxWords = 256
-	// wordSpace is the number of dimensions of a chunk's word_weights.
-	wordSpace = 1_000_000_000
 	// maxPhrases bounds quoted phrases and compound terms, each.
 	maxPhrases = 16
 )
@@ -138,7 +136,7 @@ func (q question) keywords(limit int64) *keywords {
 	if k.leftOut > 0 {
 		k.leftOut += k.bonus * float64(len(k.compounds))
 	}
-	k.weights = pgvector.NewSparseVectorFromMap(weights, wordSpace)
+	k.weights = pgvector.NewSparseVectorFromMap(weights, index.WordSpace)
 	k.match = strings.Join(any, " | ")
 	if len(q.phrases) > 0 {
 		k.required = "(" + strings.Join(q.phrases, ") & (") + ")"

@@ -1,0 +1,78 @@
+package index_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// What a writer brings is what the trigger would have found.
+func TestWordsOfTextsAreThoseOfTheTrigger(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.upload(t, "made", "something, so that there is a table")
+	h := f.service.DB.Handle("acme")
+	indexID, err := tenant.Value[int64](t.Context(), h, `SELECT index_id FROM tenant.indexes WHERE index_name = 'docs'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var many strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&many, "w%d ", i)
+	}
+	texts := map[string]string{
+		"nothing":     " ",
+		"stop words":  " of the and",
+		"one word":    " word",
+		"a title":     "Gears The gear that gears with other gears",
+		"repeated":    " " + strings.Repeat("again and again the tide ", 60),
+		"odd letters": " Straße ΣΊΣΥΦΟΣ naïve 数据库 🦀 it's O'Neil's e-mail a@b.example https://c.example/d?e=f -1.5e3",
+		"many words":  " " + many.String(),
+	}
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			type row struct {
+				Same    bool
+				Weights int
+			}
+			chunks := h.OfIndex(indexID, 0)
+			var got row
+			err := chunks.Tx(t.Context(), func(tx *tenant.Tx) error {
+				words, err := index.WordsOf(t.Context(), tx, index.Index{TextLanguage: "english"}, []string{"another", text})
+				if err != nil {
+					return err
+				}
+				if len(words) != 2 {
+					t.Fatalf("words of %d texts", len(words))
+				}
+				title, rest, _ := strings.Cut(text, " ")
+				_, err = tx.Exec(t.Context(), `
+					INSERT INTO tenant.chunk (chunk_id, metadata, embedding, title, text, words, word_weights)
+					VALUES ('by ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, NULL, NULL),
+						('given ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, $4, $5)`,
+					name, title, rest, words[1].Words, words[1].Weights)
+				if err != nil {
+					return err
+				}
+				got, err = tenant.Get[row](t.Context(), tx, `
+					SELECT coalesce(a.words, '') = b.words AND (a.word_weights IS NOT DISTINCT FROM b.word_weights OR 'many words' = $1) AS same,
+						coalesce(length(b.words), 0) AS weights
+					FROM tenant.chunk AS a, tenant.chunk AS b WHERE a.chunk_id = 'by ' || $1 AND b.chunk_id = 'given ' || $1`, name)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.Same {
+				t.Errorf("the words or the weights differ")
+			}
+			if nothing := name == "nothing" || name == "stop words"; nothing != (got.Weights == 0) {
+				t.Errorf("%d words", got.Weights)
+			}
+		})
+	}
+}
