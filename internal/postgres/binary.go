@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
@@ -14,16 +15,19 @@ import (
 // connections of Open take it for tsvector and sparsevec.
 type Binary []byte
 
-// registerTypes teaches a connection the types that it does not know.
+// registerTypes teaches a connection the types that it does not know, and what it does
+// not know of others.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgxvector.RegisterTypes(ctx, conn); err != nil {
 		return err
 	}
+	types := conn.TypeMap()
 	for _, name := range []string{"tsvector", "sparsevec"} {
-		if known, ok := conn.TypeMap().TypeForName(name); ok {
-			conn.TypeMap().RegisterType(&pgtype.Type{Name: name, OID: known.OID, Codec: binaryCodec{known.Codec}})
+		if known, ok := types.TypeForName(name); ok {
+			types.RegisterType(&pgtype.Type{Name: name, OID: known.OID, Codec: binaryCodec{known.Codec}})
 		}
 	}
+	types.RegisterType(&pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}})
 	return nil
 }
 
@@ -61,4 +65,24 @@ func (binaryPlan) Encode(value any, buf []byte) ([]byte, error) {
 func (binaryPlan) Scan(src []byte, target any) error {
 	*target.(*Binary) = slices.Clone(src)
 	return nil
+}
+
+// uuidCodec sends strings in binary too, of which arrays and COPY are made. The driver
+// alone tries that, words an error in which all of the array stands, and sends text.
+type uuidCodec struct{ pgtype.UUIDCodec }
+
+// PlanEncode implements pgtype.Codec.
+func (c uuidCodec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
+	if _, ok := value.(string); ok && format == pgtype.BinaryFormatCode {
+		return uuidPlan{}
+	}
+	return c.UUIDCodec.PlanEncode(m, oid, format, value)
+}
+
+type uuidPlan struct{}
+
+// Encode implements pgtype.EncodePlan.
+func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
+	id, err := uuid.Parse(value.(string))
+	return append(buf, id[:]...), err
 }
