@@ -16,6 +16,7 @@ import (
 type workDocument struct {
 	ID             string
 	Namespace      string
+	Present        int // the version
 	URI            string
 	Title          string
 	ContentType    string
@@ -31,7 +32,12 @@ type workDocument struct {
 	IndexConfig    index.Config
 	TextLanguage   string
 	VectorType     index.VectorType
-	Content        []byte // of a large document, its first part
+}
+
+// workContent is what a document consists of; of a large one, its first part.
+type workContent struct {
+	DocumentID string
+	Content    []byte
 }
 
 // index returns what is known of the document's index.
@@ -43,15 +49,17 @@ func (t *task) index() index.Index {
 	}
 }
 
-func (d workDocument) file() file {
+func (t *task) file() file {
 	return file{
-		Source:   parse.Source{Content: d.Content, ContentType: d.ContentType, FileName: d.URI},
-		Chunking: d.Chunking,
+		Source:   parse.Source{Content: t.content, ContentType: t.ContentType, FileName: t.URI},
+		Chunking: t.Chunking,
 	}
 }
 
-// Statements about a batch repeat its ids as = ANY($1): PostgreSQL then looks them
-// up by key whatever it believes of the size of tables that are just being filled.
+// Statements about a batch find each table's rows by = ANY($1) alone and take what they
+// set from arrays, by the id's place in $1: PostgreSQL then looks rows up by key
+// whatever it believes of the size of tables that are just being filled. Where it may
+// join, it compares each with each, or looks every id of the batch up for every id.
 
 // begin marks the jobs as running and reads the versions of the documents that they
 // are about, in one round trip. Documents that are ready stay ready. A task whose
@@ -59,31 +67,23 @@ func (d workDocument) file() file {
 func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	jobs, documents, versions, attempts := columnsOfTasks(tasks)
 	var found []workDocument
+	var contents []workContent
 	b := h.Batch()
+	b.Query(rowsInto(&found), `
+		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
+			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type
+		FROM tenant.documents AS d JOIN tenant.indexes AS i USING (index_id)
+		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
+	b.Query(rowsInto(&contents), `
+		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
+		WHERE c.document_id = ANY($1::uuid[]) AND c.part = 0`, documents)
 	b.Exec(`
 		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
-		FROM (
-			SELECT d.document_id FROM tenant.documents AS d
-			JOIN unnest($1::uuid[], $2::int[]) AS t (document_id, version) USING (document_id, version)
-			WHERE d.document_id = ANY($1) AND d.status IN ('pending', 'failed')
-			ORDER BY d.document_id FOR NO KEY UPDATE OF d
-		) AS t
-		WHERE d.document_id = t.document_id AND d.document_id = ANY($1)`, documents, versions)
+		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed')
+			AND d.version = ($2::int[])[array_position($1::uuid[], d.document_id)]`, documents, versions)
 	b.Exec(`
-		UPDATE tenant.jobs AS j SET status = 'running', attempts = t.attempt, updated_at = now()
-		FROM unnest($1::uuid[], $2::int[]) AS t (job_id, attempt)
-		WHERE j.job_id = t.job_id AND j.job_id = ANY($1) AND j.status IN ('queued', 'running')`, jobs, attempts)
-	b.Query(func(rows pgx.Rows) (err error) {
-		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[workDocument])
-		return err
-	}, `
-		SELECT d.document_id::text AS id, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
-			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type, c.content
-		FROM unnest($1::uuid[], $2::int[]) AS t (document_id, version)
-		JOIN tenant.documents AS d USING (document_id, version)
-		JOIN tenant.indexes AS i USING (index_id)
-		JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.part = 0
-		WHERE d.document_id = ANY($1) AND c.document_id = ANY($1)`, documents, versions)
+		UPDATE tenant.jobs AS j SET status = 'running', attempts = ($2::int[])[array_position($1::uuid[], j.job_id)], updated_at = now()
+		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobs, attempts)
 	if err := b.Run(ctx); err != nil {
 		return err
 	}
@@ -91,14 +91,27 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	for _, d := range found {
 		current[d.ID] = d
 	}
+	content := make(map[string][]byte, len(contents))
+	for _, c := range contents {
+		content[c.DocumentID] = c.Content
+	}
 	for _, t := range tasks {
 		d, ok := current[t.DocumentID]
-		if !ok {
+		if !ok || d.Present != t.Version {
 			t.err = errOvertaken
+			continue
 		}
-		t.workDocument = d
+		t.workDocument, t.content = d, content[t.DocumentID]
 	}
 	return nil
+}
+
+// rowsInto reads the rows of a query.
+func rowsInto[T any](into *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	}
 }
 
 // columnsOfTasks are tasks by column, as statements take them.
@@ -167,9 +180,7 @@ func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error 
 }
 
 // lockCurrent returns the tasks whose documents' versions are the current ones. Their
-// rows are locked first, as by all who change their chunks, and in one order. What is
-// asked of them otherwise is not left to PostgreSQL, which takes the few rows that it
-// would expect for a reason to compare each with each.
+// rows are locked first, as by all who change their chunks, and in one order.
 func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*task, err error) {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	locked, err := tenant.Select[struct {
@@ -202,9 +213,9 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 		counts[i], titles[i] = len(t.chunks), t.Title
 	}
 	_, err := tx.Exec(ctx, `
-		UPDATE tenant.documents AS d SET status = 'ready', error = '', chunk_count = t.chunks, title = t.title, updated_at = now()
-		FROM unnest($1::uuid[], $2::int[], $3::text[]) AS t (document_id, chunks, title)
-		WHERE d.document_id = t.document_id AND d.document_id = ANY($1)`, documents, counts, titles)
+		UPDATE tenant.documents AS d SET status = 'ready', error = '', updated_at = now(),
+			chunk_count = ($2::int[])[array_position($1::uuid[], d.document_id)], title = ($3::text[])[array_position($1::uuid[], d.document_id)]
+		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles)
 	return err
 }
 
@@ -219,9 +230,9 @@ func finish(ctx context.Context, h *tenant.Handle, q *Queue, tasks []*task) erro
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		_, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', done = t.chunks, total = t.chunks, updated_at = now()
-			FROM unnest($1::uuid[], $2::int[]) AS t (job_id, chunks)
-			WHERE j.job_id = t.job_id AND j.job_id = ANY($1) AND j.status IN ('queued', 'running')`, jobs, counts)
+			UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(),
+				done = ($2::int[])[array_position($1::uuid[], j.job_id)], total = ($2::int[])[array_position($1::uuid[], j.job_id)]
+			WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobs, counts)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ var errOvertaken = errors.New("overtaken by a newer version or a deletion")
 type task struct {
 	claim
 	workDocument
+	content    []byte // at first, of a large document, its first part
 	chunks     []chunk.Chunk
 	embeddings embeddings
 	err        error // why this attempt is over
@@ -180,7 +181,7 @@ func guarded(do func() error) (err error) {
 
 // read completes a document's content and cuts it.
 func (b *batch) read(ctx context.Context, t *task) (err error) {
-	if t.Content, err = wholeContent(ctx, b.handle, t.DocumentID, t.Content, t.Bytes); err != nil {
+	if t.content, err = wholeContent(ctx, b.handle, t.DocumentID, t.content, t.Bytes); err != nil {
 		return err
 	}
 	return b.worker.split(ctx, t)
@@ -209,7 +210,7 @@ func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
 	givePlace(t.Metadata, chunks)
 	t.Metadata = ofFile(t.Metadata, parsed)
 	t.Title = cmp.Or(t.Title, parsed.Title)
-	t.chunks, t.Content = chunks, nil
+	t.chunks, t.content = chunks, nil
 }
 
 // swap stores the chunks of all tasks, or, where that fails for a reason that one
