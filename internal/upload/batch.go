@@ -126,13 +126,14 @@ type sender interface {
 }
 
 func (i *item) send(stream sender) error {
-	first := proto.CloneOf(i.header)
 	content := i.content
 	if len(content) <= partBytes {
-		first.Source = &ragdv1.UploadDocumentRequest_Content{Content: content}
+		i.header.Source = &ragdv1.UploadDocumentRequest_Content{Content: content}
 		content = nil
 	}
-	if err := stream.Send(&ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Document{Document: first}}); err != nil {
+	err := stream.Send(&ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Document{Document: i.header}})
+	i.header.Source = nil
+	if err != nil {
 		return err
 	}
 	for len(content) > 0 {

@@ -10,11 +10,13 @@ import (
 )
 
 // fingerprint is over everything that an upload says of a document but where it
-// goes: 128 bits in base64, short enough for a hundred thousand in one message.
+// goes: 128 bits in base64, short enough for a hundred thousand in one message. header
+// is without that for the while: a copy would cost more than all the rest.
 func fingerprint(header *ragdv1.UploadDocumentRequest, content []byte) string {
-	said := proto.CloneOf(header)
-	said.IndexName, said.Namespace, said.Uri, said.Fingerprint = "", "", "", ""
-	settings, err := proto.MarshalOptions{Deterministic: true}.Marshal(said)
+	index, namespace, uri := header.GetIndexName(), header.GetNamespace(), header.GetUri()
+	header.IndexName, header.Namespace, header.Uri, header.Fingerprint = "", "", "", ""
+	settings, err := proto.MarshalOptions{Deterministic: true}.Marshal(header)
+	header.IndexName, header.Namespace, header.Uri = index, namespace, uri
 	if err != nil {
 		return "" // no text that is not UTF-8 gets this far; without one it is merely sent again
 	}

@@ -10,6 +10,9 @@ import (
 )
 
 const (
+	// Pauses between polls are this share of the time that it has taken so far, within
+	// these bounds: the end is noticed in time, and a long load is hardly bothered.
+	pollShare   = 0.05
 	firstPoll   = 50 * time.Millisecond
 	longestPoll = time.Second
 	// A sweep costs a call for every thousand jobs. While the index is busy, sweeps
@@ -34,10 +37,12 @@ func (r *run) wait(ctx context.Context) error {
 	if len(r.open) <= fewJobs {
 		every = sweepFewEvery
 	}
-	nextSweep := time.Now().Add(every)
-	for pause := firstPoll; len(r.open) > 0; pause = min(2*pause, longestPoll) {
+	begun := time.Now()
+	nextSweep := begun.Add(every)
+	for len(r.open) > 0 {
+		pause := time.Duration(float64(time.Since(begun)) * pollShare)
 		select {
-		case <-time.After(pause):
+		case <-time.After(min(max(pause, firstPoll), longestPoll)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
