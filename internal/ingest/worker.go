@@ -179,8 +179,14 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// read completes a document's content and cuts it.
+// read completes a document's content and cuts it. Around that, what uploading a large
+// one and reading it took is given back at once: the collector would wait until memory
+// has as much again.
 func (b *batch) read(ctx context.Context, t *task) (err error) {
+	if t.Bytes >= maxBytesAtHand {
+		debug.FreeOSMemory()
+		defer debug.FreeOSMemory()
+	}
 	if t.content, err = wholeContent(ctx, b.handle, t.DocumentID, t.content, t.Bytes); err != nil {
 		return err
 	}

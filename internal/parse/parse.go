@@ -17,6 +17,7 @@
 package parse
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -159,7 +160,7 @@ func (p *parser) finish() (Document, error) {
 	if p.text.full {
 		return Document{}, tooLarge(p.format, "its text is over the limit of %d bytes", MaxText)
 	}
-	d.Text = p.text.String()
+	d.Text = cmp.Or(d.Text, p.text.String())
 	d.Spans = append(d.Spans, p.text.spans...)
 	if strings.TrimSpace(d.Text) == "" {
 		return Document{}, noText(p.format, d.Skipped)

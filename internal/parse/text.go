@@ -23,7 +23,11 @@ func (p *parser) plain() error {
 	if err == nil && p.format.MediaType() == "text/plain" && strings.HasPrefix(declared, "text/") {
 		p.doc.ContentType = declared // text/x-go says more than text/plain
 	}
-	p.text.write(text)
+	if len(text) > MaxText {
+		p.text.full = true
+		return nil
+	}
+	p.doc.Text = storable(text) // which is not copied if it is
 	return nil
 }
 
