@@ -60,8 +60,9 @@ generated: generate ## fail if gen/ or go.mod is not what its sources say
 	@test -z "$$(git status --porcelain gen)" || { echo "gen/ was not up to date:"; git status --porcelain gen; exit 1; }
 
 .PHONY: bench
-bench: deps build ## measure ragd as a vector store against bare pgx and pgvector
+bench: deps build ## measure ragd as a vector store against bare pgx and pgvector, and its ingest
 	go run ./bench/retrieval -ragd bin/ragd
+	go test -run '^$$' -bench Ingest -benchtime 3x ./internal/ingest
 
 .PHONY: bench-go
 bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
