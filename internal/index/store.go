@@ -149,7 +149,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
 		return err
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 		// Rows of documents go first, as with all who change their chunks.
 		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
 		if err != nil {
@@ -198,7 +198,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
 		return err
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 		for _, statement := range []string{
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
 			`DELETE FROM tenant.index_counts WHERE index_id = $1`,

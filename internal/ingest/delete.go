@@ -64,7 +64,7 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 		defer s.queue.recount(r.tenant)
 		for {
 			var some []DeletedDocument
-			err := r.handle.Tx(ctx, func(tx *tenant.Tx) (err error) {
+			err := r.handle.TxOvertaking(ctx, func(tx *tenant.Tx) (err error) {
 				some, err = deleteSelected(ctx, tx, r.index, which)
 				return err
 			})

@@ -30,7 +30,7 @@ func (s *Service) CancelJob(ctx context.Context, jobID string) (Job, error) {
 	if job.DocumentID == nil {
 		err = s.indexes.CancelJob(ctx, r.Tenant, job.Kind, jobID)
 	} else {
-		err = h.Tx(ctx, func(tx *tenant.Tx) error { return cancelIngest(ctx, tx, job) })
+		err = h.TxOvertaking(ctx, func(tx *tenant.Tx) error { return cancelIngest(ctx, tx, job) })
 		s.queue.recount(r.Tenant)
 	}
 	ended, lookErr := jobByID(ctx, h, jobID, visible)

@@ -133,7 +133,7 @@ func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 			return err
 		}
 		defer s.queue.recount(r.tenant)
-		return r.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		return r.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 			return deleteDocument(ctx, tx, r.index, ref, r.visible)
 		})
 	})

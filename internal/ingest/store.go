@@ -43,7 +43,7 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		return nil, err
 	}
 	if len(changed) > 0 {
-		err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		err = h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 			stored, err = s.storeChanged(ctx, tx, id, into, changed, visible)
 			return err
 		})

@@ -77,7 +77,7 @@ func (r reader) sync(ctx context.Context, source Source) (Difference, error) {
 		return d, nil
 	}
 	for some := range slices.Chunk(gone, deletedAtOnce) {
-		err := r.handle.Tx(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, r.index, some) })
+		err := r.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, r.index, some) })
 		if err != nil {
 			return Difference{}, err
 		}
