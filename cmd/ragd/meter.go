@@ -88,7 +88,7 @@ func (m *barMeter) ofFew(now upload.Progress, failed string) {
 	text := fmt.Sprintf("processing: %d of %d documents", now.Jobs-now.Waiting, now.Jobs)
 	if now.Chunks > 0 && now.Waiting > 0 {
 		done += now.Waiting * parts * now.ChunksDone / now.Chunks
-		text += fmt.Sprintf(", %d of %d chunks of the next", now.ChunksDone, now.Chunks)
+		text += fmt.Sprintf(", %d of %d chunks", now.ChunksDone, now.Chunks)
 	}
 	m.bar.Describe(text + failed)
 	_ = m.bar.Set(done)
@@ -111,7 +111,7 @@ func (m *lineMeter) progress(now upload.Progress) {
 	if now.Sent {
 		chunks := ""
 		if now.Jobs <= fewDocuments && now.Chunks > 0 {
-			chunks = fmt.Sprintf(", %d of %d chunks of the next", now.ChunksDone, now.Chunks)
+			chunks = fmt.Sprintf(", %d of %d chunks", now.ChunksDone, now.Chunks)
 		}
 		m.say("processing: %d of %d documents done, %d failed%s", now.Jobs-now.Waiting, now.Jobs, now.Failed, chunks)
 		return

@@ -46,6 +46,9 @@
 //	                    +-----------------------------+
 //	                     its instance fell silent, or does not have it at hand
 //
+// What is cancelled or deleted leaves the backlog at once, wherever it is in it, and a
+// worker that is writing its chunks then is stopped.
+//
 // Work that is done twice does no harm: the version swap is guarded by the
 // document's version, and a document that is ready is left alone. So what a dead
 // instance had claimed is simply given to another; see takeover.go.
