@@ -2,8 +2,11 @@ package front
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,6 +141,19 @@ func TestLargeRequests(t *testing.T) {
 		} else if time.Now().After(deadline) {
 			t.Fatalf("after the others were answered: status %d: %s", res.StatusCode, body)
 		}
+	}
+}
+
+// A request whose server has given up waiting for the rest is answered with why.
+func TestARequestThatStandsStill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	r := w.request(t.Context(), http.MethodPost, alice, "{")
+	r.Body = io.NopCloser(io.MultiReader(r.Body, iotest.ErrReader(fmt.Errorf("nothing has arrived for 30s: %w", os.ErrDeadlineExceeded))))
+	answer := httptest.NewRecorder()
+	w.ServeHTTP(answer, r)
+	if answer.Code != http.StatusRequestTimeout || !strings.Contains(answer.Body.String(), "nothing has arrived for 30s") {
+		t.Errorf("status %d: %s", answer.Code, answer.Body)
 	}
 }
 
