@@ -186,6 +186,9 @@ func documentLine(document *ragdv1.Document) string {
 	if title := document.GetTitle(); title != "" {
 		line = title + " (" + line + ")"
 	}
+	if namespace := document.GetNamespace(); namespace != "" && namespace != "default" {
+		line += " in namespace " + namespace
+	}
 	line += fmt.Sprintf(": %s, %s", document.GetStatus(), count(document.GetChunkCount(), "chunk"))
 	if problem := document.GetError(); problem != "" {
 		line += ", last error: " + problem

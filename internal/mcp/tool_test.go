@@ -145,6 +145,8 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"list_documents", map[string]any{"indexName": "docs", "filter": map[string]any{"category": "guide"}, "pageSize": 2, "pageToken": "p"},
 			message[ragdv1.ListDocumentsResponse](t, `{"documents": [`+aDocument+`, `+aFailedDocument+`], "nextPageToken": "more"}`),
 			message[ragdv1.ListDocumentsRequest](t, `{"indexName": "docs", "filter": {"category": "guide"}, "pageSize": 2, "pageToken": "p"}`), "list_documents.txt"},
+		{"list_documents", map[string]any{"namespace": "rosa"}, message[ragdv1.ListDocumentsResponse](t, `{"documents": [{"uri": "a.md", "namespace": "rosa", "status": "ready"}]}`),
+			message[ragdv1.ListDocumentsRequest](t, `{"namespace": "rosa"}`), "list_documents_namespace.txt"},
 		{"list_documents", nil, &ragdv1.ListDocumentsResponse{}, &ragdv1.ListDocumentsRequest{}, "list_documents_empty.txt"},
 		{"get_document", map[string]any{"indexName": "docs", "uri": "guides/install.md"}, message[ragdv1.Document](t, aDocument),
 			message[ragdv1.GetDocumentRequest](t, `{"indexName": "docs", "uri": "guides/install.md"}`), "get_document.txt"},
