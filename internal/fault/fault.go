@@ -155,6 +155,15 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// Permanent reports whether the same is bound to fail again, however often it is tried.
+func Permanent(err error) bool {
+	switch KindOf(err) {
+	case Invalid, Precondition, Denied:
+		return true
+	}
+	return false
+}
+
 // Public returns what the caller may read of err. For an Internal error that is
 // a fixed sentence that reveals nothing.
 func Public(err error) string {

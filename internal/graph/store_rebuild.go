@@ -64,9 +64,7 @@ func endRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, c
 			WHERE index_id = $1`, args.IndexID, components, args.JobID); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = total, updated_at = now()
-			WHERE job_id = $1 AND status = 'running'`, args.JobID); err != nil {
+		if err := index.EndJob(ctx, tx, args.JobID); err != nil {
 			return err
 		}
 		return index.LinkIfDue(ctx, queue, tx, args.Tenant, args.IndexID)
@@ -78,14 +76,13 @@ func failRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, 
 	// The attempt may have failed because its time was over.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	b := h.Batch()
-	b.Exec(`
-		UPDATE tenant.jobs SET status = CASE WHEN $3 THEN 'failed' ELSE 'queued' END, error = $2, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, args.JobID, reason, final)
-	if final {
-		b.Exec(`UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, args.JobID)
-	}
-	return b.Run(ctx)
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		if err := index.FailAttempt(ctx, tx, args.JobID, reason, final); err != nil || !final {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, args.JobID)
+		return err
+	})
 }
 
 // maxCounted bounds the chunks whose components are counted, in memory.

@@ -32,7 +32,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 		if err := dropBuilt(ctx, s, i); err != nil {
 			return err
 		}
-		return endBuild(ctx, h, i, args.Tenant, jobID, rows, false)
+		return endBuild(ctx, h, i, args.Tenant, jobID, false)
 	}
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
@@ -45,7 +45,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	}
 	m.log.InfoContext(ctx, "index built", "tenant", args.Tenant, "index", i.Name, "type", i.Config.Type, "rows", rows,
 		"duration_ms", time.Since(start).Milliseconds())
-	return endBuild(ctx, h, i, args.Tenant, jobID, rows, true)
+	return endBuild(ctx, h, i, args.Tenant, jobID, true)
 }
 
 // claimBuild adds the job of a build that somebody asked for, unless one is on
@@ -103,7 +103,7 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 // endBuild says what there is now and ends the job, unless the index was given another
 // config meanwhile: then the job goes on with that. Chunks that could not be linked
 // without an HNSW index can be, once there is one.
-func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobID string, rows int64, built bool) error {
+func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobID string, built bool) error {
 	queue, err := river.ClientFromContextSafely[pgx.Tx](ctx)
 	if err != nil {
 		return err
@@ -115,9 +115,7 @@ func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobI
 		if err != nil || !done {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'succeeded', error = '', done = $2, total = $2, updated_at = now()
-			WHERE job_id = $1 AND status = 'running'`, jobID, rows); err != nil {
+		if err := EndJob(ctx, tx, jobID); err != nil {
 			return err
 		}
 		return LinkIfDue(ctx, queue, tx, id, i.ID)
@@ -129,14 +127,20 @@ func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobI
 func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason string, final bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	b := h.Batch()
-	b.Exec(`
-		UPDATE tenant.jobs AS j SET status = CASE WHEN $3 THEN 'failed' ELSE 'queued' END, error = $2, updated_at = now()
-		FROM tenant.indexes AS i WHERE i.index_id = $1 AND j.job_id = i.build_job_id`, indexID, reason, final)
-	if final {
-		b.Exec(`UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)
-	}
-	return b.Run(ctx)
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		jobID, err := tenant.Value[*string](ctx, tx, `SELECT i.build_job_id::text FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && jobID == nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := FailAttempt(ctx, tx, *jobID, reason, final); err != nil || !final {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)
+		return err
+	})
 }
 
 // createIndex builds under the unfinished name. What an earlier attempt left

@@ -102,15 +102,10 @@ func (r *Reembedder) Work(ctx context.Context, job *river.Job[reembedArgs]) erro
 func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, job *river.Job[reembedArgs], cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	final := job.Attempt >= job.MaxAttempts
-	switch fault.KindOf(cause) {
-	case fault.Invalid, fault.Precondition, fault.Denied:
-		final = true
-	}
-	if !final {
-		_, err := h.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'queued', error = $2, updated_at = now()
-			WHERE job_id = $1 AND status = 'running'`, job.Args.JobID, fault.Public(cause))
+	if job.Attempt < job.MaxAttempts && !fault.Permanent(cause) {
+		err := h.Tx(ctx, func(tx *tenant.Tx) error {
+			return FailAttempt(ctx, tx, job.Args.JobID, fault.Public(cause), false)
+		})
 		return errors.Join(cause, err)
 	}
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
@@ -208,12 +203,13 @@ func begin(ctx context.Context, h *tenant.Handle, args reembedArgs) (Index, erro
 }
 
 func endReembed(ctx context.Context, h *tenant.Handle, args reembedArgs) error {
-	b := h.Batch()
-	b.Exec(`UPDATE tenant.indexes SET reembed_job_id = NULL WHERE index_id = $1 AND reembed_job_id = $2`, args.IndexID, args.JobID)
-	b.Exec(`
-		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = total, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, args.JobID)
-	return b.Run(ctx)
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET reembed_job_id = NULL WHERE index_id = $1 AND reembed_job_id = $2`, args.IndexID, args.JobID)
+		if err != nil {
+			return err
+		}
+		return EndJob(ctx, tx, args.JobID)
+	})
 }
 
 // abandon ends a job before the switch and drops what it has made. Errors:

@@ -330,9 +330,5 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // hopeless reports whether there will be no other attempt.
 func (t *task) hopeless() bool {
-	switch fault.KindOf(t.err) {
-	case fault.Invalid, fault.Precondition, fault.Denied:
-		return true
-	}
-	return t.Attempt >= maxAttempts
+	return t.Attempt >= maxAttempts || fault.Permanent(t.err)
 }
