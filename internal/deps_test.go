@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"internal/query":  {"internal/fault", "internal/httplog", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank", "internal/runes"},
 	"internal/ingest": {"internal/fault", "internal/runes", "internal/page", "internal/postgres", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph", "internal/parse", "internal/extract"},
 	"internal/tool":   {"internal/fault", "internal/filter", "internal/index", "internal/page", "internal/tenant"},
-	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/embed", "internal/lexical", "internal/lru", "internal/rerank"},
+	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/lexical", "internal/lru", "internal/rerank"},
 
 	"internal/rpc": {
 		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",

@@ -170,7 +170,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		Ingest:  ingest.New(db, indexes, s.queue, extractor),
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
-		Graphs:  graph.New(db, indexes, queries, models),
+		Graphs:  graph.New(db, indexes, queries),
 		Tools:   tool.New(db, indexes),
 	}
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -81,12 +83,12 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 			}
 		}
 	}
-	return linkSimilar(ctx, h, i, settings, documents)
+	return linkSimilar(ctx, h, i, settings, idsOf(documents))
 }
 
 // linkSimilar links chunks of documents to those near to them, or notes that this is to
 // be done.
-func linkSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings index.Graph, documents []Document) error {
+func linkSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings index.Graph, ids []string) error {
 	if !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return nil
 	}
@@ -100,7 +102,7 @@ func linkSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings 
 	if early {
 		return index.NoteUnlinked(ctx, h, i.ID)
 	}
-	if err := insertSimilar(ctx, h, documents, settings.Similarity()); err != nil {
+	if err := insertSimilar(ctx, h, ids, settings.Similarity()); err != nil {
 		return fmt.Errorf("link documents to what is near: %w", err)
 	}
 	return nil
@@ -155,19 +157,27 @@ func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs
 // meanwhile and see each document's edges come and go. It mends what an
 // interrupted connection left behind and takes up how names are found now.
 func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
-	after, done := "00000000-0000-0000-0000-000000000000", 0
+	return eachDocuments(ctx, h, i.ID, report, func(ids []string) error {
+		if err := disconnect(ctx, h, ids); err != nil {
+			return fmt.Errorf("drop the edges of documents: %w", err)
+		}
+		return Reconnect(ctx, h, i, ids...)
+	})
+}
+
+// eachDocuments does something with all documents of an index, some at a time in the
+// order of their ids, and calls report after each time, which ends it by an error.
+func eachDocuments(ctx context.Context, h *tenant.Handle, indexID int64, report func(done int) error, do func(ids []string) error) error {
+	after, done := uuid.Nil.String(), 0
 	for {
-		ids, err := documentIDs(ctx, h, i.ID, after)
+		ids, err := documentIDs(ctx, h, indexID, after)
 		if err != nil {
 			return fmt.Errorf("list the documents to connect: %w", err)
 		}
 		if len(ids) == 0 {
 			return nil
 		}
-		if err := disconnect(ctx, h, ids); err != nil {
-			return fmt.Errorf("drop the edges of documents: %w", err)
-		}
-		if err := Reconnect(ctx, h, i, ids...); err != nil {
+		if err := do(ids); err != nil {
 			return err
 		}
 		done, after = done+len(ids), ids[len(ids)-1]
@@ -193,26 +203,14 @@ func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done
 	if err != nil || !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return err
 	}
-	done, after := 0, "00000000-0000-0000-0000-000000000000"
-	for {
-		ids, err := documentIDs(ctx, h, i.ID, after)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		documents := make([]Document, len(ids))
-		for n, id := range ids {
-			documents[n].DocumentID, after = id, id
-		}
-		for some := range slices.Chunk(documents, relinkDocuments) {
+	return eachDocuments(ctx, h, i.ID, report, func(ids []string) error {
+		for some := range slices.Chunk(ids, relinkDocuments) {
 			if err := linkSimilar(ctx, h, i, settings, some); err != nil {
 				return err
 			}
 		}
-		done += len(ids)
-		if err := report(done); err != nil {
-			return err
-		}
-	}
+		return nil
+	})
 }
 
 // relinkDocuments is how many documents are linked by one statement.

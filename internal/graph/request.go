@@ -1,10 +1,10 @@
 package graph
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -105,35 +105,23 @@ type walkPlan struct {
 	threshold float64
 	walk      Walk
 	types     []EdgeType
+
+	withVectors, withSources bool // whether the answer has them
 }
 
 // override applies the request context, which goes before the body.
 func (r *Request) override(c *tenant.Request) (err error) {
 	o := c.Overrides
 	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
-	r.IndexName = valueOr(o.IndexName, r.IndexName)
-	r.VectorStoreName = valueOr(o.VectorStoreName, r.VectorStoreName)
-	r.TopK = firstOf(o.TopK, r.TopK)
-	r.IncludeVectors = firstOf(o.IncludeVectors, r.IncludeVectors)
-	r.IncludeSources = firstOf(o.IncludeSources, r.IncludeSources)
-	r.Options.Steps = firstOf(o.RandomWalkSteps, r.Options.Steps)
-	r.Options.Restart = firstOf(o.RestartProb, r.Options.Restart)
+	r.IndexName = *cmp.Or(o.IndexName, &r.IndexName)
+	r.VectorStoreName = *cmp.Or(o.VectorStoreName, &r.VectorStoreName)
+	r.TopK = cmp.Or(o.TopK, r.TopK)
+	r.IncludeVectors = cmp.Or(o.IncludeVectors, r.IncludeVectors)
+	r.IncludeSources = cmp.Or(o.IncludeSources, r.IncludeSources)
+	r.Options.Steps = cmp.Or(o.RandomWalkSteps, r.Options.Steps)
+	r.Options.Restart = cmp.Or(o.RestartProb, r.Options.Restart)
 	r.Reranker, err = query.OverrideReranker(r.Reranker, o.Reranker)
 	return err
-}
-
-func firstOf[T any](a, b *T) *T {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-func valueOr[T any](v *T, otherwise T) T {
-	if v == nil {
-		return otherwise
-	}
-	return *v
 }
 
 // plan validates a request that override has seen.
@@ -144,8 +132,9 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		restart, steps = candidateRestart, candidateSteps
 	}
 	p := walkPlan{
-		request: r, index: i, topK: valueOr(r.TopK, query.DefaultTopK), threshold: valueOr(o.Threshold, defaultThreshold),
-		walk: Walk{Restart: valueOr(o.Restart, restart), Steps: valueOr(o.Steps, steps)}, types: o.EdgeTypes,
+		request: r, index: i, topK: *cmp.Or(r.TopK, new(query.DefaultTopK)), threshold: *cmp.Or(o.Threshold, new(defaultThreshold)),
+		walk: Walk{Restart: *cmp.Or(o.Restart, &restart), Steps: *cmp.Or(o.Steps, &steps)}, types: o.EdgeTypes,
+		withVectors: *cmp.Or(r.IncludeVectors, new(false)), withSources: *cmp.Or(r.IncludeSources, new(true)),
 	}
 	if len(p.types) == 0 {
 		p.types = slices.DeleteFunc([]EdgeType{Mention, Next, Similar}, func(t EdgeType) bool { return !i.Graph.Keeps(string(t)) })
@@ -188,16 +177,4 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	}
 	p.topK, p.fetch, err = r.Reranker.Depth(p.topK)
 	return p, err
-}
-
-// stopwatch times the stages of one query.
-type stopwatch struct {
-	last   time.Time
-	stages []query.Stage
-}
-
-func (w *stopwatch) lap(name string, candidates int) {
-	now := time.Now()
-	w.stages = append(w.stages, query.Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
-	w.last = now
 }

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/lru"
@@ -26,15 +24,14 @@ type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
 	queries *query.Service
-	models  *embed.Registry
 	edges   *lru.Cache[edgeKey, []placedEdge]
 	bounds  bounds
 }
 
 // New returns a Service that finds its seeds by queries.
-func New(db *tenant.DB, indexes *index.Service, queries *query.Service, models *embed.Registry) *Service {
+func New(db *tenant.DB, indexes *index.Service, queries *query.Service) *Service {
 	return &Service{
-		db: db, indexes: indexes, queries: queries, models: models,
+		db: db, indexes: indexes, queries: queries,
 		edges: lru.New[edgeKey, []placedEdge](cacheBytes), bounds: defaultBounds,
 	}
 }
@@ -74,7 +71,7 @@ func (s *Service) once(ctx context.Context, id tenant.ID, req Request) (Response
 		return Response{}, found, err
 	}
 	p.tenant, p.walk.Done = id, ctx.Done()
-	run := &run{service: s, plan: p, watch: stopwatch{last: time.Now()}}
+	run := &run{service: s, plan: p, watch: query.StartStopwatch()}
 	if req.Options.Candidates > 0 {
 		err = run.candidates(ctx)
 	} else {
@@ -87,7 +84,7 @@ func (s *Service) once(ctx context.Context, id tenant.ID, req Request) (Response
 type run struct {
 	service *Service
 	plan    walkPlan
-	watch   stopwatch
+	watch   *query.Stopwatch
 
 	found    query.Response // the first stage
 	sources  []Source
@@ -117,7 +114,7 @@ func (r *run) stored(ctx context.Context) error {
 	var counts index.GraphCounts
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return r.search(groupCtx, p.request.Mode, max(p.fetch, seedCount), valueOr(p.request.IncludeVectors, false))
+		return r.search(groupCtx, p.request.Mode, max(p.fetch, seedCount), p.withVectors)
 	})
 	group.Go(func() (err error) {
 		if counts, err = index.GraphCountsOf(groupCtx, h, p.index.ID); err != nil {
@@ -130,7 +127,7 @@ func (r *run) stored(ctx context.Context) error {
 		return err
 	}
 	seeds := append(named, foundSeeds(r.found.Sources)...)
-	r.watch.lap("seeds", len(seeds))
+	r.watch.Lap("seeds", len(seeds))
 	around, err := r.service.surround(ctx, p, counts.Version, seeds)
 	if err != nil {
 		return err
@@ -138,12 +135,12 @@ func (r *run) stored(ctx context.Context) error {
 	if around.cut != "" {
 		r.warnings = append(r.warnings, around.cut)
 	}
-	r.watch.lap("load", len(around.places))
+	r.watch.Lap("load", len(around.places))
 	shares := around.walk(seeds, p.walk)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	r.watch.lap("walk", len(around.places))
+	r.watch.Lap("walk", len(around.places))
 	return r.assemble(ctx, h, around, seeds, shares)
 }
 
@@ -203,7 +200,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *surroundin
 			missing = append(missing, place)
 		}
 	}
-	more, err := sourcesAt(ctx, h, r.plan.index, missing, r.plan.request.Filter, valueOr(r.plan.request.IncludeVectors, false))
+	more, err := sourcesAt(ctx, h, r.plan.index, missing, r.plan.request.Filter, r.plan.withVectors)
 	if err != nil {
 		return fmt.Errorf("read the sources: %w", err)
 	}
@@ -224,7 +221,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *surroundin
 	if r.plan.request.Explain {
 		err = r.explainWalk(ctx, h, around, seeds, ranked)
 	}
-	r.watch.lap("assemble", len(r.sources))
+	r.watch.Lap("assemble", len(r.sources))
 	return err
 }
 
@@ -263,7 +260,7 @@ func (r *run) rerank(ctx context.Context) error {
 		r.sources = append(r.sources, Source{Source: source})
 	}
 	r.explain.Reranking, r.warnings = &report, append(r.warnings, report.Warnings...)
-	r.watch.lap("rerank", len(r.sources))
+	r.watch.Lap("rerank", len(r.sources))
 	return nil
 }
 
@@ -330,7 +327,7 @@ func (r *run) candidates(ctx context.Context) error {
 	if err := r.search(ctx, query.Vector, p.request.Options.Candidates, true); err != nil {
 		return err
 	}
-	r.watch.lap("search", len(r.found.Sources))
+	r.watch.Lap("search", len(r.found.Sources))
 	vectors := make([][]float64, len(r.found.Sources))
 	for i, source := range r.found.Sources {
 		vectors[i] = widened(source.Vector)
@@ -342,29 +339,25 @@ func (r *run) candidates(ctx context.Context) error {
 	for _, s := range ranked[:min(p.fetch, len(ranked))] {
 		source := r.found.Sources[s.Node]
 		source.Score = s.Score
-		if !valueOr(p.request.IncludeVectors, false) {
+		if !p.withVectors {
 			source.Vector = nil
 		}
 		r.sources = append(r.sources, Source{Source: source})
 	}
-	r.watch.lap("walk", len(ranked))
+	r.watch.Lap("walk", len(ranked))
 	return r.rerank(ctx)
 }
 
 // question returns the question's embedding.
 func (r *run) question(ctx context.Context) ([]float32, error) {
-	req := r.plan.request
-	if len(req.QueryVector) > 0 {
-		return req.QueryVector, nil
+	p := r.plan
+	if len(p.request.QueryVector) > 0 {
+		return p.request.QueryVector, nil
 	}
-	if r.plan.index.EmbeddingModel == "" {
-		return nil, fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText", r.plan.index.Name)
+	if p.index.EmbeddingModel == "" {
+		return nil, fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText", p.index.Name)
 	}
-	model, err := r.plan.index.Model(r.service.models)
-	if err != nil {
-		return nil, err
-	}
-	return r.service.models.EmbedQuery(ctx, string(r.plan.tenant), model, req.QueryText)
+	return r.service.queries.EmbedQuestion(ctx, p.tenant, p.index, p.request.QueryText)
 }
 
 func widened(vector []float32) []float64 {
@@ -382,12 +375,12 @@ func (r *run) response() Response {
 		sources[i] = source.Source
 	}
 	response := Response{RelevantContext: query.RelevantContext(sources), Warnings: slices.Clone(r.found.Warnings)}
-	if valueOr(r.plan.request.IncludeSources, true) {
+	if r.plan.withSources {
 		response.Sources = r.sources
 	}
 	response.Warnings = append(response.Warnings, r.warnings...)
 	if r.plan.request.Explain {
-		r.explain.Stages = r.watch.stages
+		r.explain.Stages = r.watch.Stages
 		response.Explain = &r.explain
 	}
 	return response

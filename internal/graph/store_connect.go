@@ -279,8 +279,7 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 // insertSimilar links each chunk of the documents to those nearest to it in its
 // namespace, among what the Postgres index over the embeddings finds. Each pair has one row. A zero
 // vector has no cosine: NaN, which is more than any number.
-func insertSimilar(ctx context.Context, h *tenant.Handle, documents []Document, threshold float64) error {
-	ids := idsOf(documents)
+func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshold float64) error {
 	chunks, err := tenant.Value[int](ctx, h, `
 		SELECT coalesce(max(d.chunk_count), 0) FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, ids)
 	for first := 0; err == nil && first < chunks; first += linkedChunks {

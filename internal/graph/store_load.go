@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
@@ -135,20 +134,6 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.F
 		ORDER BY n.chunks, n.key, n.document_id, n.ordinal LIMIT `+strconv.Itoa(maxNamed), args.Values())
 }
 
-// sourceRow is a chunk to be returned.
-type sourceRow struct {
-	ChunkID    string
-	DocumentID string
-	URI        string
-	Title      string
-	Ordinal    int
-	Text       string
-	Metadata   map[string]any
-	StartByte  int
-	EndByte    int
-	Embedding  *pgvector.Vector
-}
-
 // sourcesAt returns the chunks at the places as sources without a score, as far
 // as the filter lets them be seen.
 func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Place, visible filter.Filter, withVectors bool) (map[Place]query.Source, error) {
@@ -162,22 +147,16 @@ func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Pl
 	if withVectors {
 		embedding = i.EmbeddingSQL("c.embedding")
 	}
-	rows, err := bounded[sourceRow](ctx, h, loadTimeout, `
+	rows, err := bounded[query.SourceRow](ctx, h, loadTimeout, `
 		SELECT c.chunk_id, c.document_id::text, d.uri, c.title, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte,
-			`+embedding+` AS embedding
+			`+embedding+` AS embedding, 0::float8 AS rank_value
 		FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
 		JOIN tenant.chunk AS c USING (document_id, ordinal)
 		JOIN tenant.documents AS d ON d.document_id = c.document_id
 		WHERE `+visible.SQL("c.metadata", args), args.Values())
-	for _, r := range rows {
-		source := query.Source{
-			ID: r.ChunkID, DocumentID: r.DocumentID, URI: r.URI, Title: r.Title, Ordinal: r.Ordinal, Text: r.Text,
-			Metadata: r.Metadata, StartByte: r.StartByte, EndByte: r.EndByte,
-		}
-		if r.Embedding != nil {
-			source.Vector = r.Embedding.Slice()
-		}
-		found[Place{r.DocumentID, r.Ordinal}] = source
+	for _, row := range rows {
+		source := row.Source()
+		found[placeOf(source)] = source
 	}
 	return found, err
 }

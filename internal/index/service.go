@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -264,11 +265,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 func (i Index) changed(c Change) (Index, error) {
 	spec := Spec{
 		Name: i.Name, Dimension: i.Dimension, Metric: i.Metric, VectorType: i.VectorType, EmbeddingModel: i.EmbeddingModel,
-		Config:          *valueOr(c.Config, &i.Config),
-		MetadataIndexes: *valueOr(c.MetadataIndexes, &i.MetadataIndexes),
-		Chunking:        *valueOr(c.Chunking, &i.Chunking),
+		Config:          *cmp.Or(c.Config, &i.Config),
+		MetadataIndexes: *cmp.Or(c.MetadataIndexes, &i.MetadataIndexes),
+		Chunking:        *cmp.Or(c.Chunking, &i.Chunking),
 		TextLanguage:    i.TextLanguage,
-		Graph:           *valueOr(c.Graph, &i.Graph),
+		Graph:           *cmp.Or(c.Graph, &i.Graph),
 	}
 	if err := spec.check(); err != nil {
 		return i, err
@@ -281,13 +282,6 @@ func (i Index) changed(c Change) (Index, error) {
 	}
 	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
 	return i, nil
-}
-
-func valueOr[T any](given, otherwise *T) *T {
-	if given != nil {
-		return given
-	}
-	return otherwise
 }
 
 // Build has the Postgres index over the embeddings built, however many there

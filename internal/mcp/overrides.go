@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,25 +70,18 @@ func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Conte
 	changed := *request
 	header := request.Overrides
 	changed.Overrides = tenant.Overrides{
-		IndexName:       firstOf(o.IndexName, header.IndexName),
-		VectorStoreName: firstOf(o.VectorStoreName, header.VectorStoreName),
-		TopK:            firstOf(o.TopK, header.TopK),
+		IndexName:       cmp.Or(o.IndexName, header.IndexName),
+		VectorStoreName: cmp.Or(o.VectorStoreName, header.VectorStoreName),
+		TopK:            cmp.Or(o.TopK, header.TopK),
 		Filter:          filter.And(header.Filter, o.Filter),
-		IncludeVectors:  firstOf(o.IncludeVectors, header.IncludeVectors),
-		IncludeSources:  firstOf(o.IncludeSources, header.IncludeSources),
-		RandomWalkSteps: firstOf(o.RandomWalkSteps, header.RandomWalkSteps),
-		RestartProb:     firstOf(o.RestartProb, header.RestartProb),
+		IncludeVectors:  cmp.Or(o.IncludeVectors, header.IncludeVectors),
+		IncludeSources:  cmp.Or(o.IncludeSources, header.IncludeSources),
+		RandomWalkSteps: cmp.Or(o.RandomWalkSteps, header.RandomWalkSteps),
+		RestartProb:     cmp.Or(o.RestartProb, header.RestartProb),
 		DatabaseConfig:  rawOf(o.DatabaseConfig, header.DatabaseConfig),
 		Reranker:        rawOf(o.Reranker, header.Reranker),
 	}
 	return tenant.NewContext(ctx, &changed), nil
-}
-
-func firstOf[T any](a, b *T) *T {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // rawOf returns the first that was given.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ func (p *plan) configurePGVector(c PGVectorConfig) error {
 	if c.MinScore != nil && !finite(*c.MinScore) {
 		return fault.Field("minScore", "must be a finite number")
 	}
-	p.minScore = firstOf(c.MinScore, p.minScore)
+	p.minScore = cmp.Or(c.MinScore, p.minScore)
 	if c.Ef != nil {
 		if *c.Ef < 1 || *c.Ef > maxEf {
 			return fault.Field("ef", "must be between 1 and %d, got %d", maxEf, *c.Ef)

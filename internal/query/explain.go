@@ -34,16 +34,18 @@ type Stage struct {
 	Candidates int // chunks that came out of it
 }
 
-// stopwatch times the stages of one query.
-type stopwatch struct {
+// Stopwatch times the stages of one query.
+type Stopwatch struct {
+	Stages []Stage
 	last   time.Time
-	stages []Stage
 }
 
-func startStopwatch() *stopwatch { return &stopwatch{last: time.Now()} }
+// StartStopwatch returns one whose first stage begins now.
+func StartStopwatch() *Stopwatch { return &Stopwatch{last: time.Now()} }
 
-func (w *stopwatch) lap(name string, candidates int) {
+// Lap ends a stage, out of which so many chunks came, and begins the next.
+func (w *Stopwatch) Lap(name string, candidates int) {
 	now := time.Now()
-	w.stages = append(w.stages, Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
+	w.Stages = append(w.Stages, Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
 	w.last = now
 }

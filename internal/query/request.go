@@ -4,6 +4,7 @@
 package query
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -112,11 +113,11 @@ func (r *Request) override(c *tenant.Request) error {
 	o := c.Overrides
 	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
 	r.bounded = !c.Principal.MandatoryFilter.IsZero()
-	r.IndexName = *firstOf(o.IndexName, &r.IndexName)
-	r.VectorStoreName = *firstOf(o.VectorStoreName, &r.VectorStoreName)
-	r.TopK = firstOf(o.TopK, r.TopK)
-	r.IncludeVectors = firstOf(o.IncludeVectors, r.IncludeVectors)
-	r.IncludeSources = firstOf(o.IncludeSources, r.IncludeSources)
+	r.IndexName = *cmp.Or(o.IndexName, &r.IndexName)
+	r.VectorStoreName = *cmp.Or(o.VectorStoreName, &r.VectorStoreName)
+	r.TopK = cmp.Or(o.TopK, r.TopK)
+	r.IncludeVectors = cmp.Or(o.IncludeVectors, r.IncludeVectors)
+	r.IncludeSources = cmp.Or(o.IncludeSources, r.IncludeSources)
 	var err error
 	if o.DatabaseConfig != nil {
 		if r.DatabaseConfig, err = parseDatabaseConfig(o.DatabaseConfig); err != nil {
@@ -125,16 +126,6 @@ func (r *Request) override(c *tenant.Request) error {
 	}
 	r.Reranker, err = OverrideReranker(r.Reranker, o.Reranker)
 	return err
-}
-
-// firstOf returns the first pointer that is not nil, or nil.
-func firstOf[T any](values ...*T) *T {
-	for _, v := range values {
-		if v != nil {
-			return v
-		}
-	}
-	return nil
 }
 
 func valueOr[T any](v *T, otherwise T) T {

@@ -21,7 +21,7 @@ type answer struct {
 
 // retrieve searches the named index. If the index turns out to have been
 // replaced since it was last looked up, it looks again, once.
-func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, p plan, watch *stopwatch) (answer, error) {
+func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, p plan, watch *Stopwatch) (answer, error) {
 	found, err := s.indexes.Resolve(ctx, id, indexName)
 	if err != nil {
 		return answer{}, err
@@ -38,7 +38,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, 
 	return s.retrieveFrom(ctx, id, found, p, watch)
 }
 
-func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index, p plan, watch *stopwatch) (a answer, err error) {
+func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index, p plan, watch *Stopwatch) (a answer, err error) {
 	if p.sparse != nil {
 		const field = "databaseConfig.pinecone.sparseVector"
 		if len(p.vector) > 0 {
@@ -57,14 +57,14 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 	h := s.db.Handle(id).OfIndex(i.ID, i.Generation)
 	if p.plain && len(p.vector) == 0 {
 		a, err = selected(ctx, h, i, p)
-		watch.lap("search", len(a.sources))
+		watch.Lap("search", len(a.sources))
 		return a, err
 	}
 	if p.mode != Keyword && len(p.vector) == 0 {
-		if p.vector, err = s.embed(ctx, id, i, p.text); err != nil {
+		if p.vector, err = s.EmbedQuestion(ctx, id, i, p.text); err != nil {
 			return a, err
 		}
-		watch.lap("embed", 0)
+		watch.Lap("embed", 0)
 	}
 	if a, err = s.searchFor(ctx, id, h, i, p, watch); err != nil {
 		return a, err
@@ -74,17 +74,19 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 		if err := s.rerankAnswer(ctx, id, i, p, &a); err != nil {
 			return a, err
 		}
-		watch.lap("rerank", len(a.sources))
+		watch.Lap("rerank", len(a.sources))
 	}
 	a.sources = arrange(p, a.sources)
 	if p.neighbours > 0 {
 		a.sources, err = withNeighbours(ctx, h, i, p, a.sources)
-		watch.lap("neighbours", len(a.sources))
+		watch.Lap("neighbours", len(a.sources))
 	}
 	return a, err
 }
 
-func (s *Service) embed(ctx context.Context, id tenant.ID, i index.Index, text string) ([]float32, error) {
+// EmbedQuestion returns the embedding of a question by the index's model. Errors:
+// Unavailable when that does not answer.
+func (s *Service) EmbedQuestion(ctx context.Context, id tenant.ID, i index.Index, text string) ([]float32, error) {
 	model, err := i.Model(s.models)
 	if err != nil {
 		return nil, err
@@ -94,21 +96,21 @@ func (s *Service) embed(ctx context.Context, id tenant.ID, i index.Index, text s
 
 // searchFor looks for the plan's sources by the question's words, its embedding
 // or both.
-func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p plan, watch *stopwatch) (a answer, err error) {
+func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p plan, watch *Stopwatch) (a answer, err error) {
 	find := search{index: i, plan: p, approach: exact}
 	var asked question
 	if p.mode != Vector {
 		if asked, err = lookUp(ctx, h, i, p.text); err != nil {
 			return a, err
 		}
-		watch.lap("words", 0)
+		watch.Lap("words", 0)
 	}
 	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 {
 		if find.estimate, err = s.estimates.of(ctx, id, h, i, p.scope); err != nil {
 			return a, err
 		}
 		find.choose()
-		watch.lap("plan", 0)
+		watch.Lap("plan", 0)
 	}
 	if p.mode == Keyword && len(asked.words) == 0 {
 		a.warnings = append(a.warnings, "no chunk has a word of the question; words too common to be searched for are left out")
@@ -125,25 +127,25 @@ func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle,
 
 // thorough searches where the sources most likely are, and wherever they can be
 // if that brings too few.
-func (s search) thorough(ctx context.Context, h *tenant.Handle, asked question, watch *stopwatch) (a answer, err error) {
+func (s search) thorough(ctx context.Context, h *tenant.Handle, asked question, watch *Stopwatch) (a answer, err error) {
 	s.keywords = asked.keywords(keywordCandidates)
 	if a.sources, err = s.run(ctx, h); err != nil {
 		return a, err
 	}
-	watch.lap("search", len(a.sources))
+	watch.Lap("search", len(a.sources))
 	if len(a.sources) < s.plan.fetch() && !s.sure() {
 		s.approach, s.keywords = exact, asked.keywords(math.MaxInt64)
 		if a.sources, err = s.run(ctx, h); err != nil {
 			return a, err
 		}
-		watch.lap("search all", len(a.sources))
+		watch.Lap("search all", len(a.sources))
 	}
 	if s.crowded(a.sources) {
 		s.approach, s.keywords, s.spread = exact, asked.keywords(math.MaxInt64), true
 		if a.sources, err = s.run(ctx, h); err != nil {
 			return a, err
 		}
-		watch.lap("search documents", len(a.sources))
+		watch.Lap("search documents", len(a.sources))
 	}
 	a.explain = s.explain(a.sources)
 	return a, nil

@@ -64,9 +64,9 @@ func (s *search) choose() {
 	s.approach = s.estimate.choose(s.plan.candidates(), s.plan.width(s.index, s.estimate))
 }
 
-// sourceRow is a found chunk. What was not asked for stays empty. rank_value is a
-// distance in vector mode, else a score.
-type sourceRow struct {
+// SourceRow is a chunk as a statement finds it. What was not asked for stays empty.
+// rank_value is a distance in vector mode, else a score.
+type SourceRow struct {
 	ChunkID    string
 	DocumentID *string
 	URI        *string
@@ -98,9 +98,9 @@ func (s search) runSQL(ctx context.Context, h *tenant.Handle, write func(args *f
 	statement := write(args)
 	b := h.Batch()
 	s.configure(b, len(args.Values()))
-	var rows []sourceRow
+	var rows []SourceRow
 	b.Query(func(r pgx.Rows) (err error) {
-		rows, err = pgx.CollectRows(r, pgx.RowToStructByNameLax[sourceRow])
+		rows, err = pgx.CollectRows(r, pgx.RowToStructByNameLax[SourceRow])
 		return err
 	}, statement, args.Values()...)
 	if err := b.Run(ctx); err != nil {
@@ -108,7 +108,7 @@ func (s search) runSQL(ctx context.Context, h *tenant.Handle, write func(args *f
 	}
 	sources := make([]Source, len(rows))
 	for n, row := range rows {
-		sources[n] = row.source()
+		sources[n] = row.Source()
 	}
 	return sources, nil
 }
@@ -152,7 +152,8 @@ func withoutDirection(sources []Source) {
 	}
 }
 
-func (r sourceRow) source() Source {
+// Source is the row as a query returns it.
+func (r SourceRow) Source() Source {
 	s := Source{
 		ID: r.ChunkID, DocumentID: valueOr(r.DocumentID, ""), URI: valueOr(r.URI, ""), Title: r.Title, Ordinal: r.Ordinal,
 		Text: r.Text, Metadata: r.Metadata, Score: r.RankValue, StartByte: r.StartByte, EndByte: r.EndByte,

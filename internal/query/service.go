@@ -65,14 +65,14 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 		return Response{}, err
 	}
 	p.plain = plain
-	watch := startStopwatch()
+	watch := StartStopwatch()
 	found, err := s.retrieve(ctx, r.Tenant, req.IndexName, p, watch)
 	if err != nil {
 		return Response{}, err
 	}
 	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...)}
 	if req.Explain {
-		found.explain.Stages = watch.stages
+		found.explain.Stages = watch.Stages
 		response.Explain = &found.explain
 	}
 	return response, nil

@@ -99,7 +99,7 @@ func New(t testing.TB, config Config) *Service {
 		Ingest:  ingest.New(db, indexes, queue, extractor),
 		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
-		Graphs:  graph.New(db, indexes, queries, models),
+		Graphs:  graph.New(db, indexes, queries),
 		Tools:   tool.New(db, indexes),
 	}}
 	mux := http.NewServeMux()
