@@ -40,6 +40,11 @@ func split(places []Place) (documents []string, ordinals []int) {
 // maxShownName bounds a name as paths say it, in characters.
 const maxShownName = 200
 
+// countableSQL holds for the names k whose chunks can be looked through for those that a
+// filter leaves. The others are followed under no filter: what hides nearly all of very
+// many chunks would make a query take seconds.
+const countableSQL = `NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type IN (1, 2) OFFSET 5000)`
+
 // edgesFrom returns up to so many edges that leave the places and lead to chunks
 // that the filter lets be seen, those of the rarest names first. How rare a name
 // is, is counted over what the filter lets be seen too: weights must not tell of
@@ -51,9 +56,9 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 	documents, ordinals := split(places)
 	args := filter.NewArgs(documents, ordinals)
 	seen := visible.SQL("c.metadata", args)
-	counted := "tenant.edge AS e WHERE"
+	counted, countable := "tenant.edge AS e WHERE", "true"
 	if !visible.IsZero() {
-		counted = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE " + seen + " AND"
+		counted, countable = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE "+seen+" AND", countableSQL
 	}
 	most, mostMentions := strconv.Itoa(mostDefinitions), strconv.Itoa(mostMentions)
 	return bounded[edgeRow](ctx, h, timeout, `
@@ -74,7 +79,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 				SELECT count(*) AS mentions
 				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mostMentions+` + 1) AS e
 			) AS m
-			WHERE d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
+			WHERE `+countable+` AND d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
 		), found AS (
 			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
 				2 AS type, left(n.name, `+strconv.Itoa(maxShownName)+`) AS name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
@@ -118,7 +123,10 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.F
 		return nil, nil
 	}
 	args := filter.NewArgs(keys)
-	most := strconv.Itoa(mostDefinitions)
+	most, countable := strconv.Itoa(mostDefinitions), "true"
+	if !visible.IsZero() {
+		countable = countableSQL
+	}
 	return bounded[namedRow](ctx, h, loadTimeout, `
 		SELECT n.key, n.document_id::text, n.ordinal, n.name, n.chunks::int
 		FROM unnest($1::bigint[]) AS k (key) CROSS JOIN LATERAL (
@@ -130,7 +138,7 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.F
 				LIMIT `+most+` + 1
 			) AS n
 		) AS n
-		WHERE n.chunks <= `+most+`
+		WHERE `+countable+` AND n.chunks <= `+most+`
 		ORDER BY n.chunks, n.key, n.document_id, n.ordinal LIMIT `+strconv.Itoa(maxNamed), args.Values())
 }
 
