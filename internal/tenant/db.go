@@ -3,7 +3,7 @@ package tenant
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -36,46 +36,59 @@ func NewDB(pool *pgxpool.Pool) *DB {
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
-	pool    *pgxpool.Pool
-	shares  *shares
-	id      ID
-	chunks  string // the chunk table of the index
-	standIn *strings.Replacer
+	pool       *pgxpool.Pool
+	shares     *shares
+	id         ID
+	schema     string // quoted
+	index      string // the number of the index; empty without one
+	generation string // of its chunks; empty for the first
 }
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
-	return &Handle{pool: db.pool, shares: db.shares, id: id, standIn: strings.NewReplacer("tenant.", id.quoted()+".")}
+	return &Handle{pool: db.pool, shares: db.shares, id: id, schema: id.quoted()}
 }
 
 // OfIndex returns a handle that also knows the tables of the index with this
 // number, whose chunks are of this generation.
 func (h *Handle) OfIndex(index int64, generation int) *Handle {
-	schema := h.id.quoted() + "."
-	chunks := chunkTable(index, generation)
-	return &Handle{pool: h.pool, shares: h.shares, id: h.id, chunks: chunks, standIn: strings.NewReplacer(
-		"tenant.chunk", schema+chunks,
-		"tenant.edge", schema+fmt.Sprintf("edge_%d", index),
-		"tenant.term", schema+fmt.Sprintf("term_%d", index),
-		"tenant.", schema,
-	)}
-}
-
-// chunkTable names the table of a generation of an index's chunks.
-func chunkTable(index int64, generation int) string {
-	if generation == 0 {
-		return fmt.Sprintf("chunk_%d", index)
+	of := *h
+	of.index, of.generation = strconv.FormatInt(index, 10), ""
+	if generation > 0 {
+		of.generation = "_" + strconv.Itoa(generation)
 	}
-	return fmt.Sprintf("chunk_%d_%d", index, generation)
+	return &of
 }
 
 // ChunkTable names the chunk table for CopyFrom.
 func (h *Handle) ChunkTable() pgx.Identifier {
-	return pgx.Identifier{h.id.Schema(), h.chunks}
+	return pgx.Identifier{h.id.Schema(), "chunk_" + h.index + h.generation}
 }
 
 // sql replaces the stand-in names.
-func (h *Handle) sql(text string) string { return h.standIn.Replace(text) }
+func (h *Handle) sql(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + 10*len(h.schema))
+	for {
+		before, name, found := strings.Cut(text, "tenant.")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString(h.schema)
+		b.WriteByte('.')
+		text = name
+		if h.index == "" {
+			continue
+		}
+		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}} {
+			if rest, ok := strings.CutPrefix(name, table.name); ok {
+				b.WriteString(table.name + "_" + h.index + table.generation)
+				text = rest
+			}
+		}
+	}
+}
 
 // Queryer is what Select and Get read from: a Handle or a Tx.
 type Queryer interface {
@@ -156,15 +169,17 @@ func (b *Batch) queue(sql string, args []any) *pgx.QueuedQuery {
 
 // settingsSQL makes n settings until the end of the transaction.
 func settingsSQL(n int) string {
-	var sql strings.Builder
-	sql.WriteString("SELECT ")
+	const one = "set_config($99, $99, true), "
+	sql := append(make([]byte, 0, n*len(one)), "SELECT "...)
 	for i := range n {
 		if i > 0 {
-			sql.WriteString(", ")
+			sql = append(sql, ", "...)
 		}
-		fmt.Fprintf(&sql, "set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+		sql = strconv.AppendInt(append(sql, "set_config($"...), int64(2*i+1), 10)
+		sql = strconv.AppendInt(append(sql, ", $"...), int64(2*i+2), 10)
+		sql = append(sql, ", true)"...)
 	}
-	return sql.String()
+	return string(sql)
 }
 
 // Exec adds a statement.
