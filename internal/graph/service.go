@@ -47,6 +47,9 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err := req.override(r); err != nil {
 		return Response{}, err
 	}
+	if err := s.queries.CheckReranker(req.Reranker); err != nil {
+		return Response{}, err
+	}
 	// What the request context says has been heard: the search inside is ours.
 	inner := *r
 	inner.Overrides = tenant.Overrides{}

@@ -56,6 +56,18 @@ func (r Reranker) Depth(topK int) (results, candidates int, err error) {
 	return results, rerank.Fetch(results, cmp.Or(r.Candidates, rerank.Fetch(topK, 0))), err
 }
 
+// CheckReranker refuses what reranking would refuse only once there are sources:
+// kind, model and weights. nil is none. Errors: Invalid, Precondition for a
+// provider that is not configured.
+func (s *Service) CheckReranker(by *Reranker) error {
+	if by == nil {
+		return nil
+	}
+	return fault.Under("reranker", s.reranker.Check(rerank.Request{
+		Kind: by.Kind, Model: by.Model, Weights: by.Weights, NormalizeWeights: by.NormalizeWeights,
+	}))
+}
+
 // Reranked is a source in its new place.
 type Reranked struct {
 	Index   int // in the sources that were given

@@ -64,6 +64,9 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 	if err != nil {
 		return Response{}, err
 	}
+	if err := s.CheckReranker(req.Reranker); err != nil {
+		return Response{}, err
+	}
 	p.plain = plain
 	watch := StartStopwatch()
 	found, err := s.retrieve(ctx, r.Tenant, req.IndexName, p, watch)

@@ -169,14 +169,10 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 	if err := request.validate(); err != nil {
 		return Result{}, err
 	}
-	weights, err := request.Weights.resolve(request.NormalizeWeights)
-	if err != nil {
-		return Result{}, err
-	}
 	start := time.Now()
 	result := Result{Report: Report{Candidates: len(request.Candidates)}}
 	result.Kind, result.Model = resolve(request.Kind, request.Model)
-	scorer, err := r.scorer(result.Kind, result.Model)
+	scorer, weights, err := r.settle(request)
 	if err != nil {
 		return Result{}, err
 	}
@@ -205,6 +201,23 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 	result.Reranked = true
 	result.Ranked = combine(request, weights, verdicts)
 	return result, nil
+}
+
+// Check refuses a kind, model and weights as Rerank does, for who is yet to find
+// the candidates. Errors: Invalid, Precondition for a provider that is not
+// configured.
+func (r *Reranker) Check(request Request) error {
+	_, _, err := r.settle(request)
+	return err
+}
+
+func (r *Reranker) settle(request Request) (scorer, resolved, error) {
+	weights, err := request.Weights.resolve(request.NormalizeWeights)
+	if err != nil {
+		return nil, weights, err
+	}
+	scorer, err := r.scorer(resolve(request.Kind, request.Model))
+	return scorer, weights, err
 }
 
 func (q Request) validate() error {

@@ -306,3 +306,26 @@ func TestGraphRagReranks(t *testing.T) {
 	_, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryVector: make([]float32, 512), Reranker: best()})
 	wantCode(t, "no question", err, connect.CodeInvalidArgument)
 }
+
+// What cannot be right is refused before anything is looked for.
+func TestAWrongRerankerIsRefusedFirst(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	heavy := 2.0
+	for _, tc := range []struct {
+		by    *ragdv1.Reranker
+		field string
+	}{
+		{&ragdv1.Reranker{Weights: &ragdv1.RerankerWeights{Semantic: &heavy}}, "reranker.weights.semantic"},
+		{&ragdv1.Reranker{Kind: "oracle"}, "reranker.kind"},
+	} {
+		_, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "none", QueryText: "ferry", Reranker: tc.by})
+		if fieldOf(err) != tc.field {
+			t.Errorf("VectorQuery: %v, want an error about %s", err, tc.field)
+		}
+		_, err = c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{IndexName: "none", QueryText: "ferry", Reranker: tc.by})
+		if fieldOf(err) != tc.field {
+			t.Errorf("GraphRag: %v, want an error about %s", err, tc.field)
+		}
+	}
+}
