@@ -4,12 +4,15 @@ import (
 	"context"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/runes"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -63,7 +66,7 @@ type keywords struct {
 // those of an index that is small or has changed a lot, are counted here.
 func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (q question, err error) {
 	phrases, rest := quoted(text)
-	compounds := compoundTerm.FindAllString(rest, maxPhrases)
+	terms := compoundTerm.FindAllString(rest, maxPhrases)
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout)
 	b.Query(func(rows pgx.Rows) error {
@@ -88,30 +91,47 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxWords)
 	for _, list := range []struct {
 		texts []string
-		into  *[]string
+		into  *[]phrase
 		least int // words of one
-	}{{phrases, &q.phrases, 1}, {compounds, &q.compounds, 2}} {
+	}{{phrases, &q.phrases, 1}, {terms, &q.compounds, 2}} {
 		if len(list.texts) > 0 {
 			b.Query(func(rows pgx.Rows) error {
-				*list.into, err = pgx.CollectRows(rows, pgx.RowTo[string])
+				*list.into, err = pgx.CollectRows(rows, pgx.RowToStructByName[phrase])
 				return err
 			}, `
-				SELECT phrase::text FROM unnest($2::text[]) AS p, phraseto_tsquery($1::text::regconfig, p) AS phrase
+				SELECT text, phrase::text AS query FROM unnest($2::text[]) AS text, phraseto_tsquery($1::text::regconfig, text) AS phrase
 				WHERE numnode(phrase) >= $3`, i.TextLanguage, list.texts, list.least)
 		}
 	}
-	return q, b.Run(ctx)
+	err = b.Run(ctx)
+	return q, err
 }
 
 // question is a question's words, rarest first, with its quoted phrases and
-// compound terms as tsqueries.
+// compound terms.
 type question struct {
 	words     []word
-	phrases   []string
-	compounds []string
+	phrases   []phrase
+	anyPhrase bool // one of the phrases is enough
+	compounds []phrase
 }
 
-// keywords chooses the candidates: chunks with all quoted phrases if there are
+// phrase is words that stand next to each other.
+type phrase struct {
+	Text  string // as the question has them
+	Query string // as a tsquery
+}
+
+// queries returns the phrases' tsqueries.
+func queries(phrases []phrase) []string {
+	out := make([]string, len(phrases))
+	for n, p := range phrases {
+		out[n] = p.Query
+	}
+	return out
+}
+
+// keywords chooses the candidates: chunks with the quoted phrases if there are
 // any, else those with the rarest words, of which there are at most limit.
 func (q question) keywords(limit int64) *keywords {
 	if len(q.words) == 0 {
@@ -120,7 +140,7 @@ func (q question) keywords(limit int64) *keywords {
 	// The bonus is what a word in no chunk would weigh, and not the most that one of
 	// the question's does: with that, a score would tell whether a word is in chunks
 	// that the caller may not see.
-	k := &keywords{compounds: q.compounds, bonus: word{Total: q.words[0].Total}.weight()}
+	k := &keywords{compounds: queries(q.compounds), bonus: word{Total: q.words[0].Total}.weight()}
 	weights := make(map[int32]float32, len(q.words))
 	var any []string
 	for n, w := range q.words {
@@ -139,16 +159,58 @@ func (q question) keywords(limit int64) *keywords {
 	k.weights = pgvector.NewSparseVectorFromMap(weights, index.WordSpace)
 	k.match = strings.Join(any, " | ")
 	if len(q.phrases) > 0 {
-		k.required = "(" + strings.Join(q.phrases, ") & (") + ")"
+		operator := " & "
+		if q.anyPhrase {
+			operator = " | "
+		}
+		k.required = "(" + strings.Join(queries(q.phrases), ")"+operator+"(") + ")"
 		k.match, k.leftOut = k.required, 0
 	}
 	return k
 }
 
-// withoutPhrases returns the question as if nothing in it were quoted.
-func (q question) withoutPhrases() question {
+// loosened returns a question of which no chunk of the scope has all phrases
+// together with what it asks less, and a warning that says so. Phrases that no chunk
+// has are taken as words; if every one is in some chunk, any of them is enough.
+func (q question) loosened(ctx context.Context, h *tenant.Handle, i index.Index, within scope) (question, string, error) {
+	asked := q.phrases
+	held, err := heldPhrases(ctx, h, i, within, asked)
+	if err != nil {
+		return q, "", err
+	}
 	q.phrases = nil
-	return q
+	var missing []string
+	for n, p := range asked {
+		if slices.Contains(held, int64(n+1)) {
+			q.phrases = append(q.phrases, p)
+		} else {
+			missing = append(missing, `"`+runes.Cut(p.Text, maxShownPhrase)+`"`)
+		}
+	}
+	if len(missing) == 0 {
+		q.anyPhrase = true
+		return q, "no chunk has all the quoted phrases together: chunks with any of them were taken", nil
+	}
+	return q, "no chunk has what is quoted in " + strings.Join(missing, ", ") + ": it was taken as words", nil
+}
+
+// maxShownPhrase is how many bytes of a phrase a warning repeats.
+const maxShownPhrase = 100
+
+// heldPhrases returns the numbers, from 1, of the phrases that a chunk of the scope
+// has.
+func heldPhrases(ctx context.Context, h *tenant.Handle, i index.Index, within scope, phrases []phrase) (held []int64, err error) {
+	args := filter.NewArgs(queries(phrases))
+	b := h.Batch()
+	b.Set("statement_timeout", searchTimeout)
+	b.Query(func(rows pgx.Rows) error {
+		held, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	}, `
+		SELECT p.n FROM unnest($1::text[]) WITH ORDINALITY AS p (query, n)
+		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.words @@ p.query::tsquery AND `+within.sql(i, args)+`)`, args.Values()...)
+	err = b.Run(ctx)
+	return held, err
 }
 
 var (

@@ -50,9 +50,13 @@ func TestKeywordsTakeTheRarestWordsFirst(t *testing.T) {
 	if k := asked.keywords(1_000_000); k.matching != 50_100 {
 		t.Errorf("%d chunks have the words, of 50,100", k.matching)
 	}
-	asked.phrases = []string{"'a' <-> 'b'", "'c' <-> 'd'"}
+	asked.phrases = []phrase{{"a b", "'a' <-> 'b'"}, {"c d", "'c' <-> 'd'"}}
 	if k := asked.keywords(1000); k.match != "('a' <-> 'b') & ('c' <-> 'd')" || k.required != k.match || k.leftOut != 0 {
 		t.Errorf("with phrases: %+v", k)
+	}
+	asked.anyPhrase = true
+	if k := asked.keywords(1000); k.match != "('a' <-> 'b') | ('c' <-> 'd')" || k.required != k.match || k.leftOut != 0 {
+		t.Errorf("with any of the phrases: %+v", k)
 	}
 	if k := (question{}).keywords(1000); k != nil {
 		t.Errorf("without words: %+v", k)

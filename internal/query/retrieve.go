@@ -99,6 +99,7 @@ func (s *Service) EmbedQuestion(ctx context.Context, id tenant.ID, i index.Index
 func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p plan, watch *Stopwatch) (a answer, err error) {
 	find := search{index: i, plan: p, approach: exact}
 	var asked question
+	var warnings []string // of what was asked less for
 	if p.mode != Vector {
 		if asked, err = lookUp(ctx, h, i, p.text); err != nil {
 			return a, err
@@ -117,12 +118,21 @@ func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle,
 		a.explain = Explain{Mode: p.mode, Complete: true, Exact: true}
 		return a, nil
 	}
-	if a, err = find.thorough(ctx, h, asked, watch); err != nil || len(a.sources) > 0 || len(asked.phrases) == 0 {
-		return a, err
+	for {
+		if a, err = find.thorough(ctx, h, asked, watch); err != nil {
+			return a, err
+		}
+		a.warnings = warnings
+		if len(a.sources) > 0 || len(asked.phrases) == 0 || asked.anyPhrase {
+			return a, nil
+		}
+		var warning string
+		if asked, warning, err = asked.loosened(ctx, h, i, p.scope); err != nil {
+			return a, err
+		}
+		warnings = append(warnings, warning)
+		watch.lap("phrases", len(asked.phrases))
 	}
-	a, err = find.thorough(ctx, h, asked.withoutPhrases(), watch)
-	a.warnings = append(a.warnings, "no chunk has all the quoted phrases: they were taken as words")
-	return a, err
 }
 
 // thorough searches where the sources most likely are, and wherever they can be

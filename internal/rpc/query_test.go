@@ -2,10 +2,12 @@ package rpc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/servicetest"
@@ -72,6 +74,27 @@ func TestKeywordSearch(t *testing.T) {
 	uris, res := found(t, acme, ask(`"water high"`))
 	if len(uris) == 0 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "quoted") {
 		t.Errorf("a phrase that nothing has: %v, %v", uris, res.Warnings)
+	}
+	for _, tc := range []struct {
+		name, question string
+		want           []string
+		warning        string
+	}{
+		{"one of two phrases is nowhere", `"garden gates" "water high" council`, []string{"gates"}, `"water high": it was taken as words`},
+		{"no two are in one chunk", `"garden gates" "high water"`, []string{"gates", "harbour"}, "any of them"},
+		{"one is nowhere, the others are not in one chunk", `"garden gates" "zebra" "high water"`, []string{"gates", "harbour"}, "any of them"},
+	} {
+		uris, res := found(t, acme, ask(tc.question))
+		slices.Sort(uris)
+		same(t, tc.name, uris, tc.want)
+		if len(res.Warnings) == 0 || !strings.Contains(res.Warnings[len(res.Warnings)-1], tc.warning) {
+			t.Errorf("%s: warnings %q", tc.name, res.Warnings)
+		}
+	}
+	elsewhere := ask(`"garden gates" "high water"`)
+	elsewhere.Filter = structpb.NewStructValue(object(t, map[string]any{"none": "such"}))
+	if uris, res := found(t, acme, elsewhere); len(uris) != 0 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "as words") {
+		t.Errorf("phrases outside of the filter: %v, %v", uris, res.Warnings)
 	}
 	_, res = found(t, acme, ask("it is what it is"))
 	if len(res.Sources) != 0 || len(res.Warnings) != 1 {
