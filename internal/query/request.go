@@ -69,7 +69,7 @@ type Source struct {
 	Title      string
 	Ordinal    int // position in the document, from 0
 	Text       string
-	Metadata   map[string]any
+	Metadata   string    // the JSON of an object
 	Score      float64   // higher is better, never NaN
 	Vector     []float32 // nil unless asked for
 	StartByte  int

@@ -131,7 +131,7 @@ func (s *Service) searchFor(ctx context.Context, id tenant.ID, h *tenant.Handle,
 			return a, err
 		}
 		warnings = append(warnings, warning)
-		watch.lap("phrases", len(asked.phrases))
+		watch.Lap("phrases", len(asked.phrases))
 	}
 }
 

@@ -73,7 +73,7 @@ type SourceRow struct {
 	Title      string
 	Ordinal    int
 	Text       string
-	Metadata   map[string]any
+	Metadata   string // the JSON of an object
 	StartByte  int
 	EndByte    int
 	Embedding  *pgvector.Vector
@@ -98,20 +98,36 @@ func (s search) runSQL(ctx context.Context, h *tenant.Handle, write func(args *f
 	statement := write(args)
 	b := h.Batch()
 	s.configure(b, len(args.Values()))
-	var rows []SourceRow
-	b.Query(func(r pgx.Rows) (err error) {
-		rows, err = pgx.CollectRows(r, pgx.RowToStructByNameLax[SourceRow])
+	var sources []Source
+	b.Query(func(rows pgx.Rows) (err error) {
+		sources, err = s.read(rows)
 		return err
 	}, statement, args.Values()...)
-	if err := b.Run(ctx); err != nil {
-		return nil, err
-	}
-	sources := make([]Source, len(rows))
-	for n, row := range rows {
-		sources[n] = row.Source()
-	}
-	return sources, nil
+	err := b.Run(ctx)
+	return sources, err
 }
+
+// read returns rows of the columns of fromSQL as sources. It knows their order and
+// looks up no names.
+func (s search) read(rows pgx.Rows) ([]Source, error) {
+	var r SourceRow
+	into := []any{&r.ChunkID, &r.Text, &r.Metadata}
+	if !s.plan.plain {
+		into = append(into, &r.DocumentID, &r.URI, &r.Title, &r.Ordinal, &r.StartByte, &r.EndByte)
+	}
+	if s.vectors() {
+		into = append(into, &r.Embedding)
+	}
+	sources := make([]Source, 0, s.plan.fetch())
+	_, err := pgx.ForEachRow(rows, append(into, &r.RankValue), func() error {
+		sources = append(sources, r.Source())
+		return nil
+	})
+	return sources, err
+}
+
+// vectors reports whether the embeddings are brought along.
+func (s search) vectors() bool { return s.plan.includeVectors || s.plan.diversity > 0 }
 
 // fewArguments are those of a filter with one condition that a Postgres index
 // serves, the namespace and the question.
@@ -179,7 +195,7 @@ func (s search) fromSQL(found string) string {
 		columns += ", c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte"
 		documents = "LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id"
 	}
-	if s.plan.includeVectors || s.plan.diversity > 0 {
+	if s.vectors() {
 		columns += ", " + s.index.EmbeddingSQL("c.embedding") + " AS embedding"
 	}
 	chunks := "found JOIN tenant.chunk AS c ON c.ctid = found.place"

@@ -24,7 +24,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	sources, err := convertAll(found.Sources, graphSourceMessage)
+	sources, err := convertAll(found.Sources, new(objectReader).graphSourceMessage)
 	return &ragdv1.GraphRagResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain),
 	}, err
@@ -44,9 +44,11 @@ func graphOptions(o *ragdv1.GraphOptions) graph.Options {
 	return options
 }
 
-func graphSourceMessage(s graph.Source) (*ragdv1.Source, error) {
-	message, err := sourceMessage(s.Source)
-	message.Path = s.Path
+func (r *objectReader) graphSourceMessage(s graph.Source) (*ragdv1.Source, error) {
+	message, err := r.sourceMessage(s.Source)
+	if err == nil {
+		message.Path = s.Path
+	}
 	return message, err
 }
 

@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -29,7 +31,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 	if err != nil {
 		return nil, err
 	}
-	sources, err := convertAll(found.Sources, sourceMessage)
+	sources, err := convertAll(found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain),
 	}, err
@@ -68,16 +70,21 @@ func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
 	return out
 }
 
-func sourceMessage(s query.Source) (*ragdv1.Source, error) {
+// sourceMessage writes a source whose metadata the reader reads.
+func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
+	metadata, err := r.read(s.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("read the metadata of chunk %s: %w", s.ID, err)
+	}
 	// Clients of other stores look for a chunk's text in its metadata.
-	withText := map[string]any{"text": s.Text}
-	maps.Copy(withText, s.Metadata)
-	metadata, err := structOf(withText)
+	if _, taken := metadata.Fields["text"]; !taken {
+		metadata.Fields["text"] = structpb.NewStringValue(s.Text)
+	}
 	return &ragdv1.Source{
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details),
-	}, err
+	}, nil
 }
 
 func explainMessage(e *query.Explain) *ragdv1.Explain {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -60,13 +61,17 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 	if err != nil {
 		return nil, err
 	}
-	results, err := convertAll(found.Sources, resultMessage)
+	results, err := convertAll(found.Sources, new(objectReader).resultMessage)
 	return &ragdv1.QueryResponse{Results: results, Warnings: found.Warnings, Explain: explainMessage(found.Explain)}, err
 }
 
-func resultMessage(s query.Source) (*ragdv1.QueryResult, error) {
-	metadata, err := structOf(s.Metadata)
-	return &ragdv1.QueryResult{Id: s.ID, Score: s.Score, Metadata: metadata, Vector: s.Vector, Document: s.Text}, err
+// resultMessage writes a result whose metadata the reader reads.
+func (r *objectReader) resultMessage(s query.Source) (*ragdv1.QueryResult, error) {
+	metadata, err := r.read(s.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("read the metadata of entry %s: %w", s.ID, err)
+	}
+	return &ragdv1.QueryResult{Id: s.ID, Score: s.Score, Metadata: metadata, Vector: s.Vector, Document: s.Text}, nil
 }
 
 // Update implements VectorService.
