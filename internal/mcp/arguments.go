@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -46,15 +47,19 @@ func newArguments(schema json.RawMessage) (*arguments, error) {
 // accept returns the arguments of a call as JSON that fits the schema. Errors:
 // Invalid with a violation for each argument that does not fit.
 func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
-	raw, err := json.Marshal(req.GetRawArguments())
-	if err != nil {
-		return nil, fmt.Errorf("read the arguments: %w", err)
+	raw, isRaw := req.GetRawArguments().(json.RawMessage)
+	if !isRaw {
+		var err error
+		if raw, err = json.Marshal(req.GetRawArguments()); err != nil {
+			return nil, fmt.Errorf("read the arguments: %w", err)
+		}
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw)) // keeps numbers as they were written
 	if err != nil {
 		return nil, fmt.Errorf("read the arguments: %w", err)
 	}
-	if value == nil {
+	mended := value == nil
+	if mended {
 		value = map[string]any{}
 	}
 	given, ok := value.(map[string]any)
@@ -62,10 +67,10 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 		return nil, fault.Field("arguments", "must be an object")
 	}
 	for name := range given {
-		a.mend(given, name)
+		mended = a.mend(given, name) || mended
 	}
 	if name := answeredIndex(req); name != "" && given[indexArgument] == nil {
-		given[indexArgument] = name
+		given[indexArgument], mended = name, true
 	}
 	var invalid *jsonschema.ValidationError
 	if err := a.schema.Validate(given); errors.As(err, &invalid) {
@@ -73,12 +78,20 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("check the arguments: %w", err)
 	}
+	if !mended && strict(raw) {
+		return raw, nil
+	}
 	return json.Marshal(given)
 }
 
+// strict reports whether protobuf's reader, too, takes text that encoding/json
+// takes: it refuses halves of characters, which models that break off leave behind.
+func strict(raw []byte) bool { return utf8.Valid(raw) && !bytes.Contains(raw, []byte(`\u`)) }
+
 // mend forgives what models get wrong without meaning anything by it: null or ""
-// for an argument left out, and a number or an object written into a string.
-func (a *arguments) mend(given map[string]any, name string) {
+// for an argument left out, and a number or an object written into a string. It
+// reports whether it did.
+func (a *arguments) mend(given map[string]any, name string) bool {
 	property, _ := at(a.source, "properties", name).(map[string]any)
 	wanted, _ := property["type"].(string)
 	text, isText := given[name].(string)
@@ -86,13 +99,17 @@ func (a *arguments) mend(given map[string]any, name string) {
 	case given[name] == nil:
 		delete(given, name)
 	case !isText || wanted == "string" || wanted == "":
+		return false
 	case strings.TrimSpace(text) == "":
 		delete(given, name)
 	default:
-		if value, err := jsonschema.UnmarshalJSON(strings.NewReader(text)); err == nil {
-			given[name] = value
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			return false
 		}
+		given[name] = value
 	}
+	return true
 }
 
 // at descends into decoded JSON.
@@ -233,12 +250,15 @@ func decode(arguments []byte, into proto.Message) error {
 
 // checkChoices refuses two arguments of which a message takes only one.
 func checkChoices(arguments []byte, into proto.Message) error {
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(arguments, &given); err != nil {
-		return fmt.Errorf("read the arguments: %w", err)
-	}
 	choices := into.ProtoReflect().Descriptor().Oneofs()
+	var given map[string]json.RawMessage
 	for i := range choices.Len() {
+		if choices.Get(i).IsSynthetic() { // of one optional field
+			continue
+		}
+		if err := json.Unmarshal(arguments, &given); err != nil {
+			return fmt.Errorf("read the arguments: %w", err)
+		}
 		var taken []string
 		for j := range choices.Get(i).Fields().Len() {
 			if name := choices.Get(i).Fields().Get(j).JSONName(); given[name] != nil {

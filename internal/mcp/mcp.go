@@ -156,10 +156,15 @@ func (s *toolset) server(w *watcher) *server.MCPServer {
 	)
 	s.addResources(made)
 	s.addPrompts(made)
+	// The library reads a tool's schema at every call, in search of arguments that
+	// travel in headers, which ours do not: only a list has the schemas.
+	anything := json.RawMessage(`{"type":"object"}`)
 	for _, t := range s.tools {
-		made.AddTool(t.definition, s.handler(t))
+		bare := t.definition
+		bare.RawInputSchema = anything
+		made.AddTool(bare, s.handler(t))
 	}
-	made.AddTool(mcpgo.Tool{Name: ownTool, RawInputSchema: json.RawMessage(`{"type":"object"}`)}, s.callOwn)
+	made.AddTool(mcpgo.Tool{Name: ownTool, RawInputSchema: anything}, s.callOwn)
 	return made
 }
 

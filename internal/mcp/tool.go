@@ -182,20 +182,23 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 	if err != nil {
 		return nil, err
 	}
-	structured, err := encode(answer)
+	structured, err := written.Marshal(answer)
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
 	return &mcpgo.CallToolResult{
 		Content:           []mcpgo.Content{mcpgo.NewTextContent(text)},
-		StructuredContent: structured,
+		StructuredContent: json.RawMessage(structured), // whose white space the library takes out
 	}, nil
 }
 
-// encode writes a message with all its fields, so that what a schema requires is
-// there even when it is empty.
+// written is how messages are written: with all their fields, so that what a schema
+// requires is there even when it is empty.
+var written = protojson.MarshalOptions{EmitDefaultValues: true}
+
+// encode writes a message for a text.
 func encode(m proto.Message) (json.RawMessage, error) {
-	raw, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+	raw, err := written.Marshal(m)
 	if err != nil {
 		return nil, err
 	}

@@ -67,8 +67,8 @@ func (n *indexNames) forget(id tenant.ID) {
 	n.known.Remove(id)
 }
 
-// visible is the list of tools as the caller sees it: without those that its
-// credential may not use, and with the names of the indexes there are. It says
+// visible is the list of tools as the caller sees it: with their schemas, without
+// those that its credential may not use, and with the names of the indexes there are. It says
 // what is worth trying; what may be done is decided by the services.
 func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
 	if r, ok := tenant.FromContext(ctx); ok && !r.Principal.Has(tenant.Write) {
@@ -79,7 +79,7 @@ func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool 
 	if len(tools) < 2 {
 		return tools
 	}
-	tools = s.withOwn(ctx, tools)
+	tools = s.withOwn(ctx, s.withSchemas(tools))
 	names := s.indexes.of(ctx)
 	if len(names) == 0 {
 		return tools
@@ -90,6 +90,17 @@ func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool 
 		shown[i] = t
 	}
 	return shown
+}
+
+// withSchemas gives the tools that the library knows their schemas.
+func (s *toolset) withSchemas(tools []mcpgo.Tool) []mcpgo.Tool {
+	tools = slices.Clone(tools)
+	for i, t := range tools {
+		if kind := s.own.kinds[t.Name]; kind != nil {
+			tools[i] = kind.definition
+		}
+	}
+	return tools
 }
 
 func writes(t mcpgo.Tool) bool {
