@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,8 +24,9 @@ import (
 // arguments checks what a model sends against a tool's input schema, and says
 // what is wrong in words that let it do better.
 type arguments struct {
-	schema *jsonschema.Schema
-	source map[string]any
+	schema  *jsonschema.Schema
+	source  map[string]any
+	vectors []string // names of those that are lists of any numbers
 }
 
 func newArguments(schema json.RawMessage) (*arguments, error) {
@@ -41,7 +44,35 @@ func newArguments(schema json.RawMessage) (*arguments, error) {
 		return nil, err
 	}
 	compiled, err := compiler.Compile(name)
-	return &arguments{schema: compiled, source: source}, err
+	return &arguments{schema: compiled, source: source, vectors: vectorsOf(source)}, err
+}
+
+// vectorsOf returns the names of the arguments of which a schema says no more than
+// that they are lists of numbers.
+func vectorsOf(source map[string]any) (names []string) {
+	properties, _ := at(source, "properties").(map[string]any)
+	for name, property := range properties {
+		said, _ := property.(map[string]any)
+		said = maps.Clone(said)
+		delete(said, "description")
+		if reflect.DeepEqual(said, map[string]any{"type": "array", "items": map[string]any{"type": "number"}}) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// withoutVectors returns arguments for the validator, with vectors of nothing but
+// numbers emptied: it makes four allocations for each number.
+func (a *arguments) withoutVectors(given map[string]any) map[string]any {
+	short := maps.Clone(given)
+	for _, name := range a.vectors {
+		list, isList := given[name].([]any)
+		if isList && !slices.ContainsFunc(list, func(v any) bool { _, ok := v.(json.Number); return !ok }) {
+			short[name] = []any{}
+		}
+	}
+	return short
 }
 
 // accept returns the arguments of a call as JSON that fits the schema. Errors:
@@ -73,7 +104,7 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 		given[indexArgument], mended = name, true
 	}
 	var invalid *jsonschema.ValidationError
-	if err := a.schema.Validate(given); errors.As(err, &invalid) {
+	if err := a.schema.Validate(a.withoutVectors(given)); errors.As(err, &invalid) {
 		return nil, a.explain(invalid)
 	} else if err != nil {
 		return nil, fmt.Errorf("check the arguments: %w", err)

@@ -52,6 +52,8 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 			"chunking.headers[0].level: is not known here; known are key, marker"},
 		{"a missing nested field", "document_chunker", `{"chunking": {"headers": [{"marker": "#"}]}}`, "chunking.headers[0].key: is required"},
 		{"a wrong nested type", "document_chunker", `{"chunking": {"separators": [1]}}`, "chunking.separators[0]: must be of type string, got number"},
+		{"a word in a vector", "vector_query", `{"queryVector": [0.5, "b"]}`, "queryVector[1]: must be of type number, got string"},
+		{"no vector", "vector_query", `{"queryVector": 1}`, "queryVector: must be of type array, got number"},
 		{"a list of arguments", "get_job", `["j1"]`, "arguments: must be an object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -68,9 +70,38 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// What a model broke off in the middle of a character can be searched for.
+func TestArgumentsWithHalfACharacterAreRead(t *testing.T) {
+	t.Parallel()
+	for _, given := range []string{`{"queryText":"boat \ud83d"}`, "{\"queryText\":\"boat \xf0\"}"} {
+		raw, err := argumentsOf(t, "vector_query").accept(toolCall(t, given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var req ragdv1.VectorQueryRequest
+		if err := decode(raw, &req); err != nil || req.GetQueryText() != "boat \uFFFD" {
+			t.Errorf("%q: %q, %v", given, req.GetQueryText(), err)
+		}
+	}
+}
+
+func BenchmarkAcceptVector(b *testing.B) {
+	values, err := json.Marshal(make([]float32, 384))
+	if err != nil {
+		b.Fatal(err)
+	}
+	arguments, call := argumentsOf(b, "vector_query"), toolCall(b, `{"indexName":"a","queryVector":`+string(values)+`}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := arguments.accept(call); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestArgumentsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
-	const given = `{"filter":{"id":9007199254740993},"queryText":"a"}`
+	const given = `{"filter":{"id":9007199254740993},"queryVector":[0.1,1e-7],"queryText":"a"}`
 	got, err := argumentsOf(t, "vector_query").accept(toolCall(t, given))
 	if err != nil {
 		t.Fatal(err)
