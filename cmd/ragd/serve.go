@@ -56,6 +56,7 @@ other commands need no flags.`),
 	flags.BoolVar(&settings.MCPStateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.StringVar(&settings.SessionKey, "session-key", "", "")
 	settings.registerOAuth(flags)
+	settings.Traces.register(flags)
 	markSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
 		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless")
 	markSecrets(flags, "session-key")

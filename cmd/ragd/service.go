@@ -59,6 +59,7 @@ type serviceSettings struct {
 	OAuth              oauth.Config
 	FirstTenant        string
 	PublicURL          string
+	Traces             traceSettings
 	SessionKey         string                      // secret
 	Providers          map[string]*provider.Config // by name; see providerNames
 }
@@ -113,6 +114,7 @@ type service struct {
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
 	events   *event.Listener
+	tracing  *tracing
 	mcp      *front.Handler
 	log      *slog.Logger
 }
@@ -126,6 +128,9 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 			err = errors.Join(err, s.close())
 		}
 	}()
+	if s.tracing, err = newTracing(ctx, settings.Traces, log); err != nil {
+		return nil, err
+	}
 	if err := s.openDatabase(ctx, settings); err != nil {
 		return nil, err
 	}
@@ -204,7 +209,7 @@ func (s *service) openDatabase(ctx context.Context, settings serviceSettings) (e
 		}
 		url = s.embedded.URL()
 	}
-	if s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log}); err != nil {
+	if s.pool, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: s.log, Tracer: s.tracing.statements()}); err != nil {
 		return err
 	}
 	// Each worker holds at most one connection; the queue itself needs a few.
@@ -263,7 +268,7 @@ func (s *service) handler() http.Handler {
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return httplog.Log(s.log)(mux)
+	return s.tracing.handler(httplog.Log(s.log)(mux))
 }
 
 // ready says whether requests can be served now: whether the database answers.
@@ -294,6 +299,7 @@ func (s *service) close() error {
 			pool.Close()
 		}
 	}
+	err = errors.Join(err, s.tracing.close(ctx))
 	if s.embedded != nil {
 		err = errors.Join(err, s.embedded.Stop(ctx))
 	}

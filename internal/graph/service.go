@@ -74,7 +74,7 @@ func (s *Service) once(ctx context.Context, id tenant.ID, req Request) (Response
 		return Response{}, found, err
 	}
 	p.tenant, p.walk.Done = id, ctx.Done()
-	run := &run{service: s, plan: p, watch: query.StartStopwatch()}
+	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph")}
 	if req.Options.Candidates > 0 {
 		err = run.candidates(ctx)
 	} else {

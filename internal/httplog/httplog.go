@@ -6,11 +6,16 @@ package httplog
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -38,6 +43,7 @@ func Log(log *slog.Logger) func(http.Handler) http.Handler {
 			// Deferred, as a handler that cuts its answer off panics.
 			defer func() {
 				l.write(r.Context(), log, "request", time.Since(start), "method", r.Method, "path", r.URL.Path, "status", out.status)
+				l.describe(trace.SpanFromContext(r.Context()))
 			}()
 			next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
 		})
@@ -63,6 +69,28 @@ func (l *line) write(ctx context.Context, log *slog.Logger, what string, took ti
 		attrs = append(attrs, "err", l.err)
 	}
 	log.Log(ctx, level, what, attrs...)
+}
+
+// describe gives the span of the request what its line says, but not the error's
+// text, which is for the log.
+func (l *line) describe(span trace.Span) {
+	if !span.IsRecording() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	span.SetAttributes(attribute.String("request_id", l.id))
+	for i := 0; i+1 < len(l.attrs); i += 2 {
+		span.SetAttributes(attribute.String(fmt.Sprint(l.attrs[i]), fmt.Sprint(l.attrs[i+1])))
+	}
+	if l.err == nil {
+		return
+	}
+	kind := fault.KindOf(l.err)
+	span.SetAttributes(attribute.String("code", kind.String()))
+	if kind == fault.Internal {
+		span.SetStatus(codes.Error, kind.String())
+	}
 }
 
 // Add puts attributes, keys and values by turns, on the line of the request. It

@@ -38,6 +38,8 @@ type Config struct {
 	// StatementCache is how many prepared statements a connection keeps.
 	// Default 256.
 	StatementCache int
+	// Tracer, if set, is told of every statement.
+	Tracer pgx.QueryTracer
 	// URL is a connection URL (postgres://user:password@host:5432/database) or
 	// a keyword string (host=... dbname=...). pool_ parameters in it are
 	// overruled by the fields above.
@@ -52,6 +54,7 @@ func (c Config) withDefaults() Config {
 		Logger:          cmp.Or(c.Logger, slog.Default()),
 		MaxConns:        cmp.Or(c.MaxConns, max(10, 4*runtime.GOMAXPROCS(0))),
 		StatementCache:  cmp.Or(c.StatementCache, 256),
+		Tracer:          c.Tracer,
 		URL:             c.URL,
 	}
 }
@@ -76,6 +79,7 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	pc.ConnConfig.RuntimeParams["jit"] = "off" // compiling costs more than our queries take
 	pc.ConnConfig.StatementCacheCapacity = cfg.StatementCache
 	pc.ConnConfig.ConnectTimeout = cmp.Or(pc.ConnConfig.ConnectTimeout, connectTimeout)
+	pc.ConnConfig.Tracer = cfg.Tracer
 	pc.MaxConns = int32(min(cfg.MaxConns, 1<<16))
 	pc.MaxConnIdleTime = cfg.ConnIdleTime
 	pc.MaxConnLifetime = cfg.ConnLifetime

@@ -16,6 +16,9 @@ import (
 	"net/url"
 	"time"
 
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -85,7 +88,9 @@ func New(name string, config Config) *Client {
 		config: config,
 		gate:   newGate(config.MaxConcurrent, config.MaxConcurrentPerTenant),
 		http: &http.Client{
-			Transport: newTransport(config.MaxConcurrent),
+			// A span for each attempt of a traced request; the provider is not told of it.
+			Transport: otelhttp.NewTransport(newTransport(config.MaxConcurrent),
+				otelhttp.WithPropagators(propagation.NewCompositeTextMapPropagator())),
 			// What tenants send goes to the address configured and to no other.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

@@ -1,7 +1,11 @@
 package query
 
 import (
+	"context"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ragdhq/ragd/internal/rerank"
 )
@@ -34,18 +38,32 @@ type Stage struct {
 	Candidates int // chunks that came out of it
 }
 
-// Stopwatch times the stages of one query.
+// Stopwatch times the stages of one query. Where the request is traced, each is a
+// span.
 type Stopwatch struct {
+	// Stages are those that are over.
 	Stages []Stage
-	last   time.Time
+
+	of      string
+	request trace.Span
+	last    time.Time
 }
 
-// StartStopwatch returns one whose first stage begins now.
-func StartStopwatch() *Stopwatch { return &Stopwatch{last: time.Now()} }
+// StartStopwatch starts with the first stage of what is named: of "query", the
+// stage search is the span query.search.
+func StartStopwatch(ctx context.Context, of string) *Stopwatch {
+	return &Stopwatch{of: of, request: trace.SpanFromContext(ctx), last: time.Now()}
+}
 
-// Lap ends a stage, out of which so many chunks came, and begins the next.
+// Lap ends a stage, which so many chunks came out of, and begins the next.
 func (w *Stopwatch) Lap(name string, candidates int) {
 	now := time.Now()
 	w.Stages = append(w.Stages, Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
+	if w.request.IsRecording() {
+		tracer := w.request.TracerProvider().Tracer("github.com/ragdhq/ragd/internal/query")
+		_, span := tracer.Start(trace.ContextWithSpan(context.Background(), w.request), w.of+"."+name,
+			trace.WithTimestamp(w.last), trace.WithAttributes(attribute.Int("candidates", candidates)))
+		span.End(trace.WithTimestamp(now))
+	}
 	w.last = now
 }

@@ -68,7 +68,7 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 		return Response{}, err
 	}
 	p.plain = plain
-	watch := StartStopwatch()
+	watch := StartStopwatch(ctx, "query")
 	found, err := s.retrieve(ctx, r.Tenant, req.IndexName, p, watch)
 	if err != nil {
 		return Response{}, err

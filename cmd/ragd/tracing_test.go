@@ -1,0 +1,127 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ragdhq/ragd/internal/fakeai"
+)
+
+// traceCollector takes traces as OTLP over HTTP.
+type traceCollector struct {
+	url string
+
+	mu     sync.Mutex
+	traces map[string][]*spans.Span // by id
+	raw    strings.Builder
+}
+
+func newTraceCollector(t *testing.T) *traceCollector {
+	t.Helper()
+	c := &traceCollector{traces: map[string][]*spans.Span{}}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var got collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(body, &got)
+		}
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.raw.Write(body)
+		for _, resource := range got.GetResourceSpans() {
+			for _, scope := range resource.GetScopeSpans() {
+				for _, span := range scope.GetSpans() {
+					c.traces[string(span.GetTraceId())] = append(c.traces[string(span.GetTraceId())], span)
+				}
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	c.url = server.URL
+	return c
+}
+
+// await waits for a trace with a span of each of these names, and returns it by name.
+func (c *traceCollector) await(t *testing.T, names ...string) map[string]*spans.Span {
+	t.Helper()
+	const patience = 30 * time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		c.mu.Lock()
+		traces := maps.Clone(c.traces)
+		c.mu.Unlock()
+		for _, trace := range traces {
+			byName := map[string]*spans.Span{}
+			for _, span := range trace {
+				byName[span.GetName()] = span
+			}
+			if !slices.ContainsFunc(names, func(name string) bool { return byName[name] == nil }) {
+				return byName
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no trace with %q came within %v", names, patience)
+		}
+	}
+}
+
+// A query's trace has a span for the request, for each stage and for what was asked
+// of a provider, and holds no text of the caller's.
+func TestTracesOfAQuery(t *testing.T) {
+	t.Parallel()
+	traces := newTraceCollector(t)
+	s := newSession(t, append(providing(fakeai.New(t)), "RAGD_TRACES_URL="+traces.url, "RAGD_EMBEDDING_MODEL=openai/some-model")...)
+	s.stdin = `{"id":"a","text":"a confidential fox"}`
+	s.want(t, step{args: args("ingest --jsonl -"), stdout: anything, stderr: anything})
+	s.want(t, step{args: args("query confidential --rerank lexical"), stdout: anything})
+	s.want(t, step{args: args("graph confidential --mode keyword"), stdout: anything})
+
+	const request = "ragd.v1.QueryService/VectorQuery"
+	trace := traces.await(t, request, "query.embed", "HTTP POST", "query.search", "query.rerank")
+	attributes := map[string]string{}
+	for _, attribute := range trace[request].GetAttributes() {
+		attributes[attribute.GetKey()] = attribute.GetValue().GetStringValue()
+	}
+	if attributes["tenant"] != "acme" || attributes["request_id"] == "" {
+		t.Errorf("the request's span says %v", attributes)
+	}
+	if string(trace["query.search"].GetParentSpanId()) != string(trace[request].GetSpanId()) {
+		t.Error("the search is not a part of the request")
+	}
+	traces.await(t, "ragd.v1.QueryService/GraphRag", "query.search", "graph.walk")
+
+	traces.mu.Lock()
+	defer traces.mu.Unlock()
+	for _, secret := range []string{"confidential", fakeai.Key, operatorSecret} {
+		if strings.Contains(traces.raw.String(), secret) {
+			t.Errorf("traces hold %q", secret)
+		}
+	}
+}
+
+func TestTraceSettings(t *testing.T) {
+	t.Parallel()
+	for settings, want := range map[traceSettings]string{
+		{URL: "ftp://collector", Share: 1}:         "traces-url",
+		{URL: "http://localhost:4318", Share: 1.5}: "traces-share",
+		{Share: 1}: "",
+	} {
+		tracing, err := newTracing(t.Context(), settings, nil)
+		if tracing != nil || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, %v", settings, tracing, err)
+		}
+	}
+}
