@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/provider"
 )
 
@@ -140,7 +141,7 @@ func (w *work) askTitle(ctx context.Context, o *Title) (string, error) {
 		return candidates[0], nil
 	}
 	var best string
-	q := question{model: o.Model, system: askBestTitle, user: encode(map[string]any{"titles": candidates}), schema: schema}
+	q := question{model: o.Model, system: askBestTitle, user: llm.JSON(map[string]any{"titles": candidates}), schema: schema}
 	if o.CombineTemplate != "" {
 		q = question{model: o.Model, system: byTemplate, user: fill(o.CombineTemplate, strings.Join(candidates, ", "), 0)}
 	}

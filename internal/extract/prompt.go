@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -54,17 +53,7 @@ func written(value any) string {
 
 // excerpt is the user message about a chunk: JSON, so that the text cannot pretend
 // to be anything else.
-func excerpt(c Chunk) string { return encode(map[string]any{"excerpt": contextOf(c)}) }
-
-func encode(message any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // models read angle brackets more easily
-	if err := e.Encode(message); err != nil {
-		panic(err) // strings and lists of strings
-	}
-	return strings.TrimSpace(b.String())
-}
+func excerpt(c Chunk) string { return llm.JSON(map[string]any{"excerpt": contextOf(c)}) }
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z][A-Za-z0-9]*\}`)
 

@@ -9,6 +9,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -56,6 +57,19 @@ type Question struct {
 type Schema struct {
 	Name string         // letters, digits, _ and -
 	JSON map[string]any // JSON Schema, of the subset that OpenAI calls strict
+}
+
+// JSON writes what a question is about: as JSON, a text cannot pretend to be anything
+// else. Texts keep their angle brackets, which JSON does not mind and models read more
+// easily. It panics for what JSON cannot hold.
+func JSON(message any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(message); err != nil {
+		panic(err) // strings, and lists and objects of them
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // Answer is what came back.

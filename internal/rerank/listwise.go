@@ -78,7 +78,7 @@ func (s listwise) sort(ctx context.Context, t task, part []int) (llm.Usage, erro
 	var order []int
 	answer, err := s.llm.Ask(ctx, llm.Question{
 		Tenant: t.tenant, Model: s.model, System: putInOrder, Schema: putInOrderSchema,
-		User: encode(struct {
+		User: llm.JSON(struct {
 			Query    string    `json:"query"`
 			Passages []passage `json:"passages"`
 		}{t.query, shown}),

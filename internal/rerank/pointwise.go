@@ -77,7 +77,7 @@ func (s pointwise) askForAll(ctx context.Context, t task, texts []string, verdic
 	copy(verdicts, failAll(len(verdicts), errUnscored))
 	answer, err := s.llm.Ask(ctx, llm.Question{
 		Tenant: t.tenant, Model: s.model, System: rateAll, Schema: rateAllSchema,
-		User: encode(struct {
+		User: llm.JSON(struct {
 			Query    string    `json:"query"`
 			Passages []passage `json:"passages"`
 		}{t.query, shown}),
@@ -139,7 +139,7 @@ func (s pointwise) askForOne(ctx context.Context, t task, text string, meter *me
 	var score float64
 	answer, err := s.llm.Ask(ctx, llm.Question{
 		Tenant: t.tenant, Model: s.model, System: rateOne, Schema: rateOneSchema,
-		User: encode(struct {
+		User: llm.JSON(struct {
 			Query   string `json:"query"`
 			Passage string `json:"passage"`
 		}{t.query, runes.Cut(text, maxPassageBytes)}),

@@ -51,16 +51,6 @@ func passages(texts []string) (shown []passage, places map[string]int) {
 	return shown, places
 }
 
-// encode writes a message. Texts keep their angle brackets, which JSON does not
-// mind and models read more easily.
-func encode(message any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(message) // strings and slices always encode
-	return strings.TrimSpace(b.String())
-}
-
 // parse reads an answer that must be one JSON value and nothing else.
 func parse(answer string, out any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(answer)))

@@ -119,9 +119,6 @@ func (s *Server) url(database string) string {
 	return (&url.URL{Scheme: "postgres", Path: "/" + database, RawQuery: query}).String()
 }
 
-// Version returns the server's version as it gives it itself, such as "15.18".
-func (s *Server) Version() string { return s.cluster.install.Version }
-
 // Stop ends the server: open connections are closed, everything is written to
 // disk. When ctx ends first it is made to quit at once, which costs the next
 // start a recovery but no data, and the error is ctx's. Calls after the first
