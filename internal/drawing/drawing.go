@@ -7,8 +7,8 @@ package drawing
 
 import (
 	"cmp"
+	"encoding/xml"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"slices"
@@ -38,6 +38,7 @@ const (
 	rowStep    = 60
 	margin     = 24
 	maxLabel   = 32 // runes
+	titleRune  = 9  // about what a rune of the title takes
 )
 
 // Write writes the picture. Edges to positions that do not exist, and from a node
@@ -51,10 +52,10 @@ func Write(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	p.place()
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", p.width, p.height)
-	fmt.Fprintf(&b, "<title>%s</title>\n", html.EscapeString(title))
+	fmt.Fprintf(&b, "<title>%s</title>\n", escape(title))
 	b.WriteString(`<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>` + "\n")
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
-	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="15" font-weight="bold">%s</text>`+"\n", margin, margin, html.EscapeString(title))
+	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="15" font-weight="bold">%s</text>`+"\n", margin, margin, escape(short(title, (p.width-2*margin)/titleRune)))
 	for i := range edges {
 		if !p.isWay(i) {
 			p.faintEdge(&b, edges[i])
@@ -179,11 +180,11 @@ func (p *picture) node(b *strings.Builder, i int) {
 	if node.Seed {
 		dash = ` stroke-dasharray="5 3"`
 	}
-	fmt.Fprintf(b, `<g><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="#fff"/>`, html.EscapeString(node.Label), p.x[i], p.y[i], boxWidth, boxHeight)
+	fmt.Fprintf(b, `<g><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="#fff"/>`, escape(node.Label), p.x[i], p.y[i], boxWidth, boxHeight)
 	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="#3a7bd5" fill-opacity="%.2f" stroke="%s" stroke-width="%d"%s/>`,
 		p.x[i], p.y[i], boxWidth, boxHeight, fill, stroke, width, dash)
 	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text><text x="%d" y="%d" fill="#556" font-size="10">%.4f</text></g>`+"\n",
-		p.x[i]+8, p.y[i]+17, html.EscapeString(short(node.Label)), p.x[i]+8, p.y[i]+32, node.Score)
+		p.x[i]+8, p.y[i]+17, escape(short(node.Label, maxLabel)), p.x[i]+8, p.y[i]+32, node.Score)
 }
 
 // way draws the edge that most walkers come to a node by.
@@ -204,7 +205,7 @@ func (p *picture) words(b *strings.Builder, node int) {
 		return
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="10" fill="#234" text-anchor="end" stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n",
-		p.x[node]-12, p.y[node]+boxHeight/2-7, html.EscapeString(short(p.edges[p.by[node]].Label)))
+		p.x[node]-12, p.y[node]+boxHeight/2-7, escape(short(p.edges[p.by[node]].Label, maxLabel)))
 }
 
 // faintEdge draws any other edge; its words show when pointed at.
@@ -216,7 +217,7 @@ func (p *picture) faintEdge(b *strings.Builder, e Edge) {
 		x2, bend = p.x[e.To]+boxWidth, 70
 	}
 	fmt.Fprintf(b, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="#667" stroke-width="0.8" stroke-opacity="0.22"><title>%s</title></path>`+"\n",
-		x1, y1, x1+70, y1, x2+bend, y2, x2, y2, html.EscapeString(e.Label))
+		x1, y1, x1+70, y1, x2+bend, y2, x2, y2, escape(e.Label))
 }
 
 // legend says at the bottom what boxes and arrows mean.
@@ -235,10 +236,19 @@ func (p *picture) legend(b *strings.Builder) {
 	}
 }
 
-func short(label string) string {
-	runes := []rune(label)
-	if len(runes) <= maxLabel {
-		return label
+// short cuts a text to so many runes.
+func short(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
 	}
-	return string(runes[:maxLabel-1]) + "…"
+	return string(runes[:most-1]) + "…"
+}
+
+// escape writes a text as XML takes it: without the control characters that it cannot
+// have at all.
+func escape(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	return b.String()
 }

@@ -11,7 +11,7 @@ import (
 
 func TestWriteDrawsEveryNodeAsWellFormedXML(t *testing.T) {
 	t.Parallel()
-	nodes := []Node{{Label: `A & "B" <c>`, Score: 0.5, Seed: true, Source: true}, {Label: strings.Repeat("long ", 20), Score: 0.2}, {Label: "alone"}}
+	nodes := []Node{{Label: `A & "B" <c>`, Score: 0.5, Seed: true, Source: true}, {Label: strings.Repeat("long ", 20), Score: 0.2}, {Label: "a\x01lone"}}
 	edges := []Edge{{0, 1, `names "x"`, 0.7}, {1, 0, "next to", 0.1}, {0, 9, "nowhere", 1}, {2, 2, "itself", 1}}
 	var first, again strings.Builder
 	for _, b := range []*strings.Builder{&first, &again} {
@@ -37,6 +37,19 @@ func TestWriteDrawsEveryNodeAsWellFormedXML(t *testing.T) {
 	}
 	if boxes != len(nodes) {
 		t.Errorf("%d boxes of %d nodes", boxes, len(nodes))
+	}
+}
+
+func TestALongTitleStaysInThePicture(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := Write(&b, strings.Repeat("Where? ", 100), []Node{{Label: "alone"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(b.String(), `font-weight="bold">`)
+	shown, _, _ = strings.Cut(shown, "<")
+	if n := len([]rune(shown)); n > 100 || !strings.HasSuffix(shown, "…") {
+		t.Errorf("%d runes are shown: %q", n, shown)
 	}
 }
 
