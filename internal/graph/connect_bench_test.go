@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/testset"
 )
 
@@ -23,9 +24,12 @@ func BenchmarkConnect(b *testing.B) {
 			var spent time.Duration
 			for range b.N {
 				g := newTestGraph(b)
+				if _, err := g.handle.Exec(b.Context(), `UPDATE tenant.indexes SET graph = '{"edgeTypes": ["mention", "next"]}'`); err != nil {
+					b.Fatal(err)
+				}
 				documents := make([]graph.Document, len(set.Documents))
 				for i, d := range set.Documents {
-					documents[i] = graph.Document{DocumentID: uuid.Must(uuid.NewV7()).String(), Title: d.Title, URI: d.ID, Texts: []string{d.Text}}
+					documents[i] = graph.Document{DocumentID: uuid.Must(uuid.NewV7()).String(), Namespace: index.DefaultNamespace, Title: d.Title, URI: d.ID, Texts: []string{d.Text}}
 				}
 				if batch == 1 { // the rest takes no other time
 					documents = documents[:2000]

@@ -216,7 +216,8 @@ func (t placedText) phrases() []phrase {
 
 // textsWith returns the texts of other documents that may have one of the names,
 // as far as PostgreSQL's idea of words goes: it is asked for the words in their
-// order. A name that too many chunks have is not worth looking for.
+// order. A name that too many chunks have is not worth looking for. The namespace is
+// written so that no other Postgres index seems to serve, whatever statistics say.
 func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName, documents []Document) (found []placedText, err error) {
 	var keys []Key
 	var texts, namespaces []string
@@ -238,7 +239,7 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 			SELECT DISTINCT c.document_id, c.ordinal
 			FROM sought CROSS JOIN LATERAL (
 				SELECT c.document_id, c.ordinal FROM tenant.chunk AS c
-				WHERE c.words @@ sought.words AND c.namespace = sought.namespace AND c.document_id IS NOT NULL LIMIT $5 + 1
+				WHERE c.words @@ sought.words AND c.namespace || '' = sought.namespace AND c.document_id IS NOT NULL LIMIT $5 + 1
 			) AS c
 		)
 		SELECT c.document_id::text, c.ordinal, c.namespace, c.text
@@ -293,7 +294,7 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshol
 				(own.document_id, own.ordinal) < (near.document_id, near.ordinal) AS later
 			FROM own CROSS JOIN LATERAL (
 				SELECT o.document_id, o.ordinal, 1 - (o.embedding <=> own.embedding) AS cosine
-				FROM tenant.chunk AS o WHERE o.document_id IS NOT NULL AND o.namespace = own.namespace ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
+				FROM tenant.chunk AS o WHERE o.document_id IS NOT NULL AND o.namespace || '' = own.namespace ORDER BY o.embedding <=> own.embedding LIMIT $2 + 1
 			) AS near
 			WHERE near.cosine BETWEEN $3 AND 1.01 AND (near.document_id, near.ordinal) <> (own.document_id, own.ordinal)
 		)
