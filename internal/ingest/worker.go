@@ -55,6 +55,11 @@ type batch struct {
 	times  []any // of the steps, as names and milliseconds by turns
 }
 
+// largeGCPercent is how much garbage there may be, as a share of what is in use, while a
+// large document is in work: with as much of it as of the document, twice the room would
+// be taken.
+const largeGCPercent = 40
+
 // work brings the claimed versions of documents into their index. All of them go
 // through each step together, but those for which a step fails, which go no
 // further: documents are written and committed by the batch, and fail alone.
@@ -64,6 +69,9 @@ func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
 	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant)}
 	for _, c := range claimed {
 		b.tasks = append(b.tasks, &task{claim: c})
+	}
+	if first.Bytes >= maxBytesAtHand { // it goes alone, and no other is taken up meanwhile
+		defer debug.SetGCPercent(debug.SetGCPercent(largeGCPercent))
 	}
 	limited, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
