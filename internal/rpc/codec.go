@@ -58,7 +58,7 @@ func (protoCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is not a message", message)
 	}
-	return appendMessage(dst, m)
+	return proto.MarshalOptions{}.MarshalAppend(dst, m)
 }
 
 // Unmarshal implements connect.Codec.
