@@ -164,7 +164,7 @@ func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 	}
 	wantFormats := []string{
 		"berths.csv", "berths.xlsx", "gate.go", "gate.json", "handbook.pdf", "intro.pptx", "message.eml", "notes.jsonl",
-		"notes.txt", "plan.docx", "tales.epub", "tides.html", "tides.md", "tides.tex", "utf16.txt",
+		"notes.txt", "plan.docx", "reply.eml", "tales.epub", "tides.html", "tides.md", "tides.tex", "utf16.txt",
 	}
 	if diff := cmp.Diff(wantFormats, formats); diff != "" {
 		t.Error(diff)
