@@ -121,12 +121,16 @@ const loadDocuments = 200
 // no index large enough to be built.
 func Loading(ctx context.Context, q tenant.Queryer, indexID int64) (bool, error) {
 	return tenant.Value[bool](ctx, q, `
-		SELECT NOT i.built AND n.chunks + CASE WHEN n.pending >= $3 THEN (
+		SELECT CASE
+			WHEN i.built THEN false
+			WHEN n.chunks >= $2 THEN true -- looking at documents takes time that grows with them
+			WHEN n.pending < $3 THEN false
+			ELSE n.chunks + (
 				SELECT count(*) FROM (
 					SELECT FROM tenant.documents AS w
 					WHERE w.index_id = $1 AND w.status IN ('pending', 'processing') AND w.chunk_count = 0 LIMIT $2
 				) AS w
-			) ELSE 0 END >= $2
+			) >= $2 END
 		FROM tenant.indexes AS i CROSS JOIN (
 			SELECT coalesce(sum(n.chunks), 0) AS chunks, coalesce(sum(n.pending), 0) AS pending
 			FROM tenant.index_counts AS n WHERE n.index_id = $1
