@@ -129,6 +129,20 @@ would upload 1 new and 0 changed documents to index documents, delete 1 and leav
 	s.want(t, step{args: args("ingest --sync --jsonl -"), code: 2, stderr: "...twice"})
 }
 
+// What a source has not changed is not sent again.
+func TestSyncOfWhatIsUnchangedUploadsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	sync := append(args("ingest --sync --whole-index --jsonl"), file(t, "c.jsonl", `{"id":"a","text":"one"}`+"\n"+`{"id":"b","text":"two"}`))
+	s.want(t, step{args: sync, stdout: "...\n2 new, 0 changed, 0 unchanged, 0 deleted\n", stderr: anything})
+	s.before = func(procedure string) {
+		if strings.HasPrefix(procedure, "Upload") {
+			t.Errorf("%s was called", procedure)
+		}
+	}
+	s.want(t, step{args: sync, stdout: "...\n0 new, 0 changed, 2 unchanged, 0 deleted\n"})
+}
+
 func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -32,7 +32,8 @@ type Plan struct {
 	// in the index, count as gone: so nothing is deleted while there is any.
 	Unread int
 
-	request *ragdv1.SyncSourceRequest
+	passedOver int // files
+	request    *ragdv1.SyncSourceRequest
 }
 
 // PlanSync compares a corpus with what the index has of it, by reading all of it and
@@ -76,7 +77,7 @@ func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document
 	}
 	plan.New, plan.Changed, plan.Unchanged = res.GetNewUris(), res.GetChangedUris(), int(res.GetUnchangedCount())
 	plan.Gone, plan.GoneCount = res.GetGoneUris(), int(res.GetGoneCount())
-	plan.request = req
+	plan.request, plan.passedOver = req, len(passedOver)
 	plan.keep(passedOver)
 	return plan, nil
 }
@@ -113,6 +114,9 @@ func (p *Plan) Due(docs iter.Seq2[corpus.Document, error]) iter.Seq2[corpus.Docu
 		due[uri] = true
 	}
 	return func(yield func(corpus.Document, error) bool) {
+		if len(due)+p.passedOver+p.Unread == 0 {
+			return // nothing to upload and nothing to say: it need not be read again
+		}
 		for doc, err := range docs {
 			if (err != nil || due[doc.URI]) && !yield(doc, err) {
 				return
