@@ -46,7 +46,7 @@ books  builtin/hash-512  512        0      0        0       0       ready
 		{args: args("index reembed books"), code: 2, stderr: "...--model is missing"},
 		{
 			args: args("index reembed books --model openai/other"), stdout: "...succeeded\n",
-			stderr: "job #2 embeds index books with openai/other\n",
+			stderr: "... embeds index books with openai/other\n",
 		},
 		{args: args("index reembed books --model openai/third --wait=false"), stdout: "...next embedding model  openai/third"},
 		{args: args("index delete absent --yes"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
