@@ -56,9 +56,9 @@ const textPhrases = 200
 
 // Connect brings documents into the graph of their index: the names of their
 // chunks, what they mention, who mentions them, their sections, and the chunks near
-// them, as far as the index keeps such edges. The chunks must be committed, and edges of an earlier version gone with its chunks;
-// to connect again is harmless. Many documents at once cost far less than each
-// alone.
+// them, as far as the index keeps such edges. The chunks must be committed, and edges
+// of an earlier version gone with its chunks; to connect again is harmless. Many
+// documents at once cost far less than each alone.
 //
 // Connect may be called for several documents at the same time. Names are
 // committed before texts are searched, so that of two documents at least the

@@ -30,7 +30,7 @@ const (
 // documentIDs returns the ids of an index's documents after the given one: up to
 // idBatch that have chunkBatch chunks together, and one at least.
 func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after string) ([]string, error) {
-	rows, err := tenant.Select[struct{ DocumentID string }](ctx, h, `
+	return tenant.Values[string](ctx, h, `
 		SELECT n.document_id::text FROM (
 			SELECT d.document_id, d.chunk_count, sum(d.chunk_count) OVER (ORDER BY d.document_id) AS chunks
 			FROM (
@@ -39,11 +39,6 @@ func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after str
 				ORDER BY d.document_id LIMIT $3
 			) AS d
 		) AS n WHERE n.chunks - n.chunk_count < $4 ORDER BY n.document_id`, indexID, after, idBatch, chunkBatch)
-	ids := make([]string, len(rows))
-	for i, row := range rows {
-		ids[i] = row.DocumentID
-	}
-	return ids, err
 }
 
 // disconnect drops the edges of documents, in the order in which others store
@@ -227,10 +222,7 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
 	index.FlushWords(b)
-	b.Query(func(rows pgx.Rows) error {
-		found, err = pgx.CollectRows(rows, pgx.RowToStructByName[placedText])
-		return err
-	}, `
+	b.Query(tenant.Rows(&found), `
 		WITH sought AS (
 			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS words, n.namespace
 			FROM unnest($2::bigint[], $3::text[], $7::text[]) AS n (key, name, namespace)
@@ -278,8 +270,8 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, m
 }
 
 // insertSimilar links each chunk of the documents to those nearest to it in its
-// namespace, among what the Postgres index over the embeddings finds. Each pair has one row. A zero
-// vector has no cosine: NaN, which is more than any number.
+// namespace, among what the Postgres index over the embeddings finds. Each pair has one
+// row. A zero vector has no cosine: NaN, which is more than any number.
 func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshold float64) error {
 	chunks, err := tenant.Value[int](ctx, h, `
 		SELECT coalesce(max(d.chunk_count), 0) FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, ids)

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
@@ -21,10 +19,7 @@ const loadTimeout = 10 * time.Second
 func bounded[T any](ctx context.Context, h *tenant.Handle, timeout time.Duration, sql string, args []any) (out []T, err error) {
 	b := h.Batch()
 	b.Set("statement_timeout", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)) // 0 would be for ever
-	b.Query(func(rows pgx.Rows) error {
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	}, sql, args...)
+	b.Query(tenant.Rows(&out), sql, args...)
 	return out, b.Run(ctx)
 }
 

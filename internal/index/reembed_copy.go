@@ -133,16 +133,12 @@ func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 // write copies the documents that are noted as they were when they were read. Whoever
 // changes one now waits for the end of the transaction, and notes it anew.
 func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
-	same, err := tenant.Select[struct{ DocumentID string }](ctx, tx, `
+	ids, err := tenant.Values[string](ctx, tx, `
 		SELECT n.document_id::text FROM tenant.reembed_documents AS n
 		JOIN unnest($2::uuid[], $3::bigint[]) AS was (document_id, change) USING (document_id, change)
 		WHERE n.index_id = $1 ORDER BY n.document_id FOR UPDATE OF n`, c.to.ID, documents, changes)
 	if err != nil {
 		return err
-	}
-	ids := make([]string, len(same))
-	for n, d := range same {
-		ids[n] = d.DocumentID
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, ids); err != nil {
 		return err

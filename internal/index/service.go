@@ -210,9 +210,9 @@ type Change struct {
 }
 
 // Update changes settings of an index. Another config has the Postgres index over
-// the embeddings built again in the background, while the old one serves, and other graph settings the graph. Fields
-// with new indexes of their own block writers while these are made. Errors:
-// Invalid, NotFound.
+// the embeddings built again in the background, while the old one serves, and other
+// graph settings the graph. Fields with new indexes of their own block writers while
+// these are made. Errors: Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {

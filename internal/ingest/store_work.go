@@ -69,12 +69,12 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	var found []workDocument
 	var contents []workContent
 	b := h.Batch()
-	b.Query(rowsInto(&found), `
+	b.Query(tenant.Rows(&found), `
 		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
 			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type
 		FROM tenant.documents AS d JOIN tenant.indexes AS i USING (index_id)
 		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
-	b.Query(rowsInto(&contents), `
+	b.Query(tenant.Rows(&contents), `
 		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
 		WHERE c.document_id = ANY($1::uuid[]) AND c.part = 0`, documents)
 	b.Exec(`
@@ -104,14 +104,6 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		t.workDocument, t.content = d, content[t.DocumentID]
 	}
 	return nil
-}
-
-// rowsInto reads the rows of a query.
-func rowsInto[T any](into *[]T) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	}
 }
 
 // columnsOfTasks are tasks by column, as statements take them.

@@ -155,8 +155,7 @@ func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sou
 	for i, row := range gone {
 		ids[i], versions[i] = *row.DocumentID, *row.Version
 	}
-	type row struct{ DocumentID string }
-	deleted, err := tenant.Select[row](ctx, tx, `
+	deleted, err := tenant.Values[string](ctx, tx, `
 		DELETE FROM tenant.documents AS d
 		USING (
 			SELECT d.document_id FROM unnest($2::uuid[], $3::int[]) AS gone (document_id, version)
@@ -168,9 +167,5 @@ func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sou
 	if err != nil {
 		return err
 	}
-	ids = ids[:0]
-	for _, d := range deleted {
-		ids = append(ids, d.DocumentID)
-	}
-	return deleteTraces(ctx, tx, from, ids)
+	return deleteTraces(ctx, tx, from, deleted)
 }

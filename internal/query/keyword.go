@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/filter"
@@ -69,10 +68,7 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 	terms := compoundTerm.FindAllString(rest, maxPhrases)
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout)
-	b.Query(func(rows pgx.Rows) error {
-		q.words, err = pgx.CollectRows(rows, pgx.RowToStructByName[word])
-		return err
-	}, `
+	b.Query(tenant.Rows(&q.words), `
 		WITH held AS (
 			SELECT i.counted_chunks, (
 				SELECT coalesce(sum(c.chunks), 0)::bigint FROM tenant.index_counts AS c WHERE c.index_id = i.index_id
@@ -95,10 +91,7 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 		least int // words of one
 	}{{phrases, &q.phrases, 1}, {terms, &q.compounds, 2}} {
 		if len(list.texts) > 0 {
-			b.Query(func(rows pgx.Rows) error {
-				*list.into, err = pgx.CollectRows(rows, pgx.RowToStructByName[phrase])
-				return err
-			}, `
+			b.Query(tenant.Rows(list.into), `
 				SELECT text, phrase::text AS query FROM unnest($2::text[]) AS text, phraseto_tsquery($1::text::regconfig, text) AS phrase
 				WHERE numnode(phrase) >= $3`, i.TextLanguage, list.texts, list.least)
 		}
@@ -203,10 +196,7 @@ func heldPhrases(ctx context.Context, h *tenant.Handle, i index.Index, within sc
 	args := filter.NewArgs(queries(phrases))
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout)
-	b.Query(func(rows pgx.Rows) error {
-		held, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
-	}, `
+	b.Query(tenant.Column(&held), `
 		SELECT p.n FROM unnest($1::text[]) WITH ORDINALITY AS p (query, n)
 		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.words @@ p.query::tsquery AND `+within.sql(i, args)+`)`, args.Values()...)
 	err = b.Run(ctx)

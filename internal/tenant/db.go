@@ -95,12 +95,29 @@ type Queryer interface {
 	query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error
 }
 
+// Rows returns what reads the rows of a query into out, each scanned into T by column
+// name, as a Batch takes it.
+func Rows[T any](out *[]T) func(pgx.Rows) error { return collect(out, pgx.RowToStructByName[T]) }
+
+// Column is Rows for queries of a single column.
+func Column[T any](out *[]T) func(pgx.Rows) error { return collect(out, pgx.RowTo[T]) }
+
+func collect[T any](out *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*out, err = pgx.CollectRows(rows, scan)
+		return err
+	}
+}
+
 // Select returns the rows of a query, scanned into T by column name.
 func Select[T any](ctx context.Context, q Queryer, sql string, args ...any) (out []T, err error) {
-	err = q.query(ctx, sql, args, func(rows pgx.Rows) error {
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	})
+	err = q.query(ctx, sql, args, Rows(&out))
+	return out, err
+}
+
+// Values returns the single column of the rows of a query.
+func Values[T any](ctx context.Context, q Queryer, sql string, args ...any) (out []T, err error) {
+	err = q.query(ctx, sql, args, Column(&out))
 	return out, err
 }
 
