@@ -242,3 +242,6 @@ func EmbeddedText(title, text string) string {
 	}
 	return title + "\n\n" + text
 }
+
+// EmbeddedTextSQL is EmbeddedText of the chunk c in SQL.
+const EmbeddedTextSQL = `CASE c.title WHEN '' THEN '' ELSE c.title || E'\n\n' END || c.text`

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -54,7 +55,7 @@ func (s *Service) reader(ctx context.Context, need tenant.Scope, indexName strin
 	if err != nil {
 		return reader{}, err
 	}
-	found, err := s.indexes.Resolve(ctx, r.Tenant, firstOf(r.Overrides.IndexName, indexName))
+	found, err := s.indexes.Resolve(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName))
 	if err != nil {
 		return reader{}, err
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"maps"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -80,11 +81,7 @@ func merged(document, chunk map[string]any) map[string]any {
 		return document
 	}
 	out := make(map[string]any, len(document)+len(chunk))
-	for key, value := range document {
-		out[key] = value
-	}
-	for key, value := range chunk {
-		out[key] = value
-	}
+	maps.Copy(out, document)
+	maps.Copy(out, chunk)
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -14,8 +15,8 @@ type storedChunk struct {
 	Embedding []float32
 }
 
-// hashSQL is the hash of index.EmbeddedText in SQL.
-const hashSQL = `sha256(convert_to(CASE c.title WHEN '' THEN '' ELSE c.title || E'\n\n' END || c.text, 'UTF8'))`
+// hashSQL is hashOf in SQL.
+const hashSQL = `sha256(convert_to(` + index.EmbeddedTextSQL + `, 'UTF8'))`
 
 // storedEmbeddings returns the embeddings that the present versions of the tasks'
 // documents have, by the hash of the text that was embedded, of those texts that

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -82,7 +83,7 @@ func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err := checkExtract(in.service.extractor, u.Extract); err != nil {
 		return newDocument{}, err
 	}
-	into, err := in.index(ctx, firstOf(in.request.Overrides.IndexName, u.IndexName))
+	into, err := in.index(ctx, *cmp.Or(in.request.Overrides.IndexName, &u.IndexName))
 	if err != nil {
 		return newDocument{}, err
 	}
@@ -121,14 +122,6 @@ func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload
 		clear(in.indexes)
 	}
 	return stored, err
-}
-
-// firstOf returns what the request context says, else what the body says.
-func firstOf(override *string, body string) string {
-	if override != nil {
-		return *override
-	}
-	return body
 }
 
 // newDocument is an upload, checked and completed, on its way into the store.
