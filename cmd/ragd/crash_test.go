@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -183,19 +184,24 @@ func (h *home) chunkCounts(index string) map[string]int {
 	return counts
 }
 
+// database returns a connection to the embedded database, until the test ends.
+func (h *home) database() *pgx.Conn {
+	h.t.Helper()
+	_, socket := h.postmaster()
+	conn, err := pgx.Connect(h.t.Context(), "host="+socket+" user=ragd dbname=ragd")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
 // checkNothingIsLeft looks into the tables of an index that everything was ingested
 // into, for rows that belong to nothing.
 func (h *home) checkNothingIsLeft() {
 	h.t.Helper()
-	ctx := h.t.Context()
-	_, socket := h.postmaster()
-	conn, err := pgx.Connect(ctx, "host="+socket+" user=ragd dbname=ragd")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer conn.Close(ctx)
 	var left map[string]int
-	err = conn.QueryRow(ctx, `
+	err := h.database().QueryRow(h.t.Context(), `
 		WITH chunk AS (
 			SELECT * FROM (SELECT document_id, ordinal FROM tenant_default.chunk_1
 				UNION ALL SELECT document_id, ordinal FROM tenant_default.chunk_2) AS c

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ragdhq/ragd/internal/fakeai"
 )
 
@@ -94,15 +92,8 @@ func (h *home) eventually(args ...string) string {
 // embedding model.
 func (h *home) checkOneGeneration(chunks int) {
 	h.t.Helper()
-	ctx := h.t.Context()
-	_, socket := h.postmaster()
-	conn, err := pgx.Connect(ctx, "host="+socket+" user=ragd dbname=ragd")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer conn.Close(ctx)
 	var tables, stored, noted int
-	err = conn.QueryRow(ctx, `
+	err := h.database().QueryRow(h.t.Context(), `
 		SELECT (SELECT count(*) FROM pg_class WHERE relname LIKE 'chunk\_1%' AND relkind = 'r' AND relnamespace = 'tenant_default'::regnamespace),
 			(SELECT count(*) FROM tenant_default.chunk_1_1), (SELECT count(*) FROM tenant_default.reembed_documents)`).Scan(&tables, &stored, &noted)
 	if err != nil {

@@ -254,9 +254,9 @@ func TestACancelledReembeddingLeavesTheIndexAsItWas(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	_, err := f.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "docs"})
-	wantCode(t, "emptying the index meanwhile", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "emptying the index meanwhile", err, connect.CodeFailedPrecondition)
 	_, err = f.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/text-embedding-3-large"})
-	wantCode(t, "yet another model meanwhile", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "yet another model meanwhile", err, connect.CodeFailedPrecondition)
 	if again := f.reembed(t); again != job {
 		t.Errorf("asked again, the job is %s and not %s", again, job)
 	}
@@ -315,25 +315,18 @@ func TestWhatCannotBeReembedded(t *testing.T) {
 		t.Errorf("the same model = %v, %v", i, err)
 	}
 	_, err := f.UpdateIndex(ctx, &ragdv1.UpdateIndexRequest{IndexName: "docs", Dimension: 4})
-	wantCode(t, "a dimension alone", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "a dimension alone", err, connect.CodeInvalidArgument)
 	_, err = f.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "docs", Entries: []*ragdv1.Entry{{Values: []float32{1, 0, 0, 0, 0, 0, 0, 0}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	change := &ragdv1.UpdateIndexRequest{IndexName: "docs", EmbeddingModel: newModel, Dimension: newDimension}
 	_, err = f.UpdateIndex(ctx, change)
-	wantCode(t, "ready-made vectors", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "ready-made vectors", err, connect.CodeFailedPrecondition)
 	bolt := f.service.Tenant(t, "bolt")
 	_, err = bolt.UpdateIndex(ctx, change)
-	wantCode(t, "another tenant's index", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "another tenant's index", err, connect.CodeNotFound)
 	reader := f.service.Client(f.service.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	_, err = reader.UpdateIndex(ctx, change)
-	wantCode(t, "a reader", err, connect.CodePermissionDenied)
-}
-
-func wantCode(t *testing.T, what string, err error, want connect.Code) {
-	t.Helper()
-	if err == nil || connect.CodeOf(err) != want {
-		t.Errorf("%s: %v, want the code %v", what, err, want)
-	}
+	servicetest.WantCode(t, "a reader", err, connect.CodePermissionDenied)
 }

@@ -24,7 +24,7 @@ func TestWhatIsGivenUpLeavesTheBacklogAtOnce(t *testing.T) {
 			return err
 		},
 		"deleted by a filter": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
-			_, err := acme.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: "docs", Filter: object(t, map[string]any{"team": "red"})})
+			_, err := acme.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: "docs", Filter: servicetest.Object(t, map[string]any{"team": "red"})})
 			return err
 		},
 		"gone from its source": func(acme servicetest.Client, _ *ragdv1.UploadDocumentResponse) error {
@@ -47,7 +47,7 @@ func TestWhatIsGivenUpLeavesTheBacklogAtOnce(t *testing.T) {
 			acme.Index(t, "docs")
 			acme.Index(t, "others")
 			req := upload("a", "A harbour.")
-			req.Metadata = object(t, map[string]any{"team": "red"})
+			req.Metadata = servicetest.Object(t, map[string]any{"team": "red"})
 			waiting, err := acme.UploadDocument(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
@@ -59,11 +59,11 @@ func TestWhatIsGivenUpLeavesTheBacklogAtOnce(t *testing.T) {
 				t.Errorf("%d are left in the backlog", n)
 			}
 			for { // after a change to a whole index, within a second
-				_, err := acme.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "others", Source: text("A quarry.")})
+				_, err := acme.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "others", Source: servicetest.Text("A quarry.")})
 				if err == nil {
 					break
 				}
-				if wantCode(t, "another upload", err, connect.CodeResourceExhausted); t.Failed() || !strings.Contains(name, "index") {
+				if servicetest.WantCode(t, "another upload", err, connect.CodeResourceExhausted); t.Failed() || !strings.Contains(name, "index") {
 					t.Fatalf("there is no room for another: %v", err)
 				}
 				time.Sleep(50 * time.Millisecond)

@@ -6,20 +6,10 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
-
-func object(t *testing.T, fields map[string]any) *structpb.Struct {
-	t.Helper()
-	s, err := structpb.NewStruct(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // More documents than one transaction deletes, which wait to be processed.
 func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
@@ -32,9 +22,9 @@ func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 	var messages []*ragdv1.UploadDocumentsRequest
 	for i := range red + 1 {
 		req := upload(fmt.Sprint(i), "A plan.")
-		req.Metadata = object(t, map[string]any{"team": "red", "number": i})
+		req.Metadata = servicetest.Object(t, map[string]any{"team": "red", "number": i})
 		if i == red {
-			req.Metadata = object(t, map[string]any{"team": "blue"})
+			req.Metadata = servicetest.Object(t, map[string]any{"team": "blue"})
 		}
 		messages = append(messages, begin(req))
 	}
@@ -43,22 +33,22 @@ func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleted := func(c servicetest.Client, index string, filter map[string]any) (int32, error) {
-		res, err := c.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: index, Filter: object(t, filter)})
+		res, err := c.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: index, Filter: servicetest.Object(t, filter)})
 		return res.GetDeletedCount(), err
 	}
 	team := map[string]any{"team": "red"}
 	_, err = deleted(acme, "docs", map[string]any{})
-	wantCode(t, "an empty filter", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "an empty filter", err, connect.CodeInvalidArgument)
 	_, err = deleted(acme, "nope", team)
-	wantCode(t, "an unknown index", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "an unknown index", err, connect.CodeNotFound)
 	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	_, err = deleted(reader, "docs", team)
-	wantCode(t, "a reader", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a reader", err, connect.CodePermissionDenied)
 	if n, err := deleted(bolt, "docs", team); n != 0 || err != nil {
 		t.Errorf("another tenant deletes %d, %v", n, err)
 	}
 	bounded := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
-		TenantId: "acme", Scopes: []string{"write"}, MandatoryFilter: object(t, map[string]any{"number": 7}),
+		TenantId: "acme", Scopes: []string{"write"}, MandatoryFilter: servicetest.Object(t, map[string]any{"number": 7}),
 	}))
 	if n, err := deleted(bounded, "docs", team); n != 1 || err != nil {
 		t.Errorf("a credential that sees one document deletes %d, %v", n, err)
@@ -133,8 +123,8 @@ func TestDeleteDocumentsThatAreNamed(t *testing.T) {
 	for name, req := range map[string]*ragdv1.DeleteDocumentsRequest{
 		"nothing":               {},
 		"ids and uris":          {DocumentIds: []string{ids["default/b"]}, Uris: []string{"b"}},
-		"uris and a filter":     {Uris: []string{"b"}, Filter: object(t, map[string]any{"team": "red"})},
-		"an empty filter":       {Uris: []string{"b"}, Filter: object(t, nil)},
+		"uris and a filter":     {Uris: []string{"b"}, Filter: servicetest.Object(t, map[string]any{"team": "red"})},
+		"an empty filter":       {Uris: []string{"b"}, Filter: servicetest.Object(t, nil)},
 		"too many uris":         {Uris: make([]string, 10_001)},
 		"too many ids":          {DocumentIds: make([]string, 10_001)},
 		"a uri that is no text": {Uris: []string{"a\x00"}},
@@ -142,11 +132,11 @@ func TestDeleteDocumentsThatAreNamed(t *testing.T) {
 	} {
 		req.IndexName = "docs"
 		_, err := acme.DeleteDocuments(t.Context(), req)
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 	}
 	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	_, err = reader.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: "docs", Uris: []string{"b"}, DryRun: true})
-	wantCode(t, "a reader's dry run", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a reader's dry run", err, connect.CodePermissionDenied)
 	for what, get := range map[string]func() error{
 		"a document by an id in another form": func() error {
 			_, err := acme.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: "urn:uuid:" + ids["default/b"]})
@@ -161,6 +151,6 @@ func TestDeleteDocumentsThatAreNamed(t *testing.T) {
 			return err
 		},
 	} {
-		wantCode(t, what, get(), connect.CodeNotFound)
+		servicetest.WantCode(t, what, get(), connect.CodeNotFound)
 	}
 }

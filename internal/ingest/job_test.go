@@ -23,13 +23,6 @@ func (f fixture) document(t *testing.T, uri string) *ragdv1.Document {
 	return d
 }
 
-func wantCode(t *testing.T, what string, err error, want connect.Code) {
-	t.Helper()
-	if connect.CodeOf(err) != want {
-		t.Errorf("%s: %v, want the code %v", what, err, want)
-	}
-}
-
 // A job is cancelled while its document is being embedded: the last good version
 // stays, the work comes to nothing, and can be started again.
 func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
@@ -77,11 +70,11 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 		t.Errorf("chunks, ready, pending, failed = %v", got)
 	}
 	_, err = f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: again.JobId})
-	wantCode(t, "cancelling a job that succeeded", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "cancelling a job that succeeded", err, connect.CodeFailedPrecondition)
 	_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: again.JobId})
-	wantCode(t, "trying a job again that succeeded", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "trying a job again that succeeded", err, connect.CodeFailedPrecondition)
 	_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: running.Job.JobId})
-	wantCode(t, "trying a job again whose document went on", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "trying a job again whose document went on", err, connect.CodeFailedPrecondition)
 }
 
 func TestAFailedJobIsTriedAgain(t *testing.T) {
@@ -105,7 +98,7 @@ func TestAFailedJobIsTriedAgain(t *testing.T) {
 		t.Errorf("the job that failed = %v, %v", old, err)
 	}
 	_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: "no-such"})
-	wantCode(t, "an unknown job", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "an unknown job", err, connect.CodeNotFound)
 }
 
 // A build is cancelled only where the index has another one to go on with.
@@ -121,7 +114,7 @@ func TestABuildIsCancelled(t *testing.T) {
 	}
 	cancel := &ragdv1.CancelJobRequest{JobId: built.JobId}
 	_, err = acme.CancelJob(ctx, cancel)
-	wantCode(t, "cancelling the first build", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "cancelling the first build", err, connect.CodeFailedPrecondition)
 	if _, err := s.Pool.Exec(ctx, `UPDATE tenant_acme.indexes SET built = true`); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +155,7 @@ func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 			t.Errorf("the job = %v, %v", job, err)
 		}
 		_, err = f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: id})
-		wantCode(t, "trying it again", err, connect.CodeFailedPrecondition)
+		servicetest.WantCode(t, "trying it again", err, connect.CodeFailedPrecondition)
 	}
 	if _, err := f.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"}); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func TestNamespacesOfDocuments(t *testing.T) {
 		t.Errorf("the next version is not found: %q", got)
 	}
 	_, err = acme.UploadDocument(t.Context(), inNamespace(strings.Repeat("x", 256), "a", "A harbour."))
-	wantCode(t, "a namespace that is too long", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "a namespace that is too long", err, connect.CodeInvalidArgument)
 }
 
 func TestDocumentsAreNamedWithinTheirNamespace(t *testing.T) {
@@ -115,7 +115,7 @@ func TestDocumentsAreNamedWithinTheirNamespace(t *testing.T) {
 		t.Errorf("Rosa's a = %v, %v", d, err)
 	}
 	_, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "b"})
-	wantCode(t, "Rosa's b in the default namespace", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "Rosa's b in the default namespace", err, connect.CodeNotFound)
 	sync, err := acme.SyncSource(ctx, &ragdv1.SyncSourceRequest{
 		IndexName: "docs", Namespace: "rosa", WholeIndex: true, Documents: []*ragdv1.SourceDocument{{Uri: "a"}, {Uri: "c"}},
 	})

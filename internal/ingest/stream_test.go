@@ -186,12 +186,12 @@ func TestABrokenStreamLeavesNothingHalf(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	cancel()
 	_, err = s.CloseAndReceive()
-	wantCode(t, "a stream that was left", err, connect.CodeCanceled)
+	servicetest.WantCode(t, "a stream that was left", err, connect.CodeCanceled)
 	time.Sleep(100 * time.Millisecond)
 	_, err = f.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "half"})
-	wantCode(t, "half a document", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "half a document", err, connect.CodeNotFound)
 	_, err = stream(t, f.Client, part([]byte("without a beginning")))
-	wantCode(t, "content without a document", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "content without a document", err, connect.CodeInvalidArgument)
 }
 
 func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
@@ -227,7 +227,7 @@ func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
 	}
 	reader := f.service.Client(f.service.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	_, err = stream(t, reader, messages...)
-	wantCode(t, "a reader", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a reader", err, connect.CodePermissionDenied)
 }
 
 // What no job could process is refused when so much of it has come, and is not stored.

@@ -84,7 +84,7 @@ func TestSyncRefusesWhatMayBeAMistake(t *testing.T) {
 		"a long identifier": source("h/", "h/a", fmt.Sprintf("%200d", 1)),
 	} {
 		_, err := f.SyncSource(t.Context(), req)
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 	}
 	if got := f.counts(t); got != [4]int32{1, 1, 0, 0} {
 		t.Errorf("chunks, ready, pending, failed = %v", got)
@@ -126,5 +126,5 @@ func TestSyncStaysWithinTheCredential(t *testing.T) {
 	}
 	reader := f.service.Client(f.service.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	_, err = reader.SyncSource(t.Context(), source("h/", "h/blue", "1"))
-	wantCode(t, "a reader", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a reader", err, connect.CodePermissionDenied)
 }

@@ -15,12 +15,8 @@ import (
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
 
-func text(s string) *ragdv1.UploadDocumentRequest_Text {
-	return &ragdv1.UploadDocumentRequest_Text{Text: s}
-}
-
 func upload(uri, body string) *ragdv1.UploadDocumentRequest {
-	return &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: text(body)}
+	return &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: servicetest.Text(body)}
 }
 
 // fixture is a tenant with an index whose embeddings come from a fake provider.

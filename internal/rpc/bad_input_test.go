@@ -26,7 +26,7 @@ func TestBadInput(t *testing.T) {
 	ctx := t.Context()
 	upload := func(change func(*ragdv1.UploadDocumentRequest)) func() error {
 		return func() error {
-			req := &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "a", Source: text("some text")}
+			req := &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "a", Source: servicetest.Text("some text")}
 			change(req)
 			_, err := acme.UploadDocument(ctx, req)
 			return err
@@ -64,8 +64,8 @@ func TestBadInput(t *testing.T) {
 		field string
 	}{
 		{"unknown index on upload", upload(func(r *ragdv1.UploadDocumentRequest) { r.IndexName = "nope" }), connect.CodeNotFound, ""},
-		{"empty text", upload(func(r *ragdv1.UploadDocumentRequest) { r.Source = text("") }), connect.CodeInvalidArgument, "text"},
-		{"blank text", upload(func(r *ragdv1.UploadDocumentRequest) { r.Source = text(" \n\t ") }), connect.CodeInvalidArgument, "text"},
+		{"empty text", upload(func(r *ragdv1.UploadDocumentRequest) { r.Source = servicetest.Text("") }), connect.CodeInvalidArgument, "text"},
+		{"blank text", upload(func(r *ragdv1.UploadDocumentRequest) { r.Source = servicetest.Text(" \n\t ") }), connect.CodeInvalidArgument, "text"},
 		{"invalid UTF-8", upload(func(r *ragdv1.UploadDocumentRequest) {
 			r.Source = &ragdv1.UploadDocumentRequest_Content{Content: []byte("abc\xff\xfedef")}
 		}), connect.CodeInvalidArgument, "content"},
@@ -75,9 +75,9 @@ func TestBadInput(t *testing.T) {
 		{"a binary content type", upload(func(r *ragdv1.UploadDocumentRequest) { r.ContentType = "image/png" }), connect.CodeInvalidArgument, "contentType"},
 		{"a malformed content type", upload(func(r *ragdv1.UploadDocumentRequest) { r.ContentType = "text/" }), connect.CodeInvalidArgument, "contentType"},
 		{"metadata over the limit", upload(func(r *ragdv1.UploadDocumentRequest) {
-			r.Metadata = object(t, map[string]any{"a": strings.Repeat("x", 100<<10)})
+			r.Metadata = servicetest.Object(t, map[string]any{"a": strings.Repeat("x", 100<<10)})
 		}), connect.CodeInvalidArgument, "metadata"},
-		{"metadata nested too deep", upload(func(r *ragdv1.UploadDocumentRequest) { r.Metadata = object(t, deep) }), connect.CodeInvalidArgument, "metadata"},
+		{"metadata nested too deep", upload(func(r *ragdv1.UploadDocumentRequest) { r.Metadata = servicetest.Object(t, deep) }), connect.CodeInvalidArgument, "metadata"},
 		{"an unknown chunking strategy", upload(func(r *ragdv1.UploadDocumentRequest) {
 			r.Chunking = &ragdv1.Chunking{Strategy: "paragraph"}
 		}), connect.CodeInvalidArgument, "chunking.strategy"},
@@ -131,7 +131,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := tc.call()
-			wantCode(t, tc.name, err, tc.code)
+			servicetest.WantCode(t, tc.name, err, tc.code)
 			if tc.field != "" && fieldOf(err) != tc.field {
 				t.Errorf("blames %q, want %q: %v", fieldOf(err), tc.field, err)
 			}

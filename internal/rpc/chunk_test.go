@@ -48,7 +48,7 @@ func TestChunkTextIsSplitOverTheWire(t *testing.T) {
 			want := splitDirectly(t, string(input), params)
 			res, err := acme.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{
 				Source:   &ragdv1.ChunkTextRequest_Content{Content: input},
-				Metadata: object(t, tc.Document), Chunking: chunkingOf(t, params),
+				Metadata: servicetest.Object(t, tc.Document), Chunking: chunkingOf(t, params),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func TestChunkTextIsSplitOverTheWire(t *testing.T) {
 				if c.Text != want[i].Text || int(c.StartByte) != want[i].StartByte || int(c.EndByte) != want[i].EndByte || int(c.TokenCount) != want[i].TokenCount {
 					t.Errorf("chunk %d = %v, want %v", i, c, want[i])
 				}
-				if diff := cmp.Diff(object(t, normal(t, metadata)).AsMap(), c.Metadata.AsMap()); diff != "" {
+				if diff := cmp.Diff(servicetest.Object(t, normal(t, metadata)).AsMap(), c.Metadata.AsMap()); diff != "" {
 					t.Errorf("metadata of chunk %d: %s", i, diff)
 				}
 			}
@@ -157,7 +157,7 @@ func TestChunkTextRefusesBadOptions(t *testing.T) {
 		_, err := acme.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{
 			Source: &ragdv1.ChunkTextRequest_Text{Text: "a"}, Chunking: tc.chunking,
 		})
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 		if fieldOf(err) != tc.field {
 			t.Errorf("%s blames %q, want %q: %v", name, fieldOf(err), tc.field, err)
 		}

@@ -53,8 +53,8 @@ func TestExtraction(t *testing.T) {
 	const body = "# The harbour\n\nThe harbour has two gates."
 	uploadOf := func(uri string, extract map[string]any) *ragdv1.UploadDocumentRequest {
 		return &ragdv1.UploadDocumentRequest{
-			IndexName: "docs", Uri: uri, Source: text(body), ContentType: "text/markdown",
-			Metadata: object(t, map[string]any{"team": "blue"}), Extract: object(t, extract),
+			IndexName: "docs", Uri: uri, Source: servicetest.Text(body), ContentType: "text/markdown",
+			Metadata: servicetest.Object(t, map[string]any{"team": "blue"}), Extract: servicetest.Object(t, extract),
 		}
 	}
 	jobOf := func(req *ragdv1.UploadDocumentRequest) (*ragdv1.Document, *ragdv1.Job) {
@@ -90,12 +90,12 @@ func TestExtraction(t *testing.T) {
 			t.Errorf("%s, extraction %v", d.Status, e)
 		}
 		res, err := acme.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
-			QueryText: "gates", Filter: structpb.NewStructValue(object(t, map[string]any{"gates": map[string]any{"$gte": 2}, "sectionSummary": map[string]any{"$contains": "harbour"}})),
+			QueryText: "gates", Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"gates": map[string]any{"$gte": 2}, "sectionSummary": map[string]any{"$contains": "harbour"}})),
 		})
 		if err != nil || len(res.Sources) != 1 {
 			t.Errorf("a filter on what was extracted finds %v, %v", res, err)
 		}
-		red := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: object(t, map[string]any{"team": "red"})}))
+		red := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})}))
 		if res, err := red.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "gates"}); err != nil || len(res.Sources) > 0 {
 			t.Errorf("what a text made a model say opens it to %v, %v", res, err)
 		}
@@ -138,7 +138,7 @@ func TestExtraction(t *testing.T) {
 		"an unknown provider": {map[string]any{"model": "acme/m", "summary": true}, connect.CodeInvalidArgument, "extract.summary.model"},
 	} {
 		_, err := acme.UploadDocument(ctx, uploadOf("bad", tc.extract))
-		wantCode(t, name, err, tc.code)
+		servicetest.WantCode(t, name, err, tc.code)
 		if fieldOf(err) != tc.field {
 			t.Errorf("%s blames %q, want %q: %v", name, fieldOf(err), tc.field, err)
 		}
@@ -146,5 +146,5 @@ func TestExtraction(t *testing.T) {
 	plain := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
 	plain.Index(t, "docs")
 	_, err := plain.UploadDocument(ctx, uploadOf("bad", map[string]any{"model": "openai/m", "summary": true}))
-	wantCode(t, "an unconfigured provider", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "an unconfigured provider", err, connect.CodeFailedPrecondition)
 }

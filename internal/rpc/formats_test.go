@@ -59,7 +59,7 @@ func TestAFileCannotSpeakForItsUploader(t *testing.T) {
 	c.Index(t, "docs")
 	upload := func(metadata map[string]any) map[string]any {
 		d := c.Upload(t, &ragdv1.UploadDocumentRequest{
-			IndexName: "docs", Uri: "plan.docx", Source: sample(t, "files/plan.docx"), Metadata: object(t, metadata),
+			IndexName: "docs", Uri: "plan.docx", Source: sample(t, "files/plan.docx"), Metadata: servicetest.Object(t, metadata),
 		})
 		res, err := c.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
 		if err != nil || len(res.Chunks) == 0 {
@@ -83,7 +83,7 @@ func TestFilesThatCannotBeReadAreRefusedOrFail(t *testing.T) {
 	c.Index(t, "docs")
 	for _, name := range []string{"old.doc", "latin1.txt", "picture.pdf", "truncated.docx", "note.rtf"} {
 		_, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: name, Source: sample(t, "hostile/"+name)})
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 		if fieldOf(err) != "content" {
 			t.Errorf("%s: blames %q: %v", name, fieldOf(err), err)
 		}

@@ -56,7 +56,7 @@ func TestCandidatesScoreAsTheGoldenGraphs(t *testing.T) {
 		vectors(t, c, &ragdv1.CreateIndexRequest{IndexName: name, Dimension: golden.Graph.Dimension})
 		var entries []*ragdv1.Entry
 		for _, node := range golden.Nodes {
-			entries = append(entries, &ragdv1.Entry{Id: node.ID, Values: node.Vector, Metadata: object(t, node.Metadata)})
+			entries = append(entries, &ragdv1.Entry{Id: node.ID, Values: node.Vector, Metadata: servicetest.Object(t, node.Metadata)})
 		}
 		upsert(t, c, &ragdv1.UpsertRequest{IndexName: name, Entries: entries})
 		for _, q := range golden.Queries {

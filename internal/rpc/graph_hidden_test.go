@@ -20,7 +20,7 @@ func TestScoresDoNotTellOfWhatIsHidden(t *testing.T) {
 	s := servicetest.New(t, servicetest.Config{})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
-	open := object(t, map[string]any{"level": "open"})
+	open := servicetest.Object(t, map[string]any{"level": "open"})
 	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: open}))
 	visible := director
 	visible.metadata = open.AsMap()
@@ -61,7 +61,7 @@ func TestScoresDoNotTellOfWhatIsHidden(t *testing.T) {
 	}
 	size, overlap := int32(60), int32(0)
 	d := c.Upload(t, &ragdv1.UploadDocumentRequest{
-		Uri: "many", Title: "Days", ContentType: "text/markdown", Source: text(many.String()), Metadata: object(t, secret),
+		Uri: "many", Title: "Days", ContentType: "text/markdown", Source: servicetest.Text(many.String()), Metadata: servicetest.Object(t, secret),
 		Chunking: &ragdv1.Chunking{Strategy: "markdown", MaxSize: &size, Overlap: &overlap},
 	})
 	if d.Status != "ready" || d.ChunkCount < 260 {

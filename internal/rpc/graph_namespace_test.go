@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"connectrpc.com/connect"
+
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
@@ -21,7 +22,7 @@ func TestAWalkStaysInItsNamespace(t *testing.T) {
 	in := func(namespace string, pages ...page) {
 		t.Helper()
 		for _, p := range pages {
-			d := c.Upload(t, &ragdv1.UploadDocumentRequest{Uri: p.uri, Title: p.title, Source: text(p.text), Namespace: namespace})
+			d := c.Upload(t, &ragdv1.UploadDocumentRequest{Uri: p.uri, Title: p.title, Source: servicetest.Text(p.text), Namespace: namespace})
 			if d.Status != "ready" {
 				t.Fatalf("%s is %s: %s", p.uri, d.Status, d.Error)
 			}
@@ -72,5 +73,5 @@ func TestAWalkStaysInItsNamespace(t *testing.T) {
 	long := ask(filmQuestion)
 	long.Namespace = string(make([]byte, 300))
 	_, err = c.GraphRag(t.Context(), long)
-	wantCode(t, "a namespace that cannot be", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "a namespace that cannot be", err, connect.CodeInvalidArgument)
 }

@@ -37,7 +37,7 @@ func upload(t *testing.T, c servicetest.Client, pages ...page) {
 	t.Helper()
 	for _, p := range pages {
 		d := c.Upload(t, &ragdv1.UploadDocumentRequest{
-			Uri: p.uri, Title: p.title, Source: text(p.text), Metadata: object(t, p.metadata),
+			Uri: p.uri, Title: p.title, Source: servicetest.Text(p.text), Metadata: servicetest.Object(t, p.metadata),
 		})
 		if d.Status != "ready" {
 			t.Fatalf("%s is %s: %s", p.uri, d.Status, d.Error)
@@ -226,7 +226,7 @@ func TestGraphRagRefusesBadOptions(t *testing.T) {
 		"edgeTypes":       {EdgeTypes: []string{"guess"}},
 	} {
 		_, err := c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "a", GraphOptions: o})
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 		if err != nil && !strings.Contains(err.Error(), "graphOptions."+name) {
 			t.Errorf("%s: the message is %q", name, err)
 		}
@@ -286,7 +286,7 @@ func TestAnIndexKeepsTheEdgesItIsToldTo(t *testing.T) {
 		t.Errorf("off: %v", g)
 	}
 	_, err = c.GraphRag(t.Context(), ask(filmQuestion))
-	wantCode(t, "a walk without a graph", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "a walk without a graph", err, connect.CodeFailedPrecondition)
 
 	change(&ragdv1.GraphSettings{EdgeTypes: []string{"mention"}})
 	if g := described(); g.Names == 0 || g.Mentions == 0 || g.Similarities != 0 || g.Nodes != 3 || g.Components != 1 || g.ComponentsTime == nil {
@@ -299,7 +299,7 @@ func TestAnIndexKeepsTheEdgesItIsToldTo(t *testing.T) {
 	req := ask(filmQuestion)
 	req.GraphOptions = &ragdv1.GraphOptions{EdgeTypes: []string{"similar"}}
 	_, err = c.GraphRag(t.Context(), req)
-	wantCode(t, "a type that is not kept", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "a type that is not kept", err, connect.CodeInvalidArgument)
 
 	change(&ragdv1.GraphSettings{Off: true})
 	if g := described(); g.Names+g.Mentions+g.Components != 0 {
@@ -311,7 +311,7 @@ func TestAnIndexKeepsTheEdgesItIsToldTo(t *testing.T) {
 		"off":       {Off: true, EdgeTypes: []string{"next"}},
 	} {
 		_, err := c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "main", Graph: settings})
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 		if err != nil && !strings.Contains(err.Error(), "graph."+name) {
 			t.Errorf("%s: the message is %q", name, err)
 		}
@@ -325,14 +325,14 @@ func TestAGraphIsRebuiltForItsTenantAlone(t *testing.T) {
 	acme.Index(t, "main")
 	upload(t, acme, film, director, town)
 	_, err := globex.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
-	wantCode(t, "another tenant", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "another tenant", err, connect.CodeNotFound)
 	open, err := structpb.NewStruct(map[string]any{"level": "open"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"write"}, MandatoryFilter: open}))
 	_, err = limited.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
-	wantCode(t, "a filtered key", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a filtered key", err, connect.CodePermissionDenied)
 	i, err := limited.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
 	if err != nil || i.Graph.Names+i.Graph.Mentions+i.Graph.Components != 0 {
 		t.Errorf("a filtered key is told %v, error %v", i.GetGraph(), err)

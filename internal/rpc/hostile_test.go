@@ -25,7 +25,7 @@ func TestHostileFilters(t *testing.T) {
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
-	entry := &ragdv1.Entry{Id: "a", Values: []float32{1, 0}, Metadata: object(t, map[string]any{"a": strings.Repeat("a", 200), "n": 1.0})}
+	entry := &ragdv1.Entry{Id: "a", Values: []float32{1, 0}, Metadata: servicetest.Object(t, map[string]any{"a": strings.Repeat("a", 200), "n": 1.0})}
 	upsert(t, acme, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{entry}})
 
 	nested := value(t, map[string]any{"a": 1.0})
@@ -75,7 +75,7 @@ func TestHostileFilters(t *testing.T) {
 			t.Run(call+" with "+tc.name, func(t *testing.T) {
 				start := time.Now()
 				err := send(t.Context())
-				wantCode(t, call, err, tc.code)
+				servicetest.WantCode(t, call, err, tc.code)
 				if err == nil {
 					return
 				}
@@ -111,7 +111,7 @@ func TestFiltersAreBlamedByTheNameOfTheirField(t *testing.T) {
 	}
 	for field, call := range map[string]func() error{
 		"mandatoryFilter.a.$near": func() error {
-			_, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{MandatoryFilter: object(t, bad)})
+			_, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{MandatoryFilter: servicetest.Object(t, bad)})
 			return err
 		},
 		"deleteFilter.a.$near": func() error {
@@ -134,7 +134,7 @@ func TestFiltersAreBlamedByTheNameOfTheirField(t *testing.T) {
 		},
 	} {
 		err := call()
-		wantCode(t, field, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, field, err, connect.CodeInvalidArgument)
 		if got := fieldOf(err); got != field {
 			t.Errorf("blames %q, want %q: %v", got, field, err)
 		}

@@ -11,27 +11,6 @@ import (
 	"github.com/ragdhq/ragd/internal/servicetest"
 )
 
-func text(s string) *ragdv1.UploadDocumentRequest_Text {
-	return &ragdv1.UploadDocumentRequest_Text{Text: s}
-}
-
-func object(t *testing.T, m map[string]any) *structpb.Struct {
-	t.Helper()
-	s, err := structpb.NewStruct(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// wantCode fails unless err has the code.
-func wantCode(t *testing.T, what string, err error, want connect.Code) {
-	t.Helper()
-	if got := connect.CodeOf(err); err == nil || got != want {
-		t.Errorf("%s: error %v, want code %v", what, err, want)
-	}
-}
-
 // Two tenants with the same index name, uris and texts: each call of the one is
 // made with what belongs to the other.
 func TestTenantsNeverSeeEachOther(t *testing.T) {
@@ -40,7 +19,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	upload := func(c servicetest.Client, body string) *ragdv1.Document {
 		c.Index(t, "docs")
-		return c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "plan.txt", Source: text(body)})
+		return c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "plan.txt", Source: servicetest.Text(body)})
 	}
 	ours := upload(acme, "The acme plan is to open a harbour.")
 	theirs := upload(bolt, "The bolt plan is to open a quarry.")
@@ -53,17 +32,17 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 
 	t.Run("what is another's is not found", func(t *testing.T) {
 		_, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
-		wantCode(t, "GetDocument", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "GetDocument", err, connect.CodeNotFound)
 		_, err = acme.ListChunks(ctx, &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
-		wantCode(t, "ListChunks", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "ListChunks", err, connect.CodeNotFound)
 		_, err = acme.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
-		wantCode(t, "DeleteDocument", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "DeleteDocument", err, connect.CodeNotFound)
 		_, err = acme.GetJob(ctx, &ragdv1.GetJobRequest{JobId: theirJob})
-		wantCode(t, "GetJob", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "GetJob", err, connect.CodeNotFound)
 		_, err = acme.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: theirJob})
-		wantCode(t, "CancelJob", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "CancelJob", err, connect.CodeNotFound)
 		_, err = acme.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: theirJob})
-		wantCode(t, "RetryJob", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "RetryJob", err, connect.CodeNotFound)
 		watch, err := acme.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: theirJob})
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +50,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 		if watch.Receive() {
 			t.Errorf("WatchJob: received %v", watch.Msg())
 		}
-		wantCode(t, "WatchJob", watch.Err(), connect.CodeNotFound)
+		servicetest.WantCode(t, "WatchJob", watch.Err(), connect.CodeNotFound)
 	})
 	t.Run("lists and answers have only one's own", func(t *testing.T) {
 		documents, err := acme.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: "docs"})
@@ -99,7 +78,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 	})
 	t.Run("a tenant cannot name another tenant", func(t *testing.T) {
 		_, err := s.Client(acme.Secret, "Ragd-Tenant", "bolt").ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
-		wantCode(t, "ListIndexes", err, connect.CodePermissionDenied)
+		servicetest.WantCode(t, "ListIndexes", err, connect.CodePermissionDenied)
 	})
 	t.Run("deleting one's own leaves the other's", func(t *testing.T) {
 		if _, err := acme.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
@@ -146,14 +125,14 @@ func TestAdminsStayInTheirTenant(t *testing.T) {
 			return err
 		},
 	} {
-		wantCode(t, what, call(), connect.CodePermissionDenied)
+		servicetest.WantCode(t, what, call(), connect.CodePermissionDenied)
 	}
 	_, err = acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: "bolt"})
-	wantCode(t, "a key of another tenant", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "a key of another tenant", err, connect.CodeNotFound)
 	_, err = acme.ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{TenantId: "bolt"})
-	wantCode(t, "the keys of another tenant", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "the keys of another tenant", err, connect.CodeNotFound)
 	_, err = acme.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: theirs.ApiKey.ApiKeyId})
-	wantCode(t, "another tenant's key", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "another tenant's key", err, connect.CodeNotFound)
 	if _, err := s.Client(theirs.Secret).ListIndexes(ctx, &ragdv1.ListIndexesRequest{}); err != nil {
 		t.Errorf("bolt's key stopped working: %v", err)
 	}
@@ -177,20 +156,20 @@ func TestScopes(t *testing.T) {
 	if _, err := writer.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "a"}); err != nil {
 		t.Errorf("a writer cannot query: %v", err)
 	}
-	_, err := reader.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{Source: text("a")})
-	wantCode(t, "UploadDocument", err, connect.CodePermissionDenied)
+	_, err := reader.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{Source: servicetest.Text("a")})
+	servicetest.WantCode(t, "UploadDocument", err, connect.CodePermissionDenied)
 	_, err = reader.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "more"})
-	wantCode(t, "CreateIndex", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "CreateIndex", err, connect.CodePermissionDenied)
 	_, err = reader.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"})
-	wantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
 	_, err = reader.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "a"})
-	wantCode(t, "DeleteDocument", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "DeleteDocument", err, connect.CodePermissionDenied)
 	_, err = reader.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: "a"})
-	wantCode(t, "CancelJob", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "CancelJob", err, connect.CodePermissionDenied)
 	_, err = reader.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: "a"})
-	wantCode(t, "RetryJob", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "RetryJob", err, connect.CodePermissionDenied)
 	_, err = writer.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
-	wantCode(t, "CreateApiKey", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "CreateApiKey", err, connect.CodePermissionDenied)
 }
 
 // A credential's mandatory filter bounds all that it reads, whatever the request
@@ -203,10 +182,10 @@ func TestMandatoryFilter(t *testing.T) {
 	documents := map[string]*ragdv1.Document{}
 	for _, team := range []string{"red", "blue"} {
 		documents[team] = acme.Upload(t, &ragdv1.UploadDocumentRequest{
-			IndexName: "docs", Uri: team, Source: text("The secret of the " + team + " team."), Metadata: object(t, map[string]any{"team": team}),
+			IndexName: "docs", Uri: team, Source: servicetest.Text("The secret of the " + team + " team."), Metadata: servicetest.Object(t, map[string]any{"team": team}),
 		})
 	}
-	key := &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: object(t, map[string]any{"team": "red"})}
+	key := &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})}
 	ctx := t.Context()
 
 	check := func(t *testing.T, red servicetest.Client) {
@@ -246,13 +225,13 @@ func TestMandatoryFilter(t *testing.T) {
 		}
 		hidden := documents["blue"].DocumentId
 		_, err = red.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: hidden})
-		wantCode(t, "GetDocument", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "GetDocument", err, connect.CodeNotFound)
 		_, err = red.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", Uri: "blue"})
-		wantCode(t, "GetDocument by uri", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "GetDocument by uri", err, connect.CodeNotFound)
 		_, err = red.ListChunks(ctx, &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: hidden})
-		wantCode(t, "ListChunks", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "ListChunks", err, connect.CodeNotFound)
 		_, err = red.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", DocumentId: hidden})
-		wantCode(t, "DeleteDocument", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "DeleteDocument", err, connect.CodeNotFound)
 	}
 	red := s.Client(s.Key(t, key))
 	check(t, red)
@@ -278,7 +257,7 @@ func TestMandatoryFilterBoundsWrites(t *testing.T) {
 	ctx := t.Context()
 	upload := func(c servicetest.Client, uri, team string) (*ragdv1.UploadDocumentResponse, error) {
 		return c.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{
-			IndexName: "docs", Uri: uri, Source: text("A plan of " + team), Metadata: object(t, map[string]any{"team": team}),
+			IndexName: "docs", Uri: uri, Source: servicetest.Text("A plan of " + team), Metadata: servicetest.Object(t, map[string]any{"team": team}),
 		})
 	}
 	hidden, err := upload(acme, "hidden", "blue")
@@ -286,16 +265,16 @@ func TestMandatoryFilterBoundsWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	red := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
-		TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: object(t, map[string]any{"team": "red"}),
+		TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"}),
 	}))
 	own, err := upload(red, "own", "red")
 	if err != nil {
 		t.Fatalf("its own document: %v", err)
 	}
 	_, err = upload(red, "new", "blue")
-	wantCode(t, "a document outside of the filter", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a document outside of the filter", err, connect.CodePermissionDenied)
 	_, err = upload(red, "hidden", "red")
-	wantCode(t, "a hidden document's uri", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "a hidden document's uri", err, connect.CodePermissionDenied)
 	if strings.Contains(err.Error(), hidden.Document.DocumentId) {
 		t.Errorf("the refusal tells of the hidden document: %v", err)
 	}
@@ -303,20 +282,20 @@ func TestMandatoryFilterBoundsWrites(t *testing.T) {
 		t.Errorf("the hidden document = %v, %v", d, err)
 	}
 	_, err = red.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "more"})
-	wantCode(t, "CreateIndex", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "CreateIndex", err, connect.CodePermissionDenied)
 	_, err = red.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"})
-	wantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "DeleteIndex", err, connect.CodePermissionDenied)
 
 	jobs, err := red.ListJobs(ctx, &ragdv1.ListJobsRequest{})
 	if err != nil || len(jobs.Jobs) != 1 || jobs.Jobs[0].JobId != own.Job.JobId {
 		t.Errorf("ListJobs = %v, %v", jobs, err)
 	}
 	_, err = red.GetJob(ctx, &ragdv1.GetJobRequest{JobId: hidden.Job.JobId})
-	wantCode(t, "GetJob", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "GetJob", err, connect.CodeNotFound)
 	_, err = red.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: hidden.Job.JobId})
-	wantCode(t, "CancelJob", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "CancelJob", err, connect.CodeNotFound)
 	_, err = red.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: hidden.Job.JobId})
-	wantCode(t, "RetryJob", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "RetryJob", err, connect.CodeNotFound)
 }
 
 // The request context goes before the body, and its filter is and-ed with the
@@ -329,7 +308,7 @@ func TestRequestContextPrecedence(t *testing.T) {
 		acme.Index(t, name)
 		for _, kind := range []string{"a", "b"} {
 			acme.Upload(t, &ragdv1.UploadDocumentRequest{
-				IndexName: name, Uri: name + kind, Source: text("A tale of two rivers, part " + kind), Metadata: object(t, map[string]any{"kind": kind, "all": true}),
+				IndexName: name, Uri: name + kind, Source: servicetest.Text("A tale of two rivers, part " + kind), Metadata: servicetest.Object(t, map[string]any{"kind": kind, "all": true}),
 			})
 		}
 	}
@@ -355,10 +334,10 @@ func TestRequestContextPrecedence(t *testing.T) {
 	if got := query(`{"includeVectors": true}`, &ragdv1.VectorQueryRequest{IndexName: "one"}); len(got.Sources[0].Vector) == 0 {
 		t.Errorf("includeVectors: %v", got)
 	}
-	both := &ragdv1.VectorQueryRequest{IndexName: "one", Filter: structpb.NewStructValue(object(t, map[string]any{"kind": "b"}))}
+	both := &ragdv1.VectorQueryRequest{IndexName: "one", Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"kind": "b"}))}
 	if got := query(`{"filter": {"all": true}}`, both); len(got.Sources) != 1 || got.Sources[0].Uri != "oneb" {
 		t.Errorf("filter: %v", got)
 	}
 	_, err := s.Client(acme.Secret, "Ragd-Context", `{"topk": 1}`).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "a"})
-	wantCode(t, "a misspelt override", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "a misspelt override", err, connect.CodeInvalidArgument)
 }

@@ -28,7 +28,7 @@ func TestUpsertsAreAsLargeAsAMessage(t *testing.T) {
 	}
 	const fits, tooMany = 5_400, 5_500 // of 6.2 kB each
 	_, err := acme.Upsert(t.Context(), of(tooMany))
-	wantCode(t, "a message over the limit", err, connect.CodeResourceExhausted)
+	servicetest.WantCode(t, "a message over the limit", err, connect.CodeResourceExhausted)
 	same(t, "count", count(t, acme, "v"), int32(0))
 	same(t, "ids", len(upsert(t, acme, of(fits))), fits)
 	same(t, "count", count(t, acme, "v"), int32(fits))

@@ -40,7 +40,7 @@ func TestKeywordSearch(t *testing.T) {
 		"quotes":   `O'Reilly's \ "backslash" & | ! ( ) <-> pumps`,
 		"stopping": "It is what it is.",
 	} {
-		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: text(body)})
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: servicetest.Text(body)})
 	}
 	ask := func(question string) *ragdv1.VectorQueryRequest {
 		return &ragdv1.VectorQueryRequest{QueryText: question, SearchMode: "keyword", Explain: true}
@@ -92,7 +92,7 @@ func TestKeywordSearch(t *testing.T) {
 		}
 	}
 	elsewhere := ask(`"garden gates" "high water"`)
-	elsewhere.Filter = structpb.NewStructValue(object(t, map[string]any{"none": "such"}))
+	elsewhere.Filter = structpb.NewStructValue(servicetest.Object(t, map[string]any{"none": "such"}))
 	if uris, res := found(t, acme, elsewhere); len(uris) != 0 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "as words") {
 		t.Errorf("phrases outside of the filter: %v, %v", uris, res.Warnings)
 	}
@@ -125,7 +125,7 @@ func TestSourcesAreArranged(t *testing.T) {
 			fmt.Fprintf(&body, "Sentence %d of %s is about tide number %d. ", n, uri, n)
 		}
 		return acme.Upload(t, &ragdv1.UploadDocumentRequest{
-			IndexName: "docs", Uri: uri, Source: text(body.String()), Chunking: chunking, Metadata: object(t, map[string]any{"team": team}),
+			IndexName: "docs", Uri: uri, Source: servicetest.Text(body.String()), Chunking: chunking, Metadata: servicetest.Object(t, map[string]any{"team": team}),
 		})
 	}
 	upload("one", "red")
@@ -178,7 +178,7 @@ func TestSourcesAreArranged(t *testing.T) {
 		"a list to contain": map[string]any{"$not_contains": []any{"x"}},
 	} {
 		_, err := acme.VectorQuery(t.Context(), chroma(nil, condition))
-		wantCode(t, what, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, what, err, connect.CodeInvalidArgument)
 	}
 	for name, req := range map[string]*ragdv1.VectorQueryRequest{
 		"too many neighbours": {QueryText: "a", Neighbours: 11},
@@ -187,7 +187,7 @@ func TestSourcesAreArranged(t *testing.T) {
 		"an unknown fusion":   {QueryText: "a", Hybrid: &ragdv1.Hybrid{Fusion: "x"}},
 	} {
 		_, err := acme.VectorQuery(t.Context(), req)
-		wantCode(t, name, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 	}
 }
 
@@ -199,10 +199,10 @@ func TestMaxPerDocumentReachesEveryDocument(t *testing.T) {
 	size, overlap := int32(70), int32(0)
 	long := strings.Repeat("The harbour gate opens before high water and the pilot waits. ", 120)
 	acme.Upload(t, &ragdv1.UploadDocumentRequest{
-		Uri: "long", Source: text(long), Chunking: &ragdv1.Chunking{MaxSize: &size, Overlap: &overlap},
+		Uri: "long", Source: servicetest.Text(long), Chunking: &ragdv1.Chunking{MaxSize: &size, Overlap: &overlap},
 	})
 	for n := range 12 {
-		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: fmt.Sprint(n), Source: text(fmt.Sprintf("Note %d: a gate that is old.", n))})
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: fmt.Sprint(n), Source: servicetest.Text(fmt.Sprintf("Note %d: a gate that is old.", n))})
 	}
 	for _, mode := range []string{"vector", "keyword", "hybrid"} {
 		for _, most := range []int32{1, 3} {
@@ -231,10 +231,10 @@ func TestHiddenChunksDoNotShow(t *testing.T) {
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	for uri, body := range map[string]string{"open": "The pump reports ERR_1042.", "secret": "The merger is called bluebird."} {
-		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: uri, Source: text(body), Metadata: object(t, map[string]any{"level": uri})})
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: uri, Source: servicetest.Text(body), Metadata: servicetest.Object(t, map[string]any{"level": uri})})
 	}
 	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
-		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: object(t, map[string]any{"level": "open"}),
+		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"}),
 	}))
 	score := func(question string) float64 {
 		uris, res := found(t, reader, &ragdv1.VectorQueryRequest{QueryText: question, SearchMode: "keyword", Explain: true})
@@ -252,8 +252,8 @@ func TestNeighboursStayInTheMandatoryFilter(t *testing.T) {
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{
-		IndexName: "docs", Uri: "levels.md", ContentType: "text/plain", Metadata: object(t, map[string]any{"level": "open"}),
-		Source: text(strings.Repeat("The open part of the plan. ", 60)),
+		IndexName: "docs", Uri: "levels.md", ContentType: "text/plain", Metadata: servicetest.Object(t, map[string]any{"level": "open"}),
+		Source: servicetest.Text(strings.Repeat("The open part of the plan. ", 60)),
 	})
 	if _, err := s.Pool.Exec(t.Context(), `UPDATE tenant_acme.chunk_1 SET metadata = '{"level": "secret"}', text = 'The secret part.' WHERE ordinal = 1`); err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestNeighboursStayInTheMandatoryFilter(t *testing.T) {
 	if d.ChunkCount < 2 {
 		t.Fatalf("the document has %d chunks", d.ChunkCount)
 	}
-	visitor := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: object(t, map[string]any{"level": "open"})}))
+	visitor := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"})}))
 	_, res := found(t, visitor, &ragdv1.VectorQueryRequest{QueryText: "the plan", Neighbours: 3})
 	if len(res.Sources) == 0 || strings.Contains(res.RelevantContext, "secret") {
 		t.Errorf("answer = %v", res)

@@ -70,7 +70,7 @@ func TestRerank(t *testing.T) {
 			t.Errorf("answer = %v, %v", res, err)
 		}
 		_, err = acme.Rerank(ctx, &ragdv1.RerankRequest{QueryText: "another question", Results: texts, Reranker: &ragdv1.Reranker{Model: model.Model, Required: true}})
-		wantCode(t, "required", err, connect.CodeUnavailable)
+		servicetest.WantCode(t, "required", err, connect.CodeUnavailable)
 	})
 	third, minus := 1.0/3, int32(-1)
 	for name, tc := range map[string]struct {
@@ -88,7 +88,7 @@ func TestRerank(t *testing.T) {
 		"an unconfigured provider": {&ragdv1.RerankRequest{QueryText: "a", Results: texts, Reranker: &ragdv1.Reranker{Model: "jina/x"}}, connect.CodeFailedPrecondition, ""},
 	} {
 		_, err := acme.Rerank(ctx, tc.req)
-		wantCode(t, name, err, tc.code)
+		servicetest.WantCode(t, name, err, tc.code)
 		if tc.field != "" && fieldOf(err) != tc.field {
 			t.Errorf("%s blames %q, want %q: %v", name, fieldOf(err), tc.field, err)
 		}

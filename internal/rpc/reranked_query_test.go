@@ -46,7 +46,7 @@ func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.
 		if n == 19 {
 			body, metadata = body+"It passes the lighthouse.", map[string]any{"level": "secret"}
 		}
-		c.Upload(t, &ragdv1.UploadDocumentRequest{Uri: fmt.Sprintf("ferry-%d", n), Source: text(body), Metadata: object(t, metadata)})
+		c.Upload(t, &ragdv1.UploadDocumentRequest{Uri: fmt.Sprintf("ferry-%d", n), Source: servicetest.Text(body), Metadata: servicetest.Object(t, metadata)})
 	}
 	return s, c, fake
 }
@@ -165,7 +165,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		}
 	})
 	t.Run("filters hold", func(t *testing.T) {
-		limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: object(t, map[string]any{"level": "open"})}))
+		limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"})}))
 		before := len(fake.Requests())
 		names, _ := found(t, limited, ask(&ragdv1.Reranker{Model: "cohere/other", Candidates: 1000}))
 		if len(names) != 4 || slices.Contains(names, "ferry-19") {
@@ -177,7 +177,7 @@ func TestVectorQueryReranks(t *testing.T) {
 			}
 		}
 		req := ask(best())
-		req.Filter = structpb.NewStructValue(object(t, map[string]any{"level": "open"}))
+		req.Filter = structpb.NewStructValue(servicetest.Object(t, map[string]any{"level": "open"}))
 		if names, _ := found(t, acme, req); len(names) != 4 || slices.Contains(names, "ferry-19") {
 			t.Errorf("the request's filter lets %v through", names)
 		}
@@ -195,7 +195,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		}
 		for _, bad := range []string{`{"reranker": 5}`, `{"reranker": {"scorer": "x"}}`} {
 			_, err := s.Client(acme.Secret, "Ragd-Context", bad).VectorQuery(ctx, ask(nil))
-			wantCode(t, bad, err, connect.CodeInvalidArgument)
+			servicetest.WantCode(t, bad, err, connect.CodeInvalidArgument)
 		}
 		if names, _ := found(t, s.Client(acme.Secret, "Ragd-Context", `{"reranker": null}`), ask(best())); !slices.Equal(names, first) {
 			t.Errorf("null is %v, want no reranking", names)
@@ -224,7 +224,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		}
 		req.Reranker.Required = true
 		_, err := acme.VectorQuery(ctx, req)
-		wantCode(t, "required", err, connect.CodeUnavailable)
+		servicetest.WantCode(t, "required", err, connect.CodeUnavailable)
 	})
 	t.Run("some that cannot be scored", func(t *testing.T) {
 		fake.Chat = func(asked fakeai.Chat) string {
@@ -258,7 +258,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		"an unconfigured provider": {ask(&ragdv1.Reranker{Model: "jina/x"}), connect.CodeFailedPrecondition, ""},
 	} {
 		_, err := acme.VectorQuery(ctx, tc.req)
-		wantCode(t, name, err, tc.code)
+		servicetest.WantCode(t, name, err, tc.code)
 		if tc.field != "" && fieldOf(err) != tc.field {
 			t.Errorf("%s blames %q, want %q: %v", name, fieldOf(err), tc.field, err)
 		}
@@ -287,7 +287,7 @@ func TestGraphRagReranks(t *testing.T) {
 		if res, err := override.GraphRag(t.Context(), req); err != nil || len(res.Sources) != 1 || res.Explain.Reranking.GetKind() != "lexical" {
 			t.Errorf("%s by the request context: %v, %v", name, res, err)
 		}
-		limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: object(t, map[string]any{"level": "open"})}))
+		limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"})}))
 		if res, err := limited.GraphRag(t.Context(), req); err != nil || slices.Contains(uris(res.Sources), "ferry-19") {
 			t.Errorf("%s: the key's filter lets %v through, %v", name, uris(res.GetSources()), err)
 		}
@@ -300,11 +300,11 @@ func TestGraphRagReranks(t *testing.T) {
 		}
 		req.Reranker.Required = true
 		_, err = acme.GraphRag(t.Context(), req)
-		wantCode(t, name+" required", err, connect.CodeUnavailable)
+		servicetest.WantCode(t, name+" required", err, connect.CodeUnavailable)
 		fake.Set(fakeai.Fault{})
 	}
 	_, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryVector: make([]float32, 512), Reranker: best()})
-	wantCode(t, "no question", err, connect.CodeInvalidArgument)
+	servicetest.WantCode(t, "no question", err, connect.CodeInvalidArgument)
 }
 
 // What cannot be right is refused before anything is looked for.

@@ -18,7 +18,7 @@ func TestToolsOfATenant(t *testing.T) {
 	bolt.Index(t, "docs")
 	ctx := t.Context()
 	made, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{
-		ToolName: "ask_handbook", Kind: "vector_query", Settings: object(t, map[string]any{"indexName": "docs", "topK": 3}),
+		ToolName: "ask_handbook", Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": "docs", "topK": 3}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestToolsOfATenant(t *testing.T) {
 		t.Errorf("made %v", made)
 	}
 	_, err = acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "ask_handbook", Kind: "document_chunker"})
-	wantCode(t, "the same name", err, connect.CodeAlreadyExists)
+	servicetest.WantCode(t, "the same name", err, connect.CodeAlreadyExists)
 
 	words, fixed := "Answers from the handbook.", true
 	changed, err := acme.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "ask_handbook", Description: &words, Fixed: &fixed, Arguments: []string{"queryText"}})
@@ -52,11 +52,11 @@ func TestToolsOfATenant(t *testing.T) {
 
 	t.Run("are no other tenant's", func(t *testing.T) {
 		_, err := bolt.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "ask_handbook"})
-		wantCode(t, "GetTool", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "GetTool", err, connect.CodeNotFound)
 		_, err = bolt.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "ask_handbook", Description: &words})
-		wantCode(t, "UpdateTool", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "UpdateTool", err, connect.CodeNotFound)
 		_, err = bolt.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "ask_handbook"})
-		wantCode(t, "DeleteTool", err, connect.CodeNotFound)
+		servicetest.WantCode(t, "DeleteTool", err, connect.CodeNotFound)
 		list, err := bolt.ListTools(ctx, &ragdv1.ListToolsRequest{})
 		if err != nil || len(list.GetTools()) != 0 {
 			t.Errorf("ListTools = %v, %v", list, err)
@@ -65,15 +65,15 @@ func TestToolsOfATenant(t *testing.T) {
 	t.Run("are changed by those who may change what all see", func(t *testing.T) {
 		for name, key := range map[string]*ragdv1.CreateApiKeyRequest{
 			"a reader":                      {TenantId: "acme", Scopes: []string{"read"}},
-			"a key with a mandatory filter": {TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: object(t, map[string]any{"team": "red"})},
+			"a key with a mandatory filter": {TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})},
 		} {
 			c := s.Client(s.Key(t, key))
-			_, err := c.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "more", Kind: "vector_query", Settings: object(t, map[string]any{"indexName": "docs"})})
-			wantCode(t, name+": CreateTool", err, connect.CodePermissionDenied)
+			_, err := c.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "more", Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": "docs"})})
+			servicetest.WantCode(t, name+": CreateTool", err, connect.CodePermissionDenied)
 			_, err = c.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "cut", Description: &words})
-			wantCode(t, name+": UpdateTool", err, connect.CodePermissionDenied)
+			servicetest.WantCode(t, name+": UpdateTool", err, connect.CodePermissionDenied)
 			_, err = c.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "cut"})
-			wantCode(t, name+": DeleteTool", err, connect.CodePermissionDenied)
+			servicetest.WantCode(t, name+": DeleteTool", err, connect.CodePermissionDenied)
 			if list, err := c.ListTools(ctx, &ragdv1.ListToolsRequest{}); err != nil || len(list.GetTools()) != 2 {
 				t.Errorf("%s: ListTools = %v, %v", name, list, err)
 			}
@@ -83,7 +83,7 @@ func TestToolsOfATenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = acme.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "cut"})
-	wantCode(t, "DeleteTool again", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "DeleteTool again", err, connect.CodeNotFound)
 }
 
 func TestToolsThatCannotBe(t *testing.T) {
@@ -120,10 +120,10 @@ func TestToolsThatCannotBe(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			if tc.settings != nil {
-				tc.req.Settings = object(t, tc.settings)
+				tc.req.Settings = servicetest.Object(t, tc.settings)
 			}
 			_, err := acme.CreateTool(t.Context(), tc.req)
-			wantCode(t, tc.name, err, tc.code)
+			servicetest.WantCode(t, tc.name, err, tc.code)
 			if err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("says %v, not %s", err, tc.want)
 			}
@@ -142,7 +142,7 @@ func TestATenantHasSoManyTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n == limit {
-			wantCode(t, "one more", err, connect.CodeResourceExhausted)
+			servicetest.WantCode(t, "one more", err, connect.CodeResourceExhausted)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestVectorsAreWrittenAndFound(t *testing.T) {
 	acme := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	entry := func(id string, x, y float32, kind string) *ragdv1.Entry {
-		return &ragdv1.Entry{Id: id, Values: []float32{x, y}, Metadata: object(t, map[string]any{"kind": kind})}
+		return &ragdv1.Entry{Id: id, Values: []float32{x, y}, Metadata: servicetest.Object(t, map[string]any{"kind": kind})}
 	}
 	east := &ragdv1.QueryRequest{IndexName: "v", QueryVector: []float32{1, 0}}
 
@@ -127,7 +127,7 @@ func TestVectorsAreWrittenAndFound(t *testing.T) {
 		t.Errorf("pinecone's block for another store: %v, %v", ignored, err)
 	}
 
-	changed, err := acme.Update(t.Context(), &ragdv1.UpdateRequest{IndexName: "v", Id: "a", Metadata: object(t, map[string]any{"new": true})})
+	changed, err := acme.Update(t.Context(), &ragdv1.UpdateRequest{IndexName: "v", Id: "a", Metadata: servicetest.Object(t, map[string]any{"new": true})})
 	if err != nil || changed.UpdatedCount != 1 {
 		t.Fatalf("Update = %v, %v", changed, err)
 	}
@@ -204,7 +204,7 @@ func TestVectorTypesAndMetrics(t *testing.T) {
 			IndexName: "i6", VectorStoreName: "pinecone", QueryVector: req.dense,
 			DatabaseConfig: &ragdv1.DatabaseConfig{Pinecone: &ragdv1.PineconeConfig{SparseVector: req.sparse}},
 		})
-		wantCode(t, what, err, connect.CodeInvalidArgument)
+		servicetest.WantCode(t, what, err, connect.CodeInvalidArgument)
 		same(t, what, fieldOf(err), "databaseConfig.pinecone.sparseVector")
 	}
 	d, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "wide", Dimension: 3072})
@@ -348,7 +348,7 @@ func TestIndexLife(t *testing.T) {
 	}
 	awaitPlan(t, acme, "v", values[0], "exact")
 	_, err = acme.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
-	wantCode(t, "building a flat index", err, connect.CodeFailedPrecondition)
+	servicetest.WantCode(t, "building a flat index", err, connect.CodeFailedPrecondition)
 	same(t, "a filter on an indexed field", nearest(t, acme, &ragdv1.QueryRequest{
 		IndexName: "v", Filter: value(t, map[string]any{"bucket": map[string]any{"$lt": 1.0}}),
 	}), []string{"000000", "000100", "000200"})
@@ -368,7 +368,7 @@ func TestVectorErrors(t *testing.T) {
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "bits", Dimension: 2, VectorType: "bit"})
 	acme.Index(t, "docs")
-	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Source: text("a document")})
+	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Source: servicetest.Text("a document")})
 	ctx := t.Context()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	upsert := func(index string, values []float32) func() error {
@@ -444,7 +444,7 @@ func TestVectorErrors(t *testing.T) {
 				}
 				return
 			}
-			wantCode(t, tc.name, err, tc.code)
+			servicetest.WantCode(t, tc.name, err, tc.code)
 			if err != nil && !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("error %q does not say %q", err, tc.text)
 			}
@@ -460,7 +460,7 @@ func TestVectorsOfTenantsAreApart(t *testing.T) {
 	for _, c := range []servicetest.Client{acme, bolt} {
 		vectors(t, c, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	}
-	entries := []*ragdv1.Entry{{Id: "a", Values: []float32{1, 0}, Metadata: object(t, map[string]any{"k": "x"}), Document: "theirs"}}
+	entries := []*ragdv1.Entry{{Id: "a", Values: []float32{1, 0}, Metadata: servicetest.Object(t, map[string]any{"k": "x"}), Document: "theirs"}}
 	upsert(t, bolt, &ragdv1.UpsertRequest{IndexName: "v", Entries: entries})
 	ctx := t.Context()
 	filter := value(t, map[string]any{"k": "x"})
@@ -500,7 +500,7 @@ func TestVectorsOfTenantsAreApart(t *testing.T) {
 	}
 	vectors(t, bolt, &ragdv1.CreateIndexRequest{IndexName: "only bolt's"[:4], Dimension: 2})
 	_, err = acme.BuildIndex(ctx, &ragdv1.BuildIndexRequest{IndexName: "only"})
-	wantCode(t, "BuildIndex", err, connect.CodeNotFound)
+	servicetest.WantCode(t, "BuildIndex", err, connect.CodeNotFound)
 }
 
 // A credential's mandatory filter bounds what it may change, too.
@@ -509,7 +509,7 @@ func TestMandatoryFilterOnVectors(t *testing.T) {
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
-	team := func(name string) *structpb.Struct { return object(t, map[string]any{"team": name}) }
+	team := func(name string) *structpb.Struct { return servicetest.Object(t, map[string]any{"team": name}) }
 	upsert(t, acme, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{
 		{Id: "red", Values: []float32{1, 0}, Metadata: team("red")}, {Id: "blue", Values: []float32{1, 0}, Metadata: team("blue")},
 	}})
@@ -523,7 +523,7 @@ func TestMandatoryFilterOnVectors(t *testing.T) {
 		t.Errorf("Delete = %v, %v", res, err)
 	}
 	_, err := red.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{{Id: "blue", Values: []float32{0, 1}}}})
-	wantCode(t, "Upsert over what is hidden", err, connect.CodePermissionDenied)
+	servicetest.WantCode(t, "Upsert over what is hidden", err, connect.CodePermissionDenied)
 }
 
 // Writers of the same ids neither fail nor lose count.

@@ -121,8 +121,8 @@ func TestKeysThatRestrictNothingAreRefused(t *testing.T) {
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
 	for _, empty := range []map[string]any{{}, {"$and": []any{}}} {
-		_, err := s.Operator().CreateApiKey(t.Context(), &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: object(t, empty)})
-		wantCode(t, "an empty filter", err, connect.CodeInvalidArgument)
+		_, err := s.Operator().CreateApiKey(t.Context(), &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, empty)})
+		servicetest.WantCode(t, "an empty filter", err, connect.CodeInvalidArgument)
 	}
 }
 
@@ -144,5 +144,5 @@ func TestOperatorKeysCanBeListedAndRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = second.ListTenants(ctx, &ragdv1.ListTenantsRequest{})
-	wantCode(t, "a revoked operator key", err, connect.CodeUnauthenticated)
+	servicetest.WantCode(t, "a revoked operator key", err, connect.CodeUnauthenticated)
 }

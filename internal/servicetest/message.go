@@ -1,0 +1,33 @@
+package servicetest
+
+import (
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// Text is a document's text as an upload takes it.
+func Text(s string) *ragdv1.UploadDocumentRequest_Text {
+	return &ragdv1.UploadDocumentRequest_Text{Text: s}
+}
+
+// Object is a JSON object as messages take it.
+func Object(t testing.TB, fields map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// WantCode fails the test unless err has the code.
+func WantCode(t testing.TB, what string, err error, want connect.Code) {
+	t.Helper()
+	if got := connect.CodeOf(err); err == nil || got != want {
+		t.Errorf("%s: error %v, want code %v", what, err, want)
+	}
+}
