@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the official conformance suite of MCP against the front of internal/mcp,
+# Runs the official conformance suite of MCP against internal/mcp/mcphttp,
 # for both kinds of client that it serves. Node and the suite are installed from
 # npm into a folder of their own. Fails if a required scenario fails; scenarios
 # that the suite does not score, such as those of extensions, are only listed.
@@ -21,7 +21,7 @@ fi
 export PATH="$dir/node_modules/node/bin:$PATH"
 
 out=$(mktemp -d)
-go build -o "$out/server" ./internal/mcp/conformance
+go build -o "$out/server" ./hack/mcp-conformance
 "$out/server" "$address" 2>"$out/server.log" &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; rm -rf "$out"' EXIT

@@ -16,72 +16,52 @@ const module = "github.com/ragdhq/ragd/"
 // mayImport says which of our packages each of our packages may import. The
 // arrows point one way: fronts, services, leaves.
 var mayImport = map[string][]string{
-	"internal/fault":   {},
-	"internal/httplog": {"internal/fault"},
-	"internal/page":    {"internal/fault"},
-	"internal/arrival": {},
-	"internal/lru":     {},
-	"internal/runes":   {},
-	"internal/lexical": {},
-	"internal/chunk":   {"internal/fault", "internal/runes"},
-	"internal/filter":  {"internal/fault", "internal/runes"},
-	"internal/parse":   {"internal/fault", "internal/parse/pdftext", "internal/runes"},
-
-	"internal/chunk/spaneval": {"internal/chunk"}, // measures chunk; not in the product
-	"migrations":              {},
-
-	"internal/parse/pdftext": {},
-	"internal/sandbox":       {"internal/fault", "internal/parse"},
-
+	"bench/chunkspans":           {"internal/chunk"},
+	"bench/retrieval":            {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/dataset/synthetic"},
+	"cmd/ragd/internal/graphsvg": {},
+	"hack/mcp-conformance":       {"internal/mcp/mcphttp", "internal/tenant"},
+	"internal/chunk":             {"internal/fault", "internal/textlimit"},
+	"internal/embed":             {"internal/endpoint", "internal/fault", "internal/lexical", "internal/lru"},
+	"internal/endpoint":          {"internal/fault", "internal/textlimit"},
+	"internal/evaluate":          {},
+	"internal/event":             {"internal/tenant"},
+	"internal/extract":           {"internal/endpoint", "internal/fault", "internal/lexical", "internal/llm", "internal/lru", "internal/metadata", "internal/textlimit"},
+	"internal/fault":             {},
+	"internal/filter":            {"internal/fault", "internal/textlimit"},
+	"internal/graph":             {"internal/fault", "internal/filter", "internal/index", "internal/lexical", "internal/lru", "internal/query", "internal/rerank", "internal/tenant"},
+	"internal/httpserver":        {"internal/fault"},
+	"internal/index":             {"internal/chunk", "internal/embed", "internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "internal/tenant"},
+	"internal/ingest":            {"internal/chunk", "internal/embed", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/index", "internal/metadata", "internal/pagination", "internal/parse", "internal/postgres", "internal/tenant", "internal/textlimit"},
+	"internal/lexical":           {},
+	"internal/llm":               {"internal/endpoint", "internal/fault"},
+	"internal/localfiles":        {"internal/fault", "internal/parse"},
+	"internal/lru":               {},
+	"internal/mcp":               {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/event", "internal/fault", "internal/filter", "internal/httpserver", "internal/mcp/mcphttp", "internal/tenant"},
+	"internal/mcp/mcphttp":       {"internal/fault", "internal/httpserver", "internal/tenant"},
+	"internal/metadata":          {"internal/fault"},
+	"internal/pagination":        {"internal/fault"},
+	"internal/parse":             {"internal/fault", "internal/parse/pdftext", "internal/textlimit"},
+	"internal/parse/pdftext":     {},
+	"internal/parse/subprocess":  {"internal/fault", "internal/parse"},
 	"internal/postgres":          {"internal/fault"},
-	"internal/postgres/embedded": {"internal/fault", "internal/postgres"},
-
-	"internal/provider": {"internal/fault", "internal/runes"},
-	"internal/embed":    {"internal/fault", "internal/provider", "internal/lexical", "internal/lru"},
-
-	"internal/llm":    {"internal/fault", "internal/provider"},
-	"internal/rerank": {"internal/fault", "internal/provider", "internal/llm", "internal/lexical", "internal/lru", "internal/runes"},
-
-	"internal/tenant": {"internal/fault", "internal/filter", "internal/page", "internal/postgres", "migrations"},
-
-	"internal/oauth":    {"internal/fault", "internal/filter", "internal/tenant"},
-	"internal/metadata": {"internal/fault"},
-	"internal/extract":  {"internal/fault", "internal/llm", "internal/provider", "internal/lexical", "internal/lru", "internal/metadata", "internal/runes"},
-	"internal/event":    {"internal/tenant"},
-
-	"internal/index":  {"internal/fault", "internal/page", "internal/postgres", "internal/tenant", "internal/chunk", "internal/embed", "internal/filter"},
-	"internal/vector": {"internal/fault", "internal/tenant", "internal/index", "internal/filter", "internal/metadata", "internal/postgres"},
-	"internal/query":  {"internal/fault", "internal/httplog", "internal/tenant", "internal/index", "internal/filter", "internal/embed", "internal/rerank", "internal/runes"},
-	"internal/ingest": {"internal/fault", "internal/runes", "internal/page", "internal/postgres", "internal/tenant", "internal/index", "internal/chunk", "internal/filter", "internal/embed", "internal/metadata", "internal/graph", "internal/parse", "internal/extract"},
-	"internal/tool":   {"internal/fault", "internal/filter", "internal/index", "internal/page", "internal/tenant"},
-	"internal/graph":  {"internal/fault", "internal/tenant", "internal/index", "internal/query", "internal/filter", "internal/lexical", "internal/lru", "internal/rerank"},
-
-	"internal/rpc": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/index", "internal/ingest", "internal/query", "internal/graph", "internal/rerank", "internal/vector", "internal/tool",
-	},
-
-	"internal/mcp/front": {"internal/httplog", "internal/fault", "internal/tenant"},
-	"internal/mcp": {
-		"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/httplog", "internal/fault", "internal/filter",
-		"internal/tenant", "internal/event", "internal/mcp/front",
-	},
-	"internal/mcp/conformance": {"internal/mcp/front", "internal/tenant"},
-
-	// What the command line does with the API, from the outside.
-	"internal/corpus":  {"internal/fault", "internal/parse"},
-	"internal/eval":    {},
-	"internal/drawing": {},
-	"internal/upload":  {"internal/corpus", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
-
-	"bench/retrieval": {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testset/synthetic"}, // not in the product
+	"internal/postgres/embedded": {"internal/fault"},
+	"internal/query":             {"internal/embed", "internal/fault", "internal/filter", "internal/httpserver", "internal/index", "internal/rerank", "internal/tenant", "internal/textlimit"},
+	"internal/rerank":            {"internal/endpoint", "internal/fault", "internal/lexical", "internal/llm", "internal/lru", "internal/textlimit"},
+	"internal/rpc":               {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/tenant", "internal/tool", "internal/vector"},
+	"internal/tenant":            {"internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "migrations"},
+	"internal/tenant/oauth":      {"internal/fault", "internal/filter", "internal/tenant"},
+	"internal/textlimit":         {},
+	"internal/tool":              {"internal/fault", "internal/filter", "internal/index", "internal/pagination", "internal/tenant"},
+	"internal/upload":            {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/localfiles"},
+	"internal/vector":            {"internal/fault", "internal/filter", "internal/index", "internal/metadata", "internal/tenant"},
+	"migrations":                 {},
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
-var mayImportPool = []string{"internal/postgres", "internal/postgres/pgtest", "internal/tenant", "internal/servicetest", "cmd/ragd", "bench/retrieval"}
+var mayImportPool = []string{"internal/postgres", "internal/testing/pgtest", "internal/tenant", "internal/testing/servicetest", "cmd/ragd", "bench/retrieval"}
 
 // testOnly must never reach the shipped binary.
-var testOnly = []string{"testing", "github.com/google/go-cmp", "github.com/testcontainers", module + "internal/servicetest", module + "internal/postgres/pgtest", module + "internal/fakeai"}
+var testOnly = []string{"testing", "github.com/google/go-cmp", "github.com/testcontainers", module + "internal/testing"}
 
 type goPackage struct {
 	ImportPath string
@@ -130,7 +110,7 @@ func TestEveryPackageIsInTheTable(t *testing.T) {
 	t.Parallel()
 	// The command knows everything, generated code is not ours to order, and what
 	// only tests import cannot point the wrong way.
-	free := []string{"cmd/", "gen/", "internal/servicetest", "internal/postgres/pgtest", "internal/testset", "internal/fakeai"}
+	free := []string{"cmd/ragd", "gen/", "internal/testing/"}
 	for _, p := range list(t, "../...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		_, listed := mayImport[name]

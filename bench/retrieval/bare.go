@@ -10,7 +10,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
-	"github.com/ragdhq/ragd/internal/testset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
 // bare is pgx and pgvector alone: a table with the Postgres indexes that ragd's

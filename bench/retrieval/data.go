@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ragdhq/ragd/internal/testset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
 const topK = 10

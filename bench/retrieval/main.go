@@ -17,7 +17,7 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
 // options are what a run can be told.

@@ -15,7 +15,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/testset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
 const (

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // crashes are how often something is killed in the ingest of how many documents. The
@@ -60,8 +60,8 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 
 func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
 	kills, documents := crashes()
-	fake := fakeai.New(t)
-	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+fakeai.Key)
+	fake := modelserver.New(t)
+	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key)
 	service := h.serve()
 	corpus := filepath.Join(h.dir, "corpus.jsonl")
 	writeArticles(t, corpus, documents)
@@ -94,8 +94,8 @@ func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
 }
 
 // misbehave has one call in ten fail, each time in another way, until stop is called.
-func misbehave(fake *fakeai.Server) (stop func()) {
-	faults := []fakeai.Fault{
+func misbehave(fake *modelserver.Server) (stop func()) {
+	faults := []modelserver.Fault{
 		{Status: http.StatusTooManyRequests, RetryAfter: "1"},
 		{Status: http.StatusInternalServerError},
 		{Half: true},
@@ -103,7 +103,7 @@ func misbehave(fake *fakeai.Server) (stop func()) {
 			first, _ := answer["data"].([]any)[0].(map[string]any)
 			first["embedding"] = []float32{1, 0}
 		}},
-		{Hang: true, When: func(fakeai.Request) bool { return os.Getenv("RAGD_TEST_HUGE") != "" }},
+		{Hang: true, When: func(modelserver.Request) bool { return os.Getenv("RAGD_TEST_HUGE") != "" }},
 	}
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -114,7 +114,7 @@ func misbehave(fake *fakeai.Server) (stop func()) {
 			fake.Set(f)
 			select {
 			case <-end:
-				fake.Set(fakeai.Fault{})
+				fake.Set(modelserver.Fault{})
 				return
 			case <-time.After(50 * time.Millisecond):
 			}

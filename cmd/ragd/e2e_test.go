@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 // asRagd makes the test binary behave as ragd itself, so that tests can start,

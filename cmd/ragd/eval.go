@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ragdhq/ragd/internal/corpus"
-	"github.com/ragdhq/ragd/internal/eval"
+	"github.com/ragdhq/ragd/internal/evaluate"
+	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 func (p *program) evalCommand() *cobra.Command {
@@ -132,7 +132,7 @@ func (p *program) evalIndex(ctx context.Context, c *client, index, documents str
 // question is one that has relevant documents.
 type question struct {
 	id, text string
-	judged   eval.Judgements
+	judged   evaluate.Judgements
 }
 
 func (p *program) readQuestions(queries, qrels string) ([]question, error) {
@@ -141,17 +141,17 @@ func (p *program) readQuestions(queries, qrels string) ([]question, error) {
 		return nil, err
 	}
 	defer file.Close()
-	plain, err := corpus.Decompress(file)
+	plain, err := localfiles.Decompress(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", qrels, err)
 	}
-	judged, err := eval.ReadQrels(qrels, plain)
+	judged, err := evaluate.ReadQrels(qrels, plain)
 	if err != nil {
 		return nil, err
 	}
 	var questions []question
 	unjudged := 0
-	for line, err := range corpus.LineFiles(queries) {
+	for line, err := range localfiles.LineFiles(queries) {
 		if err != nil {
 			return nil, err
 		}

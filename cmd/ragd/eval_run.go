@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/eval"
+	"github.com/ragdhq/ragd/internal/evaluate"
 )
 
 // evaluation is what is measured.
@@ -27,7 +27,7 @@ type evaluation struct {
 // measure is what --json prints of a mode.
 type measure struct {
 	Mode string `json:"mode"`
-	eval.Summary
+	evaluate.Summary
 	P50Ms float64 `json:"p50Ms"`
 	P99Ms float64 `json:"p99Ms"`
 }
@@ -40,7 +40,7 @@ func (p *program) evaluate(ctx context.Context, c *client, e evaluation) error {
 		if err != nil {
 			return err
 		}
-		s := eval.Summarize(answers, e.ks)
+		s := evaluate.Summarize(answers, e.ks)
 		measures = append(measures, measure{mode, s, milliseconds(s.P50), milliseconds(s.P99)})
 	}
 	if p.json {
@@ -53,10 +53,10 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // ask asks every question in one mode. The first query that fails ends it: a
 // measure over the rest would be of something else.
-func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string) ([]eval.Answer, error) {
+func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string) ([]evaluate.Answer, error) {
 	bar := newBar(p.stderr, int64(len(e.questions)), mode, progressbar.OptionSetVisibility(p.animates), progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
-	answers := make([]eval.Answer, len(e.questions))
+	answers := make([]evaluate.Answer, len(e.questions))
 	topK := int32(slices.Max(e.ks))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(e.concurrency)
@@ -67,7 +67,7 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 			if err != nil {
 				return fmt.Errorf("question %s: %w", q.id, err)
 			}
-			answers[i] = eval.Answer{Judged: q.judged, Latency: time.Since(start)}
+			answers[i] = evaluate.Answer{Judged: q.judged, Latency: time.Since(start)}
 			for _, source := range sources {
 				answers[i].Ranking = append(answers[i].Ranking, source.GetUri())
 			}
@@ -105,10 +105,10 @@ func (p *program) printMeasures(measures []measure) error {
 	fmt.Fprintln(w, strings.Join(append(header, "MRR", "P50 MS", "P99 MS"), "\t"))
 	for _, m := range measures {
 		fmt.Fprintf(w, "%s\t%d", m.Mode, m.Questions)
-		for _, value := range []func(eval.Cut) float64{
-			func(c eval.Cut) float64 { return c.Recall },
-			func(c eval.Cut) float64 { return c.NDCG },
-			func(c eval.Cut) float64 { return c.AllIn },
+		for _, value := range []func(evaluate.Cut) float64{
+			func(c evaluate.Cut) float64 { return c.Recall },
+			func(c evaluate.Cut) float64 { return c.NDCG },
+			func(c evaluate.Cut) float64 { return c.AllIn },
 		} {
 			for _, cut := range m.Cuts {
 				fmt.Fprintf(w, "\t%.4f", value(cut))

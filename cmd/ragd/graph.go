@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/graphsvg"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/drawing"
 )
 
 func (p *program) graphCommand() *cobra.Command {
@@ -75,19 +75,19 @@ const maxDrawn = 24
 
 // drawWalk writes the picture of a walk.
 func drawWalk(path, question string, walk *ragdv1.GraphExplain) error {
-	var nodes []drawing.Node
+	var nodes []graphsvg.Node
 	for _, n := range walk.GetNodes()[:min(maxDrawn, len(walk.GetNodes()))] {
-		nodes = append(nodes, drawing.Node{Label: n.GetTitle(), Score: n.GetScore(), Seed: n.GetSeed() > 0, Source: n.GetSource()})
+		nodes = append(nodes, graphsvg.Node{Label: n.GetTitle(), Score: n.GetScore(), Seed: n.GetSeed() > 0, Source: n.GetSource()})
 	}
-	var edges []drawing.Edge
+	var edges []graphsvg.Edge
 	for _, e := range walk.GetEdges() {
-		edges = append(edges, drawing.Edge{From: int(e.GetFrom()), To: int(e.GetTo()), Label: e.GetWords(), Share: e.GetShare()})
+		edges = append(edges, graphsvg.Edge{From: int(e.GetFrom()), To: int(e.GetTo()), Label: e.GetWords(), Share: e.GetShare()})
 	}
 	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := drawing.Write(file, question, nodes, edges); err != nil {
+	if err := graphsvg.Write(file, question, nodes, edges); err != nil {
 		file.Close() //nolint:errcheck,gosec // the write has failed already
 		return err
 	}

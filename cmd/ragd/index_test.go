@@ -3,12 +3,12 @@ package main
 import (
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 func TestIndexCommands(t *testing.T) {
 	t.Parallel()
-	s := newSession(t, providing(fakeai.New(t))...)
+	s := newSession(t, providing(modelserver.New(t))...)
 	for _, want := range []step{
 		{args: args("index list"), stderr: "no indexes\n"},
 		{

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/internal/upload"
 )
 
@@ -134,7 +134,7 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 }
 
 // upload uploads under a meter.
-func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[corpus.Document, error], size int64, cfg upload.Config) (*upload.Result, error) {
+func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], size int64, cfg upload.Config) (*upload.Result, error) {
 	meter := p.meter(size)
 	defer meter.finish()
 	cfg.Progress, cfg.Retrying = meter.progress, meter.retrying
@@ -143,7 +143,7 @@ func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[corpus.D
 
 // open returns the documents and how many bytes they are read from, -1 if that
 // cannot be known. A path that does not exist is an error before anything is done.
-func (p *program) open(o ingestOptions) (iter.Seq2[corpus.Document, error], int64, error) {
+func (p *program) open(o ingestOptions) (iter.Seq2[localfiles.Document, error], int64, error) {
 	fromStdin := o.jsonl && slices.Contains(o.paths, "-")
 	for _, path := range o.paths {
 		if _, err := os.Stat(path); err != nil && (!o.jsonl || path != "-") {
@@ -152,16 +152,16 @@ func (p *program) open(o ingestOptions) (iter.Seq2[corpus.Document, error], int6
 	}
 	size := int64(-1)
 	if p.animates && !fromStdin {
-		size = corpus.Size(o.paths...)
+		size = localfiles.Size(o.paths...)
 	}
 	if !o.jsonl {
-		return corpus.Files(o.base, o.paths...), size, nil
+		return localfiles.Files(o.base, o.paths...), size, nil
 	}
-	return func(yield func(corpus.Document, error) bool) {
+	return func(yield func(localfiles.Document, error) bool) {
 		for _, path := range o.paths {
-			docs := corpus.LineFiles(path)
+			docs := localfiles.LineFiles(path)
 			if path == "-" {
-				docs = corpus.Lines("stdin", p.stdin)
+				docs = localfiles.Lines("stdin", p.stdin)
 			}
 			for doc, err := range docs {
 				if !yield(doc, err) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/internal/upload"
 )
 
@@ -106,7 +106,7 @@ func extractionLine(calls, in, out, failed int) string {
 	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", count(calls, "call"), in, out, failed)
 }
 
-func (p *program) printSkips(skips []corpus.Skip) {
+func (p *program) printSkips(skips []localfiles.Skip) {
 	const shown = 10
 	for i, s := range skips {
 		if i == shown {

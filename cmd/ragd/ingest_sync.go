@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/internal/upload"
 )
 
@@ -35,7 +35,7 @@ func (o *ingestOptions) completeSync() error {
 		return usagef("--sync of anything but one folder needs --prefix or --whole-index")
 	}
 	var err error
-	if s.source.Prefix, err = corpus.Prefix(o.base, o.paths[0]); err == nil && s.source.Prefix == "" {
+	if s.source.Prefix, err = localfiles.Prefix(o.base, o.paths[0]); err == nil && s.source.Prefix == "" {
 		return usagef("the uris of %s have no prefix: give a --base above it, or --whole-index if the index is to have nothing else", o.paths[0])
 	}
 	return err
@@ -62,7 +62,7 @@ type syncReport struct {
 // syncSource makes the index have what docs has. Uploads go first, so that a
 // document under another name is never missing, and deletions only when every document
 // could be read.
-func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[corpus.Document, error], o syncOptions, cfg upload.Config) error {
+func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], o syncOptions, cfg upload.Config) error {
 	plan, err := upload.PlanSync(ctx, c.uploads(), docs, o.source, cfg)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // folder makes a folder of documents with something of everything.
@@ -191,8 +191,8 @@ func TestMeterPrintsLinesWhereNoBarCanBe(t *testing.T) {
 
 func TestIngestExtracts(t *testing.T) {
 	t.Parallel()
-	models := fakeai.New(t)
-	models.Set(fakeai.Fault{Status: http.StatusBadRequest, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "summary") }})
+	models := modelserver.New(t)
+	models.Set(modelserver.Fault{Status: http.StatusBadRequest, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "summary") }})
 	s := newSession(t, providing(models)...)
 	path := file(t, "a.txt", "a fox")
 	s.want(t, step{

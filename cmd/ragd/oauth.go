@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ragdhq/ragd/internal/mcp/front"
-	"github.com/ragdhq/ragd/internal/oauth"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
 // registerOAuth makes the settings of an authorization server whose access tokens
@@ -45,7 +45,7 @@ func (s serviceSettings) tokens() (tenant.Tokens, error) {
 	}
 	if len(c.Audiences) == 0 {
 		address := strings.TrimRight(s.PublicURL, "/")
-		c.Audiences = []string{address, address + front.Path}
+		c.Audiences = []string{address, address + mcphttp.Path}
 	}
 	verifier, err := oauth.New(c)
 	if err != nil {

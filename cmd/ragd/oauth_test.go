@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
 func TestOAuthSettings(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // The service, or its PostgreSQL, is killed again and again while an index gets
@@ -20,14 +20,14 @@ func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 	needsDatabase(t)
 	const documents = 300
 	const newModel = "text-embedding-3-small"
-	fake := fakeai.New(t)
-	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+fakeai.Key)
+	fake := modelserver.New(t)
+	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key)
 	service := h.serve()
 	corpus := filepath.Join(h.dir, "corpus.jsonl")
 	writeCorpus(t, corpus, documents)
 	h.ragd("index", "create", "log", "--embedding-model", "openai/some-model")
 	h.ragd("ingest", "--index", "log", "--jsonl", corpus)
-	fake.Set(fakeai.Fault{Delay: 500 * time.Millisecond, When: func(r fakeai.Request) bool {
+	fake.Set(modelserver.Fault{Delay: 500 * time.Millisecond, When: func(r modelserver.Request) bool {
 		return r.Body["model"] == newModel
 	}})
 	var index struct {

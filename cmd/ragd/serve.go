@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ragdhq/ragd/internal/arrival"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -84,7 +84,7 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 	group.Go(func() error { return s.queue.Run(groupCtx) })
 	group.Go(func() error { return s.events.Run(groupCtx) })
 	group.Go(func() error {
-		return serveHTTP(groupCtx, listener, arrival.Limit(s.handler(), arrival.MaxPause), s.mcp.Shutdown)
+		return serveHTTP(groupCtx, listener, httpserver.Limit(s.handler(), httpserver.MaxPause), s.mcp.Shutdown)
 	})
 	note(p.stderr, "ragd is ready at %s", address)
 	err = group.Wait()

@@ -17,24 +17,24 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/graph"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/mcp"
-	"github.com/ragdhq/ragd/internal/mcp/front"
-	"github.com/ragdhq/ragd/internal/oauth"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
-	"github.com/ragdhq/ragd/internal/provider"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
-	"github.com/ragdhq/ragd/internal/sandbox"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/oauth"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
 )
@@ -61,7 +61,7 @@ type serviceSettings struct {
 	PublicURL          string
 	Traces             traceSettings
 	SessionKey         string                      // secret
-	Providers          map[string]*provider.Config // by name; see providerNames
+	Providers          map[string]*endpoint.Config // by name; see providerNames
 }
 
 // providerNames are the services whose models can be used. Each has an address
@@ -80,9 +80,9 @@ func (s *serviceSettings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
 	markSecrets(flags, "database-url", "operator-key")
-	s.Providers = map[string]*provider.Config{}
+	s.Providers = map[string]*endpoint.Config{}
 	for _, name := range providerNames {
-		config := &provider.Config{}
+		config := &endpoint.Config{}
 		s.Providers[name] = config
 		flags.StringVar(&config.BaseURL, name+"-base-url", "", "address of the provider "+name+" (default: its own, if it has one)")
 		flags.StringVar(&config.APIKey, name+"-api-key", "", "")
@@ -110,12 +110,12 @@ type service struct {
 	pool     *pgxpool.Pool    // for requests
 	work     *pgxpool.Pool    // for ingest and the job queue, so that neither starves the other
 	tenants  *tenant.Service
-	files    *sandbox.Pool
+	files    *subprocess.Pool
 	queue    *ingest.Queue
 	handlers *rpc.Handlers
 	events   *event.Listener
 	tracing  *tracing
-	mcp      *front.Handler
+	mcp      *mcphttp.Handler
 	log      *slog.Logger
 }
 
@@ -181,7 +181,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{
 		API: s.handlers, Events: s.events, Logger: log, Version: readBuild().Version,
-		Front: front.Config{
+		Front: mcphttp.Config{
 			Authenticate: s.tenants.Auth.Middleware, Recheck: s.tenants.Auth.Recheck,
 			AuthorizationServers: settings.authorizationServers(), AllowedOrigins: settings.AllowedOrigins,
 			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey), AllowedHosts: settings.AllowedHosts,
@@ -262,13 +262,13 @@ func instanceName() string {
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	s.handlers.Mount(mux, s.tenants.Auth.Middleware(rpc.Refuse()))
-	mux.Handle(front.Path, s.mcp)
-	mux.Handle(front.SSEPath, s.mcp)
-	mux.Handle(front.MessagePath, s.mcp)
+	mux.Handle(mcphttp.Path, s.mcp)
+	mux.Handle(mcphttp.SSEPath, s.mcp)
+	mux.Handle(mcphttp.MessagePath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return s.tracing.handler(httplog.Log(s.log)(mux))
+	return s.tracing.handler(httpserver.Log(s.log)(mux))
 }
 
 // ready says whether requests can be served now: whether the database answers.

@@ -16,8 +16,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 const operatorSecret = "operator-secret"
@@ -108,15 +108,15 @@ func startService(t *testing.T, environment []string) string {
 }
 
 // providing is the environment of a service whose models are these.
-func providing(models *fakeai.Server) []string {
-	return []string{"RAGD_OPENAI_BASE_URL=" + models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + fakeai.Key}
+func providing(models *modelserver.Server) []string {
+	return []string{"RAGD_OPENAI_BASE_URL=" + models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + modelserver.Key}
 }
 
 // refusing is the environment of a service whose embedding model refuses texts with
 // the word bad.
 func refusing(t *testing.T) []string {
-	models := fakeai.New(t)
-	models.Set(fakeai.Fault{Status: http.StatusBadRequest, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "bad") }})
+	models := modelserver.New(t)
+	models.Set(modelserver.Fault{Status: http.StatusBadRequest, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "bad") }})
 	return append(providing(models), "RAGD_EMBEDDING_MODEL=openai/some-model")
 }
 

@@ -15,7 +15,7 @@ import (
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // traceCollector takes traces as OTLP over HTTP.
@@ -83,7 +83,7 @@ func (c *traceCollector) await(t *testing.T, names ...string) map[string]*spans.
 func TestTracesOfAQuery(t *testing.T) {
 	t.Parallel()
 	traces := newTraceCollector(t)
-	s := newSession(t, append(providing(fakeai.New(t)), "RAGD_TRACES_URL="+traces.url, "RAGD_EMBEDDING_MODEL=openai/some-model")...)
+	s := newSession(t, append(providing(modelserver.New(t)), "RAGD_TRACES_URL="+traces.url, "RAGD_EMBEDDING_MODEL=openai/some-model")...)
 	s.stdin = `{"id":"a","text":"a confidential fox"}`
 	s.want(t, step{args: args("ingest --jsonl -"), stdout: anything, stderr: anything})
 	s.want(t, step{args: args("query confidential --rerank lexical"), stdout: anything})
@@ -105,7 +105,7 @@ func TestTracesOfAQuery(t *testing.T) {
 
 	traces.mu.Lock()
 	defer traces.mu.Unlock()
-	for _, secret := range []string{"confidential", fakeai.Key, operatorSecret} {
+	for _, secret := range []string{"confidential", modelserver.Key, operatorSecret} {
 		if strings.Contains(traces.raw.String(), secret) {
 			t.Errorf("traces hold %q", secret)
 		}

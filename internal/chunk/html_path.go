@@ -1,6 +1,6 @@
 package chunk
 
-import "github.com/ragdhq/ragd/internal/runes"
+import "github.com/ragdhq/ragd/internal/textlimit"
 
 // htmlHeader is a header or container that encloses a place.
 type htmlHeader struct {
@@ -31,7 +31,7 @@ func (s *htmlSections) endTitle() {
 	title = title[from:to]
 	h.text = span{s.title.start, s.title.end}
 	content := len(title) > maxHeaderTitle
-	h.value = runes.Cut(title, maxHeaderTitle)
+	h.value = textlimit.Cut(title, maxHeaderTitle)
 	s.nameContainer(h.value)
 	keep := s.keep(h.level)
 	if s.joins && !content && s.body.visible && keep == len(s.path)-1 && s.path[keep].header == h.header {
@@ -137,7 +137,7 @@ func (s *htmlSections) beginCaption(e htmlElement) {
 func (s *htmlSections) endCaption() {
 	title := s.body.tail(s.from)
 	from, to := trim(title, 0, len(title))
-	s.nameContainer(runes.Cut(title[from:to], maxHeaderTitle))
+	s.nameContainer(textlimit.Cut(title[from:to], maxHeaderTitle))
 	s.caption = -1
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 // The most texts and estimated tokens of one request. OpenAI takes 2,048 texts
@@ -40,11 +40,11 @@ const (
 // services, unlike its whole client, read nothing from the environment.
 type openAI struct {
 	api       openai.EmbeddingService
-	documents *provider.Client
-	questions *provider.Client // apart, so that an ingest does not keep questions waiting
+	documents *endpoint.Client
+	questions *endpoint.Client // apart, so that an ingest does not keep questions waiting
 }
 
-func newOpenAI(config provider.Config) *openAI {
+func newOpenAI(config endpoint.Config) *openAI {
 	if config.BaseURL == "" {
 		config.BaseURL = "https://api.openai.com/v1"
 	}
@@ -52,13 +52,13 @@ func newOpenAI(config provider.Config) *openAI {
 	forQuestions.Timeout = min(cmp.Or(config.Timeout, questionTimeout), questionTimeout)
 	forQuestions.MaxWait = min(cmp.Or(config.MaxWait, questionWait), questionWait)
 	o := &openAI{
-		documents: provider.New("the embedding provider openai", config),
-		questions: provider.New("the embedding provider openai", forQuestions),
+		documents: endpoint.New("the embedding provider openai", config),
+		questions: endpoint.New("the embedding provider openai", forQuestions),
 	}
 	options := []option.RequestOption{
 		option.WithBaseURL(config.BaseURL),
 		option.WithHTTPClient(o.documents.HTTP()),
-		option.WithMaxRetries(0), // provider.Client retries, with what it knows of deadlines
+		option.WithMaxRetries(0), // endpoint.Client retries, with what it knows of deadlines
 		option.WithMiddleware(o.documents.Check),
 	}
 	if config.APIKey != "" {
@@ -116,7 +116,7 @@ func estimateTokens(text string) int {
 // can be named.
 func (o *openAI) embedSpan(ctx context.Context, job job, at span, vectors [][]float32) error {
 	got, err := o.request(ctx, job, at)
-	var refused *provider.StatusError
+	var refused *endpoint.StatusError
 	if err == nil {
 		copy(vectors[at.start:at.end], got)
 		return nil
@@ -170,11 +170,11 @@ func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
 			Embedding json.RawMessage `json:"embedding"`
 		} `json:"data"`
 	}
-	if err := provider.Decode(body, &answer); err != nil {
+	if err := endpoint.Decode(body, &answer); err != nil {
 		return nil, err
 	}
 	if len(answer.Data) != n {
-		return nil, provider.Nonsense("%d vectors for %d texts", len(answer.Data), n)
+		return nil, endpoint.Nonsense("%d vectors for %d texts", len(answer.Data), n)
 	}
 	vectors := make([][]float32, n)
 	for place, item := range answer.Data {
@@ -182,7 +182,7 @@ func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
 			place = *item.Index
 		}
 		if place < 0 || place >= n || vectors[place] != nil {
-			return nil, provider.Nonsense("index %d twice or out of range for %d texts", place, n)
+			return nil, endpoint.Nonsense("index %d twice or out of range for %d texts", place, n)
 		}
 		vector, err := decodeVector(item.Embedding)
 		if err != nil {
@@ -198,7 +198,7 @@ func decodeVector(raw json.RawMessage) ([]float32, error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		bytes, err := base64.StdEncoding.DecodeString(string(raw[1 : len(raw)-1]))
 		if err != nil || len(bytes) == 0 || len(bytes)%4 != 0 {
-			return nil, provider.Nonsense("a vector that is not base64 of float32 values")
+			return nil, endpoint.Nonsense("a vector that is not base64 of float32 values")
 		}
 		vector := make([]float32, len(bytes)/4)
 		for i := range vector {
@@ -208,7 +208,7 @@ func decodeVector(raw json.RawMessage) ([]float32, error) {
 	}
 	var vector []float32
 	if json.Unmarshal(raw, &vector) != nil || len(vector) == 0 {
-		return nil, provider.Nonsense("a vector that is not an array of numbers")
+		return nil, endpoint.Nonsense("a vector that is not an array of numbers")
 	}
 	return vector, nil
 }

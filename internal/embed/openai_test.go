@@ -11,23 +11,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // setup returns a fake provider and the model of this name on it.
-func setup(t *testing.T, name string) (*fakeai.Server, *embed.Registry, *embed.Model) {
+func setup(t *testing.T, name string) (*modelserver.Server, *embed.Registry, *embed.Model) {
 	t.Helper()
 	return setupWithin(t, name, 20*time.Second)
 }
 
 // setupWithin is setup with this timeout for a call.
-func setupWithin(t *testing.T, name string, timeout time.Duration) (*fakeai.Server, *embed.Registry, *embed.Model) {
+func setupWithin(t *testing.T, name string, timeout time.Duration) (*modelserver.Server, *embed.Registry, *embed.Model) {
 	t.Helper()
-	ai := fakeai.New(t)
-	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{
-		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: timeout,
+	ai := modelserver.New(t)
+	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{
+		BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: timeout,
 	}})
 	model, err := registry.Model(name)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestOpenAIKeepsTheOrderOverManyBatches(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			ai, _, model := setup(t, "openai/some-model")
-			ai.Set(fakeai.Fault{Mangle: tc.mangle})
+			ai.Set(modelserver.Fault{Mangle: tc.mangle})
 			asked := texts(300)
 			got, err := model.Embed(t.Context(), asked)
 			if err != nil {
@@ -150,7 +150,7 @@ func TestOpenAISendsWhatTheModelNeeds(t *testing.T) {
 					t.Errorf("asked for %v dimensions, want %v", body["dimensions"], tc.dimensions)
 				}
 			}
-			if got := requests[0].Header.Get("Authorization"); got != "Bearer "+fakeai.Key {
+			if got := requests[0].Header.Get("Authorization"); got != "Bearer "+modelserver.Key {
 				t.Errorf("authorization %q", got)
 			}
 		})
@@ -160,8 +160,8 @@ func TestOpenAISendsWhatTheModelNeeds(t *testing.T) {
 func TestOpenAIWithoutAKey(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
-	ai := fakeai.New(t)
-	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}})
+	ai := modelserver.New(t)
+	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}})
 	model, err := registry.Model("openai/local")
 	if err != nil {
 		t.Fatal(err)
@@ -181,24 +181,24 @@ func TestOpenAIFaults(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		fault  fakeai.Fault
+		fault  modelserver.Fault
 		kind   fault.Kind
 		public string
 	}{
-		{"key refused", fakeai.Fault{Status: 401}, fault.Precondition, "the embedding provider openai refused its API key"},
-		{"limited", fakeai.Fault{Status: 429, RetryAfter: "30"}, fault.Exhausted, "the embedding provider openai limits how often it may be called"},
-		{"down", fakeai.Fault{Status: 502}, fault.Unavailable, "the embedding provider openai is failing"},
-		{"silent", fakeai.Fault{Hang: true}, fault.Unavailable, "the embedding provider openai did not answer within 500ms"},
-		{"half an answer", fakeai.Fault{Half: true}, fault.Unavailable, "the embedding provider openai broke off in the middle of its answer"},
-		{"not JSON", fakeai.Fault{Body: "oops", ContentType: "text/html"}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"a vector left out", fakeai.Fault{Mangle: func(a map[string]any) { a["data"] = a["data"].([]any)[1:] }}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"an index twice", fakeai.Fault{Mangle: first(func(i map[string]any) { i["index"] = 1 })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"an index out of range", fakeai.Fault{Mangle: first(func(i map[string]any) { i["index"] = -1 })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"a vector of words", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []string{"x"} })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"a vector of nothing", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = nil })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"bad base64", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = "AAA" })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
-		{"NaN", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = strings.Repeat("AADAfwAAwH8AAMB/", 2) + "AADAfwAAwH8=" })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector that holds values which are not numbers"},
-		{"another dimension", fakeai.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []float64{1} })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector of 1 values where 8 are expected"},
+		{"key refused", modelserver.Fault{Status: 401}, fault.Precondition, "the embedding provider openai refused its API key"},
+		{"limited", modelserver.Fault{Status: 429, RetryAfter: "30"}, fault.Exhausted, "the embedding provider openai limits how often it may be called"},
+		{"down", modelserver.Fault{Status: 502}, fault.Unavailable, "the embedding provider openai is failing"},
+		{"silent", modelserver.Fault{Hang: true}, fault.Unavailable, "the embedding provider openai did not answer within 500ms"},
+		{"half an answer", modelserver.Fault{Half: true}, fault.Unavailable, "the embedding provider openai broke off in the middle of its answer"},
+		{"not JSON", modelserver.Fault{Body: "oops", ContentType: "text/html"}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"a vector left out", modelserver.Fault{Mangle: func(a map[string]any) { a["data"] = a["data"].([]any)[1:] }}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"an index twice", modelserver.Fault{Mangle: first(func(i map[string]any) { i["index"] = 1 })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"an index out of range", modelserver.Fault{Mangle: first(func(i map[string]any) { i["index"] = -1 })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"a vector of words", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []string{"x"} })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"a vector of nothing", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = nil })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"bad base64", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = "AAA" })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
+		{"NaN", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = strings.Repeat("AADAfwAAwH8AAMB/", 2) + "AADAfwAAwH8=" })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector that holds values which are not numbers"},
+		{"another dimension", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []float64{1} })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector of 1 values where 8 are expected"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -216,7 +216,7 @@ func TestOpenAIFaults(t *testing.T) {
 			if vectors != nil || fault.KindOf(err) != tc.kind || fault.Public(err) != tc.public {
 				t.Errorf("%v %q", fault.KindOf(err), fault.Public(err))
 			}
-			if err != nil && strings.Contains(err.Error(), fakeai.Key) {
+			if err != nil && strings.Contains(err.Error(), modelserver.Key) {
 				t.Errorf("the error shows the key: %v", err)
 			}
 		})
@@ -226,7 +226,7 @@ func TestOpenAIFaults(t *testing.T) {
 func TestOpenAIFindsTheTextThatIsRefused(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Status: 400, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "number 77\"") }})
+	ai.Set(modelserver.Fault{Status: 400, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "number 77\"") }})
 	_, err := model.Embed(t.Context(), texts(100))
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "refused text 77 (14 bytes") {
 		t.Errorf("%v", err)
@@ -239,7 +239,7 @@ func TestOpenAIFindsTheTextThatIsRefused(t *testing.T) {
 func TestOpenAIHalvesRequestsThatAreTooBigForTheServer(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Status: 413, When: func(r fakeai.Request) bool { return len(r.Body["input"].([]any)) > 32 }})
+	ai.Set(modelserver.Fault{Status: 413, When: func(r modelserver.Request) bool { return len(r.Body["input"].([]any)) > 32 }})
 	asked := texts(128)
 	got, err := model.Embed(t.Context(), asked)
 	if err != nil {
@@ -255,7 +255,7 @@ func TestOpenAIHalvesRequestsThatAreTooBigForTheServer(t *testing.T) {
 func TestOpenAISurvivesAFlakyProvider(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Status: 500, Percent: 30})
+	ai.Set(modelserver.Fault{Status: 500, Percent: 30})
 	if _, err := model.Embed(t.Context(), texts(2000)); err != nil {
 		t.Error(err)
 	}
@@ -279,7 +279,7 @@ func TestResolveAsksForTheDimension(t *testing.T) {
 
 func TestEmbedEndsWithItsContext(t *testing.T) {
 	ai, _, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Hang: true})
+	ai.Set(modelserver.Fault{Hang: true})
 	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
@@ -323,7 +323,7 @@ func TestEmbedQueryIsCachedByTenant(t *testing.T) {
 func TestEmbedQueryDoesNotKeepFailures(t *testing.T) {
 	t.Parallel()
 	ai, registry, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Status: 400, Times: 1})
+	ai.Set(modelserver.Fault{Status: 400, Times: 1})
 	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err == nil {
 		t.Fatal("no error")
 	}
@@ -335,7 +335,7 @@ func TestEmbedQueryDoesNotKeepFailures(t *testing.T) {
 func TestEmbedQueryJoinsCallersAndOutlivesTheFirst(t *testing.T) {
 	t.Parallel()
 	ai, registry, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
+	ai.Set(modelserver.Fault{Delay: 100 * time.Millisecond})
 	first, leave := context.WithCancel(t.Context())
 	results := make(chan error, 20)
 	for i := range 20 {
@@ -369,7 +369,7 @@ func TestEmbedQueryJoinsCallersAndOutlivesTheFirst(t *testing.T) {
 
 func TestEmbedQueryStopsWhenNobodyWaits(t *testing.T) {
 	ai, registry, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Hang: true})
+	ai.Set(modelserver.Fault{Hang: true})
 	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
@@ -377,7 +377,7 @@ func TestEmbedQueryStopsWhenNobodyWaits(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	ai.Set(fakeai.Fault{})
+	ai.Set(modelserver.Fault{})
 	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
 		t.Errorf("the question cannot be asked again: %v", err)
 	}
@@ -386,7 +386,7 @@ func TestEmbedQueryStopsWhenNobodyWaits(t *testing.T) {
 func TestAnIngestDoesNotKeepQuestionsWaiting(t *testing.T) {
 	t.Parallel()
 	ai, registry, model := setup(t, "openai/unheard-of")
-	ai.Set(fakeai.Fault{Hang: true, When: func(r fakeai.Request) bool { return len(r.Body["input"].([]any)) > 1 }})
+	ai.Set(modelserver.Fault{Hang: true, When: func(r modelserver.Request) bool { return len(r.Body["input"].([]any)) > 1 }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = model.Embed(ctx, texts(4000)) }()

@@ -3,7 +3,7 @@ package embed
 import (
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/testset"
+	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
 // How well the builtin model retrieves, alone and fused with BM25, by brute
@@ -22,22 +22,22 @@ func TestBuiltinQuality(t *testing.T) {
 		t.Run(tc.set, func(t *testing.T) {
 			t.Parallel()
 			const depth = 50
-			set := testset.Load(t, tc.set)
-			bm25 := testset.NewBM25(set.Texts)
+			set := dataset.Load(t, tc.set)
+			bm25 := dataset.NewBM25(set.Texts)
 			vectors := hashed(t, set.Texts...)
-			var keyword, alone, hybrid testset.Quality
+			var keyword, alone, hybrid dataset.Quality
 			for _, q := range set.Questions {
 				asked := hashed(t, q.Text)[0]
 				scores := make([]float64, len(vectors))
 				for i, v := range vectors {
 					scores[i] = dot(asked, v)
 				}
-				byVector, byKeyword := testset.Best(scores, depth), testset.Best(bm25.Scores(q.Text), depth)
+				byVector, byKeyword := dataset.Best(scores, depth), dataset.Best(bm25.Scores(q.Text), depth)
 				keyword.Add(byKeyword, q.Relevant)
 				alone.Add(byVector, q.Relevant)
-				hybrid.Add(testset.Best(testset.Fuse(len(vectors), byVector, byKeyword), 10), q.Relevant)
+				hybrid.Add(dataset.Best(dataset.Fuse(len(vectors), byVector, byKeyword), 10), q.Relevant)
 			}
-			for name, q := range map[string]testset.Quality{"BM25": keyword, "builtin": alone, "hybrid": hybrid} {
+			for name, q := range map[string]dataset.Quality{"BM25": keyword, "builtin": alone, "hybrid": hybrid} {
 				m := q.Mean()
 				t.Logf("%-8s recall@5 %.4f recall@10 %.4f nDCG@10 %.4f", name, m.Recall5, m.Recall10, m.NDCG10)
 			}

@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 // Config says which providers there are. The zero Config has builtin alone.
 type Config struct {
 	// OpenAI is the endpoint of the openai provider; a zero one leaves the
 	// provider out.
-	OpenAI provider.Config
+	OpenAI endpoint.Config
 	// QueryCacheBytes bounds the vectors of recent questions kept in memory, in
 	// bytes. 0 means 64 MiB, a negative number means none.
 	QueryCacheBytes int64

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 func TestModelNames(t *testing.T) {
 	t.Parallel()
-	with := embed.NewRegistry(embed.Config{OpenAI: provider.Config{APIKey: "k"}})
+	with := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: "k"}})
 	without := embed.NewRegistry(embed.Config{})
 	for _, tc := range []struct {
 		name      string
@@ -53,7 +53,7 @@ func TestModelNames(t *testing.T) {
 
 func TestWithDimension(t *testing.T) {
 	t.Parallel()
-	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{APIKey: "k"}})
+	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: "k"}})
 	for _, tc := range []struct {
 		model   string
 		ask     int

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 const askSummary = `You summarise excerpts of documents. ` + dataNotOrders + `
@@ -161,5 +161,5 @@ func firstOf(errs []error) error {
 			return err
 		}
 	}
-	return provider.Nonsense("no title")
+	return endpoint.Nonsense("no title")
 }

@@ -7,18 +7,18 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/lexical"
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // firstLine is the title without a model: what the document says, or its first
 // line, without the marks of a heading.
 func firstLine(r Request) string {
 	if r.Title != "" {
-		return runes.Cut(tidy(r.Title), maxLineBytes)
+		return textlimit.Cut(tidy(r.Title), maxLineBytes)
 	}
 	for line := range strings.Lines(r.Chunks[0].Text) {
 		if title := tidy(strings.TrimLeft(line, "#=*- \t")); title != "" {
-			return runes.Cut(title, maxLineBytes)
+			return textlimit.Cut(title, maxLineBytes)
 		}
 	}
 	return ""

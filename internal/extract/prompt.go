@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // maxShownBytes bounds what is shown of a chunk, some 6,000 tokens, and
@@ -30,12 +30,12 @@ func contextOf(c Chunk) string {
 		if key == "position" { // bytes, pages and such
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", key, runes.Cut(written(c.Metadata[key]), maxShownValue))
+		fmt.Fprintf(&b, "%s: %s\n", key, textlimit.Cut(written(c.Metadata[key]), maxShownValue))
 	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}
-	b.WriteString(runes.Cut(c.Text, maxShownBytes))
+	b.WriteString(textlimit.Cut(c.Text, maxShownBytes))
 	return b.String()
 }
 

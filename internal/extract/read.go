@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/endpoint"
 )
 
 // Answers come as the JSON that was asked for, or, by a caller's template or from
@@ -24,18 +24,18 @@ func readText(answer, field string, most int) (string, error) {
 	if json.Unmarshal([]byte(answer), &object) == nil {
 		text, ok := object[field].(string)
 		if !ok {
-			return "", provider.Nonsense("JSON without the text %q", field)
+			return "", endpoint.Nonsense("JSON without the text %q", field)
 		}
 		answer = text
 	} else if isBroken(answer) {
-		return "", provider.Nonsense("broken JSON")
+		return "", endpoint.Nonsense("broken JSON")
 	}
 	text := tidy(withoutLabel(answer, field))
 	switch {
 	case text == "":
-		return "", provider.Nonsense("an empty %s", field)
+		return "", endpoint.Nonsense("an empty %s", field)
 	case len(text) > most:
-		return "", provider.Nonsense("a %s of %d bytes, over the limit of %d", field, len(text), most)
+		return "", endpoint.Nonsense("a %s of %d bytes, over the limit of %d", field, len(text), most)
 	}
 	return text, nil
 }
@@ -57,7 +57,7 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 		}
 	} else if json.Unmarshal([]byte(answer), &parts) != nil {
 		if isBroken(answer) {
-			return nil, provider.Nonsense("broken JSON")
+			return nil, endpoint.Nonsense("broken JSON")
 		}
 		parts = split(withoutLabel(answer, field))
 	}
@@ -71,7 +71,7 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 		}
 	}
 	if len(list) == 0 {
-		return nil, provider.Nonsense("no %s", field)
+		return nil, endpoint.Nonsense("no %s", field)
 	}
 	return list, nil
 }

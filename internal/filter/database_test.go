@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 // connect returns a connection to a database of the test's own.

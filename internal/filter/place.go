@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // place is where in the filter the parser stands, for errors and for the depth
@@ -45,7 +45,7 @@ func (at *place) String() string {
 // shown makes a caller's text fit to stand in an error: short and printable.
 func shown(name string) string {
 	if len(name) > maxNameShown {
-		name = runes.Cut(name, maxNameShown) + "..."
+		name = textlimit.Cut(name, maxNameShown) + "..."
 	}
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

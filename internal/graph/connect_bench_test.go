@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/testset"
+	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
 // BenchmarkConnect connects the passages of a labelled set, in batches, into an
@@ -19,7 +19,7 @@ import (
 func BenchmarkConnect(b *testing.B) {
 	for _, batch := range []int{1, 20, 200} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
-			set := testset.Load(b, "2wikimultihopqa")
+			set := dataset.Load(b, "2wikimultihopqa")
 			passages := 0
 			var spent time.Duration
 			for range b.N {

@@ -13,8 +13,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/servicetest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // testGraph is an index of one tenant and the handle on its tables.

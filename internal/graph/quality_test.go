@@ -9,7 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/testset"
+	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
 // design is one way to build and walk a graph; fields say what differs from how
@@ -92,7 +92,7 @@ func sectionDesigns() []design {
 // corpusGraph is the graph of a labelled set, in memory. The documents of the set are
 // the chunks.
 type corpusGraph struct {
-	set      *testset.Set
+	set      *dataset.Set
 	head     []int                // first chunk of the document, by chunk
 	names    map[Key][]definition // by chunk
 	mentions [][]Key              // by chunk
@@ -109,16 +109,16 @@ type definition struct {
 
 // newCorpusGraph makes chunks of up to so many characters of the set's documents, or
 // one of each if size is 0.
-func newCorpusGraph(t *testing.T, whole *testset.Set, size int) *corpusGraph {
+func newCorpusGraph(t *testing.T, whole *dataset.Set, size int) *corpusGraph {
 	t.Helper()
-	set := &testset.Set{}
+	set := &dataset.Set{}
 	g := &corpusGraph{set: set, names: map[Key][]definition{}, counts: map[Key]int{}}
 	chunks := map[int]int{} // heads, by document of the whole set
 	for i, d := range whole.Documents {
 		chunks[i] = len(set.Documents)
 		for _, piece := range pieces(t, d.Text, size) {
 			g.head = append(g.head, chunks[i])
-			set.Documents = append(set.Documents, testset.Document{ID: d.ID, Title: d.Title, Text: piece})
+			set.Documents = append(set.Documents, dataset.Document{ID: d.ID, Title: d.Title, Text: piece})
 			set.Texts = append(set.Texts, strings.TrimSpace(d.Title+"\n"+piece))
 		}
 	}
@@ -127,7 +127,7 @@ func newCorpusGraph(t *testing.T, whole *testset.Set, size int) *corpusGraph {
 		for document := range q.Relevant {
 			relevant[chunks[document]] = true
 		}
-		set.Questions = append(set.Questions, testset.Question{Text: q.Text, Relevant: relevant})
+		set.Questions = append(set.Questions, dataset.Question{Text: q.Text, Relevant: relevant})
 	}
 	for i, d := range set.Documents {
 		names := NamesInText(d.Text)
@@ -149,9 +149,9 @@ func newCorpusGraph(t *testing.T, whole *testset.Set, size int) *corpusGraph {
 			g.counts[key]++
 		}
 	}
-	ranker := testset.NewBM25(set.Texts)
+	ranker := dataset.NewBM25(set.Texts)
 	for _, q := range set.Questions {
-		g.found = append(g.found, testset.Best(ranker.Scores(q.Text), 50))
+		g.found = append(g.found, dataset.Best(ranker.Scores(q.Text), 50))
 	}
 	return g
 }
@@ -256,9 +256,9 @@ func (g *corpusGraph) rank(a *Adjacency, question int, d design) []int {
 			seeds = append(seeds, Seed{int32(chunk), d.named / namedWeight * namedSeedWeight(len(definitions))})
 		}
 	}
-	walked := testset.Best(a.Walk(seeds, Walk{Restart: d.restart, Steps: d.steps}), 50)
+	walked := dataset.Best(a.Walk(seeds, Walk{Restart: d.restart, Steps: d.steps}), 50)
 	if d.fused {
-		return g.documents(testset.Best(testset.Fuse(a.Nodes(), walked, found), 50))
+		return g.documents(dataset.Best(dataset.Fuse(a.Nodes(), walked, found), 50))
 	}
 	return g.documents(append(walked, found...))
 }
@@ -344,11 +344,11 @@ func nearest(t *testing.T, texts []string, k int) []Link {
 var labelled = []struct {
 	name         string
 	whole, piece measured
-	load         func(t *testing.T) *testset.Set
+	load         func(t *testing.T) *dataset.Set
 }{
-	{"2wikimultihopqa", measured{0.75, 0.96, 0.98, 0.90}, measured{0.75, 0.92, 0.95, 0.82}, func(t *testing.T) *testset.Set { return testset.Load(t, "2wikimultihopqa") }},
-	{"examples/multihop", measured{0.62, 0.87, 0.95, 0.71}, measured{0.62, 0.88, 0.92, 0.73}, func(t *testing.T) *testset.Set { return testset.LoadFolder(t, "../../examples/multihop") }},
-	{"squad-xquad-en", measured{0.915, 0.945, 0.96, 0.945}, measured{0.86, 0.93, 0.94, 0.93}, func(t *testing.T) *testset.Set { return testset.Load(t, "squad-xquad-en") }},
+	{"2wikimultihopqa", measured{0.75, 0.96, 0.98, 0.90}, measured{0.75, 0.92, 0.95, 0.82}, func(t *testing.T) *dataset.Set { return dataset.Load(t, "2wikimultihopqa") }},
+	{"examples/multihop", measured{0.62, 0.87, 0.95, 0.71}, measured{0.62, 0.88, 0.92, 0.73}, func(t *testing.T) *dataset.Set { return dataset.LoadFolder(t, "../../examples/multihop") }},
+	{"squad-xquad-en", measured{0.915, 0.945, 0.96, 0.945}, measured{0.86, 0.93, 0.94, 0.93}, func(t *testing.T) *dataset.Set { return dataset.Load(t, "squad-xquad-en") }},
 }
 
 // TestQualityOnLabelledSets prints the tables of docs/graph.md and holds what they

@@ -13,9 +13,9 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/provider"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // fixture is a tenant with an index of 8 dimensions, whose embeddings come from a
@@ -23,7 +23,7 @@ import (
 type fixture struct {
 	servicetest.Client
 	service  *servicetest.Service
-	provider *fakeai.Server
+	provider *modelserver.Server
 }
 
 const (
@@ -33,9 +33,9 @@ const (
 
 func setup(t *testing.T) fixture {
 	t.Helper()
-	fake := fakeai.New(t)
+	fake := modelserver.New(t)
 	s := servicetest.New(t, servicetest.Config{Embed: embed.Config{
-		OpenAI: provider.Config{BaseURL: fake.URL + "/v1", APIKey: fakeai.Key, MaxAttempts: 1, MinWait: time.Millisecond},
+		OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, MinWait: time.Millisecond},
 	}})
 	acme := s.Tenant(t, "acme")
 	if _, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"}); err != nil {
@@ -110,7 +110,7 @@ func (f fixture) count(t *testing.T, sql string) (n int) {
 func text(n int) string { return fmt.Sprintf("Harbour number %d lies in the %dth bay.", n, n) }
 
 // toNewModel accepts requests for the new model.
-func toNewModel(r fakeai.Request) bool {
+func toNewModel(r modelserver.Request) bool {
 	return r.Body["model"] == strings.TrimPrefix(newModel, "openai/")
 }
 
@@ -133,7 +133,7 @@ func TestReembeddingUnderLoad(t *testing.T) {
 	for n := range documents {
 		f.upload(t, fmt.Sprint(n), text(n))
 	}
-	f.provider.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
+	f.provider.Set(modelserver.Fault{Delay: 100 * time.Millisecond})
 	job := f.reembed(t)
 	done := make(chan struct{})
 	var asking sync.WaitGroup
@@ -174,7 +174,7 @@ func TestReembeddingUnderLoad(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	close(done)
 	asking.Wait()
-	f.provider.Set(fakeai.Fault{})
+	f.provider.Set(modelserver.Fault{})
 
 	i := f.describe(t)
 	if i.EmbeddingModel != newModel || i.Dimension != newDimension || i.ReembedJobId != "" || i.NextEmbeddingModel != "" ||
@@ -248,7 +248,7 @@ func TestACancelledReembeddingLeavesTheIndexAsItWas(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.upload(t, "a", text(1))
-	f.provider.Set(fakeai.Fault{Hang: true, When: toNewModel})
+	f.provider.Set(modelserver.Fault{Hang: true, When: toNewModel})
 	job := f.reembed(t)
 	for f.embedded() == 0 {
 		time.Sleep(5 * time.Millisecond)
@@ -263,7 +263,7 @@ func TestACancelledReembeddingLeavesTheIndexAsItWas(t *testing.T) {
 	if ended, err := f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: job}); err != nil || ended.Status != "cancelled" {
 		t.Fatalf("cancelled = %v, %v", ended, err)
 	}
-	f.provider.Set(fakeai.Fault{})
+	f.provider.Set(modelserver.Fault{})
 	if i := f.describe(t); i.Dimension != 8 || i.ReembedJobId != "" || i.Count != 1 {
 		t.Errorf("the index = %v", i)
 	}
@@ -288,7 +288,7 @@ func TestReembeddingGoesOnWhereItWas(t *testing.T) {
 		f.upload(t, fmt.Sprint(n), text(n))
 	}
 	asked := 0
-	f.provider.Set(fakeai.Fault{Status: http.StatusInternalServerError, Times: 1, When: func(r fakeai.Request) bool {
+	f.provider.Set(modelserver.Fault{Status: http.StatusInternalServerError, Times: 1, When: func(r modelserver.Request) bool {
 		if toNewModel(r) {
 			asked++
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -155,7 +155,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	}
 	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
 	name := func(row countedRow) string { return row.IndexName }
-	rows, next, err := page.List(pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
+	rows, next, err := pagination.List(pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
 		return listCounted(ctx, h, after, most)
 	})
 	if err != nil {

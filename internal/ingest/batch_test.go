@@ -12,14 +12,14 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/corpus"
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 	uploader "github.com/ragdhq/ragd/internal/upload"
 )
 
 // ingest uploads documents and waits until they are done with.
-func (f fixture) ingest(t *testing.T, docs []corpus.Document) *uploader.Result {
+func (f fixture) ingest(t *testing.T, docs []localfiles.Document) *uploader.Result {
 	t.Helper()
 	result, err := uploader.Run(t.Context(), uploader.Client{Documents: f, Indexes: f}, all(docs), uploader.Config{Index: "docs"})
 	if err != nil {
@@ -46,10 +46,10 @@ func (f fixture) backlog(t *testing.T) (n int) {
 	return n
 }
 
-func numbered(n int, text func(i int) string) []corpus.Document {
-	docs := make([]corpus.Document, n)
+func numbered(n int, text func(i int) string) []localfiles.Document {
+	docs := make([]localfiles.Document, n)
 	for i := range docs {
-		docs[i] = corpus.Document{URI: fmt.Sprint("doc/", i), Place: fmt.Sprint("doc/", i), Text: text(i)}
+		docs[i] = localfiles.Document{URI: fmt.Sprint("doc/", i), Place: fmt.Sprint("doc/", i), Text: text(i)}
 	}
 	return docs
 }
@@ -60,7 +60,7 @@ func TestADocumentFailsAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t)
-			f.provider.Set(fakeai.Fault{Status: status, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "poison") }})
+			f.provider.Set(modelserver.Fault{Status: status, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "poison") }})
 			result := f.ingest(t, numbered(40, func(i int) string {
 				if i == 17 {
 					return "A cup of poison."
@@ -119,7 +119,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const many = 6000
-	f.provider.Set(fakeai.Fault{Delay: 500 * time.Millisecond})
+	f.provider.Set(modelserver.Fault{Delay: 500 * time.Millisecond})
 	docs := numbered(many, func(i int) string { return fmt.Sprint("One of many, number ", i) })
 	result, err := uploader.Run(t.Context(), uploader.Client{Documents: f, Indexes: f}, all(docs), uploader.Config{Index: "docs", NoWait: true})
 	if err != nil || result.Uploaded != many {

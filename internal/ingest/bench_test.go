@@ -13,11 +13,11 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/corpus"
 	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/provider"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 	uploader "github.com/ragdhq/ragd/internal/upload"
 )
 
@@ -50,11 +50,11 @@ func (s *stepTimes) WithAttrs([]slog.Attr) slog.Handler { return s }
 
 // passages are one-passage documents: those of a data set, if there is one, else
 // made up.
-func passages(b *testing.B) []corpus.Document {
+func passages(b *testing.B) []localfiles.Document {
 	b.Helper()
-	var docs []corpus.Document
+	var docs []localfiles.Document
 	if dir := os.Getenv("RAGD_DATASETS"); dir != "" {
-		for doc, err := range corpus.LineFiles(filepath.Join(dir, "squad-xquad-en", "corpus.jsonl.gz")) {
+		for doc, err := range localfiles.LineFiles(filepath.Join(dir, "squad-xquad-en", "corpus.jsonl.gz")) {
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -67,13 +67,13 @@ func passages(b *testing.B) []corpus.Document {
 		for j := range 120 {
 			fmt.Fprintf(&text, "word%d ", (i*7919+j*j*31)%20011)
 		}
-		docs = append(docs, corpus.Document{URI: fmt.Sprint("passage/", i), Text: text.String()})
+		docs = append(docs, localfiles.Document{URI: fmt.Sprint("passage/", i), Text: text.String()})
 	}
 	return docs
 }
 
-func all(docs []corpus.Document) iter.Seq2[corpus.Document, error] {
-	return func(yield func(corpus.Document, error) bool) {
+func all(docs []localfiles.Document) iter.Seq2[localfiles.Document, error] {
+	return func(yield func(localfiles.Document, error) bool) {
 		for _, doc := range docs {
 			if !yield(doc, nil) {
 				return
@@ -91,10 +91,10 @@ func BenchmarkIngest(b *testing.B) {
 	for _, doc := range docs {
 		bytes += int64(len(doc.Text))
 	}
-	fake := fakeai.New(b)
-	fake.Set(fakeai.Fault{Delay: 5 * time.Millisecond})
+	fake := modelserver.New(b)
+	fake.Set(modelserver.Fault{Delay: 5 * time.Millisecond})
 	fake.Dimension = 512
-	models := embed.Config{OpenAI: provider.Config{BaseURL: fake.URL + "/v1", APIKey: fakeai.Key}}
+	models := embed.Config{OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key}}
 	for _, model := range []string{"builtin/hash-512", "openai/some-model"} {
 		b.Run("model="+model, func(b *testing.B) {
 			times := &stepTimes{Handler: slog.NewTextHandler(b.Output(), nil), total: map[string]float64{}}

@@ -8,7 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/metadata"
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits of an upload. Sizes are bytes.
@@ -138,5 +138,5 @@ func shorten(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return runes.Cut(s, most) + "…"
+	return textlimit.Cut(s, most) + "…"
 }

@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func (f fixture) document(t *testing.T, uri string) *ragdv1.Document {
@@ -29,7 +29,7 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.Upload(t, upload("a", "The good harbour."))
-	f.provider.Set(fakeai.Fault{Delay: time.Second, Times: 1})
+	f.provider.Set(modelserver.Fault{Delay: time.Second, Times: 1})
 	running, err := f.UploadDocument(t.Context(), upload("a", "The slow quarry."))
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 	if got := f.found(t, "harbour"); len(got) != 1 {
 		t.Errorf("the good version is gone: %q", got)
 	}
-	f.provider.Set(fakeai.Fault{})
+	f.provider.Set(modelserver.Fault{})
 	again, err := f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: running.Job.JobId})
 	if err != nil || again.JobId == running.Job.JobId {
 		t.Fatalf("RetryJob = %v, %v", again, err)
@@ -80,13 +80,13 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 func TestAFailedJobIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(fakeai.Fault{Status: http.StatusUnauthorized})
+	f.provider.Set(modelserver.Fault{Status: http.StatusUnauthorized})
 	failed, err := f.UploadDocument(t.Context(), upload("a", "A late harbour."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Await(t, "docs", failed.Job.JobId, failed.Document.DocumentId)
-	f.provider.Set(fakeai.Fault{})
+	f.provider.Set(modelserver.Fault{})
 	again, err := f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: failed.Job.JobId})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestABuildIsCancelled(t *testing.T) {
 func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(fakeai.Fault{Hang: true})
+	f.provider.Set(modelserver.Fault{Hang: true})
 	running, err := f.UploadDocument(t.Context(), upload("a", "A harbour."))
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 	if _, err := f.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
 		t.Fatal(err)
 	}
-	f.provider.Set(fakeai.Fault{})
+	f.provider.Set(modelserver.Fault{})
 	for _, id := range []string{running.Job.JobId, waiting.Job.JobId} {
 		job, err := f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: id})
 		if err != nil || job.Status != "cancelled" || job.Error != "the index was deleted" {

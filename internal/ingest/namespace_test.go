@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // inNamespace is an upload into a namespace.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // load holds the row of the only document and copies chunks without an end, as a worker

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -120,7 +120,7 @@ func (s *Service) Documents(ctx context.Context, l Listing) ([]Document, string,
 	l.Filter = filter.And(r.visible, l.Filter)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	found, next, err := page.List(l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
+	found, next, err := pagination.List(l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
 		return documents(ctx, r.handle, r.index.ID, l, after, most)
 	})
 	return found, r.index.Name, next, err
@@ -154,7 +154,7 @@ func (r reader) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken s
 	if err := ref.check(); err != nil {
 		return nil, "", err
 	}
-	return page.List(pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
+	return pagination.List(pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
 		if _, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible); err != nil {
 			return nil, err
 		}
@@ -183,7 +183,7 @@ func (s *Service) Jobs(ctx context.Context, status string, pageSize int32, pageT
 		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, succeeded, failed and cancelled", status)
 	}
 	position := func(j Job) *jobPosition { return &jobPosition{j.CreatedAt, j.JobID} }
-	return page.List(pageSize, pageToken, nil, position, func(after *jobPosition, most int) ([]Job, error) {
+	return pagination.List(pageSize, pageToken, nil, position, func(after *jobPosition, most int) ([]Job, error) {
 		return jobs(ctx, s.db.Handle(r.Tenant), status, r.Principal.MandatoryFilter, after, most)
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 func testQueue(t *testing.T, pool *pgxpool.Pool, instance string) *Queue {

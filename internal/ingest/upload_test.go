@@ -10,9 +10,9 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/provider"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func upload(uri, body string) *ragdv1.UploadDocumentRequest {
@@ -23,14 +23,14 @@ func upload(uri, body string) *ragdv1.UploadDocumentRequest {
 type fixture struct {
 	servicetest.Client
 	service  *servicetest.Service
-	provider *fakeai.Server
+	provider *modelserver.Server
 }
 
 func setup(t *testing.T) fixture {
 	t.Helper()
-	fake := fakeai.New(t)
+	fake := modelserver.New(t)
 	s := servicetest.New(t, servicetest.Config{Embed: embed.Config{
-		OpenAI: provider.Config{BaseURL: fake.URL + "/v1", APIKey: fakeai.Key, MaxAttempts: 1, MinWait: time.Millisecond},
+		OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, MinWait: time.Millisecond},
 	}})
 	acme := s.Tenant(t, "acme")
 	_, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"})
@@ -109,12 +109,12 @@ func TestAFailedVersionLeavesTheGoodOneSearchable(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.Upload(t, upload("a", "The good harbour."))
-	f.provider.Set(fakeai.Fault{Status: http.StatusUnauthorized, Body: `{"error": {"message": "key ` + fakeai.Key + ` is not valid"}}`})
+	f.provider.Set(modelserver.Fault{Status: http.StatusUnauthorized, Body: `{"error": {"message": "key ` + modelserver.Key + ` is not valid"}}`})
 	d := f.Upload(t, upload("a", "A bad quarry."))
 	if d.Status != "failed" || d.Error == "" {
 		t.Errorf("the failed document = %v", d)
 	}
-	if strings.Contains(d.Error, fakeai.Key) || strings.Contains(d.Error, f.provider.URL) {
+	if strings.Contains(d.Error, modelserver.Key) || strings.Contains(d.Error, f.provider.URL) {
 		t.Errorf("the reason tells a secret: %s", d.Error)
 	}
 	if got := f.found(t, "harbour"); len(got) != 1 {
@@ -123,7 +123,7 @@ func TestAFailedVersionLeavesTheGoodOneSearchable(t *testing.T) {
 	if got := f.counts(t); got != [4]int32{1, 0, 0, 1} {
 		t.Errorf("chunks, ready, pending, failed = %v", got)
 	}
-	f.provider.Set(fakeai.Fault{})
+	f.provider.Set(modelserver.Fault{})
 	if d := f.Upload(t, upload("a", "A bad quarry.")); d.Status != "ready" || d.Error != "" {
 		t.Errorf("uploaded again = %v", d)
 	}
@@ -135,7 +135,7 @@ func TestAFailedVersionLeavesTheGoodOneSearchable(t *testing.T) {
 func TestAPassingFailureIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(fakeai.Fault{Status: http.StatusInternalServerError, Times: 2})
+	f.provider.Set(modelserver.Fault{Status: http.StatusInternalServerError, Times: 2})
 	d := f.Upload(t, upload("a", "A patient harbour."))
 	if d.Status != "ready" || d.Error != "" {
 		t.Errorf("document = %v", d)
@@ -151,7 +151,7 @@ func TestAPassingFailureIsTriedAgain(t *testing.T) {
 func TestWorkUnderWayIsOvertaken(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(fakeai.Fault{Delay: 2 * time.Second, Times: 2})
+	f.provider.Set(modelserver.Fault{Delay: 2 * time.Second, Times: 2})
 	slow := map[string]*ragdv1.UploadDocumentResponse{}
 	for _, uri := range []string{"deleted", "replaced"} {
 		res, err := f.UploadDocument(t.Context(), upload(uri, "The slow harbour."))
@@ -196,7 +196,7 @@ func (f fixture) awaitRunning(t *testing.T, jobIDs ...string) {
 func TestWatchEndsWithTheJob(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(fakeai.Fault{Delay: 300 * time.Millisecond, Times: 1})
+	f.provider.Set(modelserver.Fault{Delay: 300 * time.Millisecond, Times: 1})
 	res, err := f.UploadDocument(t.Context(), upload("a", "A watched harbour."))
 	if err != nil {
 		t.Fatal(err)

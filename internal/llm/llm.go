@@ -2,7 +2,7 @@
 // schema if wanted. It knows endpoints that speak OpenAI's /chat/completions and
 // holds no conversation.
 //
-//	client := llm.New(llm.Config{OpenAI: provider.Config{APIKey: key}})
+//	client := llm.New(llm.Config{OpenAI: endpoint.Config{APIKey: key}})
 //	answer, err := client.Ask(ctx, llm.Question{Tenant: "acme", Model: "openai/gpt-5-mini", User: "..."})
 package llm
 
@@ -18,20 +18,20 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/shared"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 // Config says which providers there are.
 type Config struct {
 	// OpenAI is the endpoint of the openai provider; a zero one leaves the
 	// provider out.
-	OpenAI provider.Config
+	OpenAI endpoint.Config
 }
 
 // Client asks language models. It is safe for concurrent use.
 type Client struct {
-	openai  *provider.Client // nil if not configured
+	openai  *endpoint.Client // nil if not configured
 	api     openai.ChatCompletionService
 	manners sync.Map // model -> the manner it took
 }
@@ -99,11 +99,11 @@ func New(config Config) *Client {
 		return c
 	}
 	config.OpenAI.BaseURL = cmp.Or(config.OpenAI.BaseURL, "https://api.openai.com/v1")
-	c.openai = provider.New("the language model provider openai", config.OpenAI)
+	c.openai = endpoint.New("the language model provider openai", config.OpenAI)
 	options := []option.RequestOption{
 		option.WithBaseURL(config.OpenAI.BaseURL),
 		option.WithHTTPClient(c.openai.HTTP()),
-		option.WithMaxRetries(0), // provider.Client retries, with what it knows of deadlines
+		option.WithMaxRetries(0), // endpoint.Client retries, with what it knows of deadlines
 		option.WithMiddleware(c.openai.Check),
 	}
 	if config.OpenAI.APIKey != "" {
@@ -165,7 +165,7 @@ func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 			continue
 		}
 		err = c.ask(ctx, q, m, &answer)
-		var status *provider.StatusError
+		var status *endpoint.StatusError
 		if errors.As(err, &status) && status.Refused() {
 			continue
 		}
@@ -232,21 +232,21 @@ func decode(body []byte) (text string, usage Usage, err error) {
 			CompletionTokens int `json:"completion_tokens"`
 		} `json:"usage"`
 	}
-	if err := provider.Decode(body, &completion); err != nil {
+	if err := endpoint.Decode(body, &completion); err != nil {
 		return "", usage, err
 	}
 	usage = Usage{InputTokens: completion.Usage.PromptTokens, OutputTokens: completion.Usage.CompletionTokens}
 	if len(completion.Choices) == 0 {
-		return "", usage, provider.Nonsense("an answer without choices")
+		return "", usage, endpoint.Nonsense("an answer without choices")
 	}
 	choice := completion.Choices[0]
 	switch {
 	case choice.Message.Refusal != "":
-		return "", usage, provider.Nonsense("the model declined to answer")
+		return "", usage, endpoint.Nonsense("the model declined to answer")
 	case choice.FinishReason == "length":
-		return "", usage, provider.Nonsense("an answer cut off at the most tokens allowed")
+		return "", usage, endpoint.Nonsense("an answer cut off at the most tokens allowed")
 	case strings.TrimSpace(choice.Message.Content) == "":
-		return "", usage, provider.Nonsense("an empty answer")
+		return "", usage, endpoint.Nonsense("an empty answer")
 	}
 	return unfence(choice.Message.Content), usage, nil
 }

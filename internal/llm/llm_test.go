@@ -8,17 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
-func setup(t *testing.T) (*fakeai.Server, *llm.Client) {
+func setup(t *testing.T) (*modelserver.Server, *llm.Client) {
 	t.Helper()
-	ai := fakeai.New(t)
-	return ai, llm.New(llm.Config{OpenAI: provider.Config{
-		BaseURL: ai.URL + "/v1", APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: time.Second,
+	ai := modelserver.New(t)
+	return ai, llm.New(llm.Config{OpenAI: endpoint.Config{
+		BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: time.Second,
 	}})
 }
 
@@ -29,7 +29,7 @@ var schema = &llm.Schema{Name: "verdict", JSON: map[string]any{
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	ai, client := setup(t)
-	ai.Chat = func(c fakeai.Chat) string {
+	ai.Chat = func(c modelserver.Chat) string {
 		return " " + c.Model + "|" + c.System + "|" + c.User + "|" + c.Format + "\n"
 	}
 	answer, err := client.Ask(t.Context(), llm.Question{Model: "openai/some/model", System: "sys", User: "usr"})
@@ -46,28 +46,28 @@ func TestAsk(t *testing.T) {
 // it takes is remembered.
 func TestAskFallsBackToWhatTheServerKnows(t *testing.T) {
 	t.Parallel()
-	has := func(key, value string) func(fakeai.Request) bool {
-		return func(r fakeai.Request) bool { return strings.Contains(r.Raw, `"`+key+`":`+value) }
+	has := func(key, value string) func(modelserver.Request) bool {
+		return func(r modelserver.Request) bool { return strings.Contains(r.Raw, `"`+key+`":`+value) }
 	}
 	for _, tc := range []struct {
 		name   string
-		refuse func(fakeai.Request) bool
+		refuse func(modelserver.Request) bool
 		format string
 		calls  int
 	}{
-		{"knows all", func(fakeai.Request) bool { return false }, "json_schema", 1},
+		{"knows all", func(modelserver.Request) bool { return false }, "json_schema", 1},
 		{"no temperature", has("temperature", ""), "json_schema", 2},
-		{"no schema", func(r fakeai.Request) bool { return strings.Contains(r.Raw, "json_schema") }, "json_object", 3},
+		{"no schema", func(r modelserver.Request) bool { return strings.Contains(r.Raw, "json_schema") }, "json_object", 3},
 		{"no format at all", has("response_format", ""), "", 5},
-		{"nothing but text at its own temperature", func(r fakeai.Request) bool {
+		{"nothing but text at its own temperature", func(r modelserver.Request) bool {
 			return strings.Contains(r.Raw, "response_format") || strings.Contains(r.Raw, "temperature")
 		}, "", 6},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			ai, client := setup(t)
-			ai.Chat = func(c fakeai.Chat) string { return `{"ok":true,"format":"` + c.Format + `"}` }
-			ai.Set(fakeai.Fault{Status: 400, When: tc.refuse})
+			ai.Chat = func(c modelserver.Chat) string { return `{"ok":true,"format":"` + c.Format + `"}` }
+			ai.Set(modelserver.Fault{Status: 400, When: tc.refuse})
 			question := llm.Question{Model: "openai/m", User: "u", Schema: schema}
 			answer, err := client.Ask(t.Context(), question)
 			if err != nil {
@@ -79,7 +79,7 @@ func TestAskFallsBackToWhatTheServerKnows(t *testing.T) {
 			if again, err := client.Ask(t.Context(), question); err != nil || again.Usage.Calls != 1 {
 				t.Errorf("the second time took %d calls, %v", again.Usage.Calls, err)
 			}
-			ai.Set(fakeai.Fault{Status: 400})
+			ai.Set(modelserver.Fault{Status: 400})
 			if again, err := client.Ask(t.Context(), question); fault.KindOf(err) != fault.Invalid || again.Usage.Calls != 1 {
 				t.Errorf("refused content took %d calls, %v", again.Usage.Calls, err)
 			}
@@ -90,7 +90,7 @@ func TestAskFallsBackToWhatTheServerKnows(t *testing.T) {
 func TestAskRefusedInEveryManner(t *testing.T) {
 	t.Parallel()
 	ai, client := setup(t)
-	ai.Set(fakeai.Fault{Status: 400})
+	ai.Set(modelserver.Fault{Status: 400})
 	_, err := client.Ask(t.Context(), llm.Question{Model: "openai/m", User: "u", Schema: schema})
 	if fault.KindOf(err) != fault.Invalid || fault.Public(err) != "the language model provider openai refused the request" {
 		t.Error(err)
@@ -101,14 +101,14 @@ func TestAskAgainWhenTheAnswerIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	ai, client := setup(t)
 	answers := []string{"prose", `{"ok":true}`, "prose", "prose", "prose"}
-	ai.Chat = func(fakeai.Chat) string {
+	ai.Chat = func(modelserver.Chat) string {
 		next := answers[0]
 		answers = answers[1:]
 		return next
 	}
 	question := llm.Question{Model: "openai/m", User: "12345678", Schema: schema, Accept: func(answer string) error {
 		if !strings.HasPrefix(answer, "{") {
-			return provider.Nonsense("not an object")
+			return endpoint.Nonsense("not an object")
 		}
 		return nil
 	}}
@@ -139,7 +139,7 @@ func TestAskReadsWhatModelsWrite(t *testing.T) {
 		t.Run(content, func(t *testing.T) {
 			t.Parallel()
 			ai, client := setup(t)
-			ai.Chat = func(fakeai.Chat) string { return content }
+			ai.Chat = func(modelserver.Chat) string { return content }
 			answer, err := client.Ask(t.Context(), llm.Question{Model: "openai/m", User: "u"})
 			if err != nil || answer.Text != want {
 				t.Errorf("%q, %v, want %q", answer.Text, err, want)
@@ -150,8 +150,8 @@ func TestAskReadsWhatModelsWrite(t *testing.T) {
 
 func TestAskFaults(t *testing.T) {
 	t.Parallel()
-	choice := func(change func(choice, message map[string]any)) fakeai.Fault {
-		return fakeai.Fault{Mangle: func(answer map[string]any) {
+	choice := func(change func(choice, message map[string]any)) modelserver.Fault {
+		return modelserver.Fault{Mangle: func(answer map[string]any) {
 			c := answer["choices"].([]any)[0].(map[string]any)
 			change(c, c["message"].(map[string]any))
 		}}
@@ -159,16 +159,16 @@ func TestAskFaults(t *testing.T) {
 	const nonsense = "the language model provider openai gave an answer that makes no sense"
 	for _, tc := range []struct {
 		name   string
-		fault  fakeai.Fault
+		fault  modelserver.Fault
 		kind   fault.Kind
 		public string
 	}{
-		{"key refused", fakeai.Fault{Status: 401}, fault.Precondition, "the language model provider openai refused its API key"},
-		{"limited", fakeai.Fault{Status: 429, RetryAfter: "60"}, fault.Exhausted, "the language model provider openai limits how often it may be called"},
-		{"down", fakeai.Fault{Status: 500}, fault.Unavailable, "the language model provider openai is failing"},
-		{"silent", fakeai.Fault{Hang: true}, fault.Unavailable, "the language model provider openai did not answer within 1s"},
-		{"not JSON", fakeai.Fault{Body: "<html>"}, fault.Unavailable, nonsense},
-		{"no choices", fakeai.Fault{Mangle: func(a map[string]any) { a["choices"] = []any{} }}, fault.Unavailable, nonsense},
+		{"key refused", modelserver.Fault{Status: 401}, fault.Precondition, "the language model provider openai refused its API key"},
+		{"limited", modelserver.Fault{Status: 429, RetryAfter: "60"}, fault.Exhausted, "the language model provider openai limits how often it may be called"},
+		{"down", modelserver.Fault{Status: 500}, fault.Unavailable, "the language model provider openai is failing"},
+		{"silent", modelserver.Fault{Hang: true}, fault.Unavailable, "the language model provider openai did not answer within 1s"},
+		{"not JSON", modelserver.Fault{Body: "<html>"}, fault.Unavailable, nonsense},
+		{"no choices", modelserver.Fault{Mangle: func(a map[string]any) { a["choices"] = []any{} }}, fault.Unavailable, nonsense},
 		{"cut off", choice(func(c, _ map[string]any) { c["finish_reason"] = "length" }), fault.Unavailable, nonsense},
 		{"declined", choice(func(_, m map[string]any) { m["refusal"], m["content"] = "no", nil }), fault.Unavailable, nonsense},
 		{"empty", choice(func(_, m map[string]any) { m["content"] = "  " }), fault.Unavailable, nonsense},
@@ -181,7 +181,7 @@ func TestAskFaults(t *testing.T) {
 			if fault.KindOf(err) != tc.kind || fault.Public(err) != tc.public {
 				t.Errorf("%v %q", fault.KindOf(err), fault.Public(err))
 			}
-			if strings.Contains(err.Error(), fakeai.Key) {
+			if strings.Contains(err.Error(), modelserver.Key) {
 				t.Errorf("the error shows the key: %v", err)
 			}
 		})
@@ -216,7 +216,7 @@ func TestCheck(t *testing.T) {
 
 func TestAskLeavesNothingBehind(t *testing.T) {
 	ai, client := setup(t)
-	ai.Set(fakeai.Fault{Hang: true})
+	ai.Set(modelserver.Fault{Hang: true})
 	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()

@@ -9,7 +9,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 )
 
 const (
@@ -69,7 +69,7 @@ func (c completer) complete(ctx context.Context, argument mcpgo.CompleteArgument
 func (c completer) someDocuments(ctx context.Context, index string) []*ragdv1.Document {
 	res, err := c.api.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: index, PageSize: completedFrom})
 	if err != nil {
-		httplog.Fail(ctx, err)
+		httpserver.Fail(ctx, err)
 		return nil
 	}
 	return res.GetDocuments()

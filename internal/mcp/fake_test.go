@@ -14,8 +14,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httplog"
-	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -133,7 +133,7 @@ func authenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(h
 // serve runs the HTTP endpoint over an API and returns its address.
 func serve(t testing.TB, api API, change func(*Config)) string {
 	t.Helper()
-	cfg := Config{API: api, Logger: slog.New(slog.DiscardHandler), Front: front.Config{Authenticate: authenticate}}
+	cfg := Config{API: api, Logger: slog.New(slog.DiscardHandler), Front: mcphttp.Config{Authenticate: authenticate}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -141,14 +141,14 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(httplog.Log(cfg.Logger)(handler))
+	server := httptest.NewServer(httpserver.Log(cfg.Logger)(handler))
 	t.Cleanup(func() {
 		if err := handler.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
 		server.Close()
 	})
-	return server.URL + front.Path
+	return server.URL + mcphttp.Path
 }
 
 // eras are the two kinds of client.

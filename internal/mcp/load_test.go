@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -26,7 +26,7 @@ func TestManySessionsAndStreams(t *testing.T) {
 	)
 	var forgotten atomic.Int64
 	address := serve(t, &fakeAPI{listIndexes: noIndexes}, func(c *Config) {
-		c.Front = front.Config{
+		c.Front = mcphttp.Config{
 			Authenticate: authenticate, SessionIdle: idle, KeepAlive: 100 * time.Millisecond,
 			Forget:  func(tenant.ID) { forgotten.Add(1) },
 			Recheck: func(context.Context, http.Header) error { return nil }, RecheckEvery: idle / 10,

@@ -7,7 +7,7 @@
 // rules of their own and run over anything that implements API: the handlers of
 // internal/rpc inside the server, or a client of a server far away.
 //
-//	handler, err := mcp.NewHandler(mcp.Config{API: handlers, Front: front.Config{Authenticate: auth.Middleware}})
+//	handler, err := mcp.NewHandler(mcp.Config{API: handlers, Front: mcphttp.Config{Authenticate: auth.Middleware}})
 //	err := mcp.ServeStdio(ctx, mcp.Config{API: mcp.NewClient(http.DefaultClient, address)}, os.Stdin, os.Stdout)
 //
 // Package front holds what keeps the callers of the HTTP endpoint apart.
@@ -28,8 +28,8 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httplog"
-	"github.com/ragdhq/ragd/internal/mcp/front"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -86,7 +86,7 @@ type Config struct {
 	Events *event.Listener
 	// Front is the edge of the HTTP endpoint; its Server is set by NewHandler, and
 	// its Logger is ours unless it has one. Not used on standard input and output.
-	Front  front.Config
+	Front  mcphttp.Config
 	Logger *slog.Logger
 	// Version is the version of ragd that clients are told.
 	Version string
@@ -101,7 +101,7 @@ func (c Config) withDefaults() Config {
 
 // NewHandler returns the HTTP endpoint. The API is called with the tenant.Request
 // of the caller in the context.
-func NewHandler(cfg Config) (*front.Handler, error) {
+func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 	cfg = cfg.withDefaults()
 	tools, err := newToolset(cfg, inRequest)
 	if err != nil {
@@ -111,7 +111,7 @@ func NewHandler(cfg Config) (*front.Handler, error) {
 	cfg.Front.Logger = cmp.Or(cfg.Front.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.Front.Server = func(tenant.ID) *server.MCPServer { return tools.server(nil) }
-		return front.New(cfg.Front)
+		return mcphttp.New(cfg.Front)
 	}
 	watching := newWatchers(tools.indexes, tools.own)
 	cfg.Front.Server = func(id tenant.ID) *server.MCPServer {
@@ -121,7 +121,7 @@ func NewHandler(cfg Config) (*front.Handler, error) {
 		return w.server
 	}
 	cfg.Front.Forget = watching.forget
-	handler, err := front.New(cfg.Front)
+	handler, err := mcphttp.New(cfg.Front)
 	if err == nil {
 		cfg.Events.Subscribe(watching.hear)
 	}
@@ -172,23 +172,23 @@ func (s *toolset) server(w *watcher) *server.MCPServer {
 // send its text to the client.
 func (s *toolset) handler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		onHTTP := httplog.RequestID(ctx) != ""
+		onHTTP := httpserver.RequestID(ctx) != ""
 		if !onHTTP {
-			ctx = httplog.WithRequestID(ctx)
+			ctx = httpserver.WithRequestID(ctx)
 		}
 		ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 		defer cancel()
 		result, err := s.call(ctx, t, req)
-		httplog.Add(ctx, "tool", t.definition.Name)
+		httpserver.Add(ctx, "tool", t.definition.Name)
 		if err != nil {
-			httplog.Fail(ctx, err)
+			httpserver.Fail(ctx, err)
 			if !onHTTP && problemOf(err).kind == fault.Internal {
-				s.log.ErrorContext(ctx, "mcp tool", "tool", t.definition.Name, "request_id", httplog.RequestID(ctx), "err", err)
+				s.log.ErrorContext(ctx, "mcp tool", "tool", t.definition.Name, "request_id", httpserver.RequestID(ctx), "err", err)
 			}
 			if question := s.askIndex(ctx, req, problemOf(err)); question != nil {
 				return question, nil
 			}
-			return problemOf(err).result(httplog.RequestID(ctx)), nil
+			return problemOf(err).result(httpserver.RequestID(ctx)), nil
 		}
 		return result, nil
 	}

@@ -14,7 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -305,8 +305,8 @@ func (s *toolset) callOwn(ctx context.Context, req mcpgo.CallToolRequest) (*mcpg
 		to, _ = req.Params.Meta.AdditionalFields[metaOwn].(directed)
 	}
 	if to.own == nil {
-		httplog.Fail(ctx, to.err)
-		return problemOf(to.err).result(httplog.RequestID(ctx)), nil
+		httpserver.Fail(ctx, to.err)
+		return problemOf(to.err).result(httpserver.RequestID(ctx)), nil
 	}
 	req.Params.Name = to.own.definition.Name
 	return s.handler(&to.own.tool)(ctx, req)

@@ -16,7 +16,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 )
 
 // What the service holds, as resources:
@@ -85,10 +85,10 @@ func (s *toolset) readResource(ctx context.Context, req mcpgo.ReadResourceReques
 // shown returns an error as its caller may see it, and puts the whole of it on
 // the line of the request.
 func shown(ctx context.Context, err error) error {
-	httplog.Fail(ctx, err)
+	httpserver.Fail(ctx, err)
 	p := problemOf(err)
 	if p.kind == fault.Internal {
-		p.text += fmt.Sprintf(" (request id %s)", httplog.RequestID(ctx))
+		p.text += fmt.Sprintf(" (request id %s)", httpserver.RequestID(ctx))
 	}
 	return errors.New(p.text)
 }
@@ -247,7 +247,7 @@ func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResou
 	}
 	page, next, err := s.resourcePage(ctx, at)
 	if err != nil {
-		httplog.Fail(ctx, err)
+		httpserver.Fail(ctx, err)
 		return
 	}
 	result.Resources = append(result.Resources, page...)

@@ -14,8 +14,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/event"
-	"github.com/ragdhq/ragd/internal/mcp/front"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // instance serves the service once more, as another replica would.
@@ -33,7 +33,7 @@ func instance(t *testing.T, s *servicetest.Service) string {
 	})
 	<-listener.Ready()
 	return serve(t, s.Handlers, func(c *Config) {
-		c.Events, c.Front = listener, front.Config{Authenticate: s.Tenants.Auth.Middleware}
+		c.Events, c.Front = listener, mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware}
 	})
 }
 

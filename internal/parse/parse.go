@@ -23,7 +23,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits of one file. Sizes are bytes.
@@ -198,7 +198,7 @@ const (
 
 // oneLine returns s as valid UTF-8 with single spaces, cut to at most bytes.
 func oneLine(s string, most int) string {
-	return runes.Cut(strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")), " "), most)
+	return textlimit.Cut(strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")), " "), most)
 }
 
 // baseName is the last part of a path.

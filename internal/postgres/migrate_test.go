@@ -15,7 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 // files maps "1.up" to the file 000001_step.up.sql.

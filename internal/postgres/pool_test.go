@@ -16,7 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 // connect gives a test a plain connection, as the server's administrator.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/runes"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (
@@ -177,7 +177,7 @@ func (q question) loosened(ctx context.Context, h *tenant.Handle, i index.Index,
 		if slices.Contains(held, int64(n+1)) {
 			q.phrases = append(q.phrases, p)
 		} else {
-			missing = append(missing, `"`+runes.Cut(p.Text, maxShownPhrase)+`"`)
+			missing = append(missing, `"`+textlimit.Cut(p.Text, maxShownPhrase)+`"`)
 		}
 	}
 	if len(missing) == 0 {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/eval"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/evaluate"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // How well each mode retrieves, through the API, with the builtin model. Run it
@@ -36,10 +36,10 @@ func TestQuality(t *testing.T) {
 			c := servicetest.New(t, servicetest.Config{}).Tenant(t, "quality")
 			c.Index(t, "passages")
 			set.upload(t, c)
-			measured := map[string]eval.Cut{}
+			measured := map[string]evaluate.Cut{}
 			for _, mode := range []string{"vector", "keyword", "hybrid", reranked} {
 				summary := set.ask(t, c, mode)
-				measured[mode] = eval.Cut{Recall: summary.Cuts[0].Recall, NDCG: summary.Cuts[1].NDCG}
+				measured[mode] = evaluate.Cut{Recall: summary.Cuts[0].Recall, NDCG: summary.Cuts[1].NDCG}
 				t.Logf("%-14s recall@5 %.4f nDCG@10 %.4f p50 %v p99 %v", mode, measured[mode].Recall, measured[mode].NDCG, summary.P50, summary.P99)
 			}
 			if k := measured["keyword"]; k.Recall < tc.recall || k.NDCG < tc.ndcg {
@@ -64,7 +64,7 @@ const reranked = "hybrid+lexical"
 // labelled is a corpus with questions whose answers are known.
 type labelled struct {
 	documents, questions []passage
-	judged               map[string]eval.Judgements
+	judged               map[string]evaluate.Judgements
 }
 
 type passage struct{ ID, Title, Text string }
@@ -105,7 +105,7 @@ func loadSet(t testing.TB, name string) labelled {
 	open("queries.jsonl.gz", passages(&set.questions))
 	open("qrels.tsv.gz", func(r io.Reader) {
 		var err error
-		if set.judged, err = eval.ReadQrels(name, r); err != nil {
+		if set.judged, err = evaluate.ReadQrels(name, r); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -146,9 +146,9 @@ func (s labelled) upload(t *testing.T, c servicetest.Client) {
 	}
 }
 
-func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) eval.Summary {
+func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) evaluate.Summary {
 	t.Helper()
-	var answers []eval.Answer
+	var answers []evaluate.Answer
 	var reranker *ragdv1.Reranker
 	if mode == reranked {
 		mode, reranker = "hybrid", &ragdv1.Reranker{Kind: "lexical"}
@@ -159,11 +159,11 @@ func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) eval.Summ
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := eval.Answer{Judged: s.judged[q.ID], Latency: time.Since(start)}
+		a := evaluate.Answer{Judged: s.judged[q.ID], Latency: time.Since(start)}
 		for _, source := range res.Sources {
 			a.Ranking = append(a.Ranking, source.Uri)
 		}
 		answers = append(answers, a)
 	}
-	return eval.Summarize(answers, []int{5, 10})
+	return evaluate.Summarize(answers, []int{5, 10})
 }

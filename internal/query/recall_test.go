@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
-	"github.com/ragdhq/ragd/internal/testset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // TestFilteredRecall prints the table of docs/retrieval.md: recall against an

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/runes"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Reranker says how sources are scored a second time. Zero values mean the
@@ -117,7 +117,7 @@ func (s *Service) Rerank(ctx context.Context, question string, sources []Source,
 func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sources []Source, by Reranker, topK int, unbounded bool) (Reranking, error) {
 	candidates := make([]rerank.Candidate, len(sources))
 	for i, source := range sources {
-		candidates[i] = rerank.Candidate{Title: source.Title, Text: runes.Cut(source.Text, maxRerankTextBytes), Score: source.Score}
+		candidates[i] = rerank.Candidate{Title: source.Title, Text: textlimit.Cut(source.Text, maxRerankTextBytes), Score: source.Score}
 	}
 	result, err := s.reranker.Rerank(ctx, rerank.Request{
 		Tenant: string(id), Query: question, Candidates: candidates, Kind: by.Kind, Model: by.Model,
@@ -127,7 +127,7 @@ func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sou
 	if err != nil {
 		return Reranking{}, fault.Under("reranker", err)
 	}
-	httplog.Add(ctx, "rerank_kind", result.Kind, "rerank_candidates", result.Candidates, "rerank_failed", result.Failed,
+	httpserver.Add(ctx, "rerank_kind", result.Kind, "rerank_candidates", result.Candidates, "rerank_failed", result.Failed,
 		"rerank_cached", result.Cached, "rerank_calls", result.Usage.Calls, "rerank_ms", result.Took.Milliseconds())
 	out := Reranking{Ranked: make([]Reranked, len(result.Ranked)), Report: result.Report}
 	for i, ranked := range result.Ranked {

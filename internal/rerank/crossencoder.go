@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 // shape is how a rerank API wants to be asked, and how it answers. All of them
@@ -44,19 +44,19 @@ var shapes = map[string]shape{
 type crossEncoder struct {
 	shape  shape
 	path   string
-	client *provider.Client
+	client *endpoint.Client
 }
 
 func newCrossEncoders(config Config) map[string]*crossEncoder {
 	encoders := map[string]*crossEncoder{}
-	for name, c := range map[string]provider.Config{"cohere": config.Cohere, "jina": config.Jina, "voyage": config.Voyage, "tei": config.TEI} {
+	for name, c := range map[string]endpoint.Config{"cohere": config.Cohere, "jina": config.Jina, "voyage": config.Voyage, "tei": config.TEI} {
 		s := shapes[name]
 		if !c.Configured() || c.BaseURL == "" && s.base == "" {
 			continue
 		}
 		var path string
 		c.BaseURL, path = address(cmp.Or(c.BaseURL, s.base), s.path)
-		encoders[name] = &crossEncoder{shape: s, path: path, client: provider.New("the rerank provider "+name, c)}
+		encoders[name] = &crossEncoder{shape: s, path: path, client: endpoint.New("the rerank provider "+name, c)}
 	}
 	return encoders
 }
@@ -181,7 +181,7 @@ func (a *answer) fill(verdicts []verdict) error {
 			score = s.TEI
 		}
 		if s.Index == nil || *s.Index < 0 || *s.Index >= len(verdicts) {
-			return provider.Nonsense("an index out of range for %d texts", len(verdicts))
+			return endpoint.Nonsense("an index out of range for %d texts", len(verdicts))
 		}
 		if score == nil || !(*score >= 0 && *score <= 1) {
 			continue
@@ -190,7 +190,7 @@ func (a *answer) fill(verdicts []verdict) error {
 		found++
 	}
 	if found == 0 {
-		return provider.Nonsense("no score between 0 and 1 for %d texts", len(verdicts))
+		return endpoint.Nonsense("no score between 0 and 1 for %d texts", len(verdicts))
 	}
 	return nil
 }

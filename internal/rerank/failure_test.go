@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 // does to ten candidates, and what the caller gets.
 var failureCases = []struct {
 	name  string
-	fault fakeai.Fault
+	fault modelserver.Fault
 	chat  func(prompt) string // instead of what the model would say
 
 	kind     fault.Kind // with required
@@ -35,22 +35,22 @@ var failureCases = []struct {
 	partial  int        // candidates that could not be scored, if not all
 	notCross bool       // cannot happen to a rerank API
 }{
-	{name: "slow, but in time", fault: fakeai.Fault{Delay: 100 * time.Millisecond}},
-	{name: "429 once, with Retry-After", fault: fakeai.Fault{Status: 429, RetryAfter: "0.05", Times: 1}},
-	{name: "429 for longer than there is time", fault: fakeai.Fault{Status: 429, RetryAfter: "60"}, kind: fault.Exhausted, warning: "limits how often it may be called"},
-	{name: "out of quota", fault: fakeai.Fault{Status: 429, Code: "insufficient_quota"}, kind: fault.Exhausted, warning: "has no quota left"},
-	{name: "500 once", fault: fakeai.Fault{Status: 500, Times: 1}},
-	{name: "500 for ever", fault: fakeai.Fault{Status: 500}, kind: fault.Unavailable, warning: "is failing"},
-	{name: "401 or 403", fault: fakeai.Fault{Status: 401}, kind: fault.Precondition, warning: "refused its API key"},
-	{name: "404", fault: fakeai.Fault{Status: 404}, kind: fault.Precondition, warning: "does not have this model, or not at this address"},
-	{name: "400", fault: fakeai.Fault{Status: 400}, kind: fault.Invalid, warning: "refused the request"},
-	{name: "hangs", fault: fakeai.Fault{Hang: true}, kind: fault.Unavailable, warning: "did not answer within 500ms"},
-	{name: "breaks off", fault: fakeai.Fault{Half: true}, kind: fault.Unavailable, warning: "broke off in the middle of its answer"},
-	{name: "malformed JSON", fault: fakeai.Fault{Body: `{"results":[{`}, kind: fault.Unavailable, warning: "gave an answer that makes no sense"},
+	{name: "slow, but in time", fault: modelserver.Fault{Delay: 100 * time.Millisecond}},
+	{name: "429 once, with Retry-After", fault: modelserver.Fault{Status: 429, RetryAfter: "0.05", Times: 1}},
+	{name: "429 for longer than there is time", fault: modelserver.Fault{Status: 429, RetryAfter: "60"}, kind: fault.Exhausted, warning: "limits how often it may be called"},
+	{name: "out of quota", fault: modelserver.Fault{Status: 429, Code: "insufficient_quota"}, kind: fault.Exhausted, warning: "has no quota left"},
+	{name: "500 once", fault: modelserver.Fault{Status: 500, Times: 1}},
+	{name: "500 for ever", fault: modelserver.Fault{Status: 500}, kind: fault.Unavailable, warning: "is failing"},
+	{name: "401 or 403", fault: modelserver.Fault{Status: 401}, kind: fault.Precondition, warning: "refused its API key"},
+	{name: "404", fault: modelserver.Fault{Status: 404}, kind: fault.Precondition, warning: "does not have this model, or not at this address"},
+	{name: "400", fault: modelserver.Fault{Status: 400}, kind: fault.Invalid, warning: "refused the request"},
+	{name: "hangs", fault: modelserver.Fault{Hang: true}, kind: fault.Unavailable, warning: "did not answer within 500ms"},
+	{name: "breaks off", fault: modelserver.Fault{Half: true}, kind: fault.Unavailable, warning: "broke off in the middle of its answer"},
+	{name: "malformed JSON", fault: modelserver.Fault{Body: `{"results":[{`}, kind: fault.Unavailable, warning: "gave an answer that makes no sense"},
 	{name: "prose around the number", chat: func(prompt) string { return "I would say 0.8." }, kind: fault.Unavailable, warning: "gave an answer that makes no sense", notCross: true},
 	{name: "a score out of range", chat: func(prompt) string { return `{"score":1.2}` }, kind: fault.Unavailable, warning: "gave an answer that makes no sense", notCross: true},
 	{name: "an empty answer", chat: func(prompt) string { return "" }, kind: fault.Unavailable, warning: "gave an answer that makes no sense", notCross: true},
-	{name: "refuses some of the passages", fault: fakeai.Fault{Status: 400, When: func(r fakeai.Request) bool {
+	{name: "refuses some of the passages", fault: modelserver.Fault{Status: 400, When: func(r modelserver.Request) bool {
 		return strings.Contains(r.Raw, "passage 3") || strings.Contains(r.Raw, "passage 7")
 	}}, warning: "refused the request", partial: 2, notCross: true},
 }
@@ -71,7 +71,7 @@ func TestFailures(t *testing.T) {
 				ai, reranker := setupWithin(t, timeout)
 				ai.Score = byNumber(10)
 				if tc.chat != nil {
-					ai.Chat = func(c fakeai.Chat) string { return tc.chat(shown(t, c)) }
+					ai.Chat = func(c modelserver.Chat) string { return tc.chat(shown(t, c)) }
 				}
 				ai.Set(tc.fault)
 				request := rerank.Request{Query: "q", Kind: kind, Model: "openai/m", Candidates: numbered(10), Weights: semanticOnly(), TopK: 10}
@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 				if fails := tc.warning != "" && tc.partial == 0; (err != nil) != fails || fails && fault.KindOf(err) != tc.kind {
 					t.Errorf("required: %v", err)
 				}
-				if err != nil && strings.Contains(err.Error(), fakeai.Key) {
+				if err != nil && strings.Contains(err.Error(), modelserver.Key) {
 					t.Errorf("the error shows the key: %v", err)
 				}
 			})
@@ -159,7 +159,7 @@ func TestPartialFailure(t *testing.T) {
 			ai, reranker := setup(t)
 			ai.Score = byNumber(10)
 			bad := map[string]any{"passage 2": nil, "passage 5": 7.5, "passage 8": "high"}
-			ai.Set(fakeai.Fault{Mangle: func(answer map[string]any) {
+			ai.Set(modelserver.Fault{Mangle: func(answer map[string]any) {
 				for _, r := range list(answer["results"]) {
 					if x, ok := bad[fmt.Sprintf("passage %v", r["index"])]; ok {
 						r["relevance_score"] = x
@@ -169,7 +169,7 @@ func TestPartialFailure(t *testing.T) {
 					}
 				}
 			}})
-			ai.Chat = func(c fakeai.Chat) string {
+			ai.Chat = func(c modelserver.Chat) string {
 				p := shown(t, c)
 				if p.Passages == nil {
 					return "no idea"
@@ -219,7 +219,7 @@ func list(v any) []map[string]any {
 func TestBatchesFallBackToSinglePassages(t *testing.T) {
 	t.Parallel()
 	ai, reranker := setup(t)
-	ai.Chat = func(c fakeai.Chat) string {
+	ai.Chat = func(c modelserver.Chat) string {
 		p := shown(t, c)
 		if p.Passages != nil {
 			return "The best one is the last one."
@@ -242,7 +242,7 @@ func TestListwiseKeepsWindowsThatCouldNotBeOrdered(t *testing.T) {
 	t.Parallel()
 	ai, reranker := setup(t)
 	ai.Score = byNumber(50)
-	ai.Set(fakeai.Fault{Status: 400, When: func(r fakeai.Request) bool {
+	ai.Set(modelserver.Fault{Status: 400, When: func(r modelserver.Request) bool {
 		return strings.Contains(r.Raw, `passage 0\"`) || strings.Contains(r.Raw, `passage 12\"`)
 	}})
 	result, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLMListwise, Model: "openai/m", Candidates: numbered(50), Weights: semanticOnly(), TopK: 50})
@@ -267,9 +267,9 @@ func TestTheTimeForScoringEndsBeforeTheCallers(t *testing.T) {
 	t.Parallel()
 	ai, _ := setup(t)
 	ai.Score = byNumber(10)
-	ai.Set(fakeai.Fault{Hang: true, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, "passage 4") }})
+	ai.Set(modelserver.Fault{Hang: true, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "passage 4") }})
 	patient := rerank.New(rerank.Config{
-		LLM:     llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}}), // waits 30 s
+		LLM:     llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}}), // waits 30 s
 		Timeout: time.Second,
 	})
 	result, err := patient.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLMPassage, Model: "openai/m", Candidates: numbered(10), Weights: semanticOnly(), TopK: 10})

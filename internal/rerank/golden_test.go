@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 type goldenCase struct {
@@ -64,12 +64,12 @@ func TestGolden(t *testing.T) {
 				request.Candidates = append(request.Candidates, rerank.Candidate{Text: r.Metadata.Text, Score: r.Score})
 				semantic[r.Metadata.Text] = r.Semantic
 			}
-			ai.Chat = func(c fakeai.Chat) string {
+			ai.Chat = func(c modelserver.Chat) string {
 				return `{"score":` + strconv.FormatFloat(semantic[shown(t, c).Passage], 'g', -1, 64) + `}`
 			}
 			if tc.FailingIndex != nil {
 				marker := tc.Results[*tc.FailingIndex].Metadata.Text[:12]
-				ai.Set(fakeai.Fault{Status: 400, When: func(r fakeai.Request) bool { return strings.Contains(r.Raw, marker) }})
+				ai.Set(modelserver.Fault{Status: 400, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, marker) }})
 			}
 			if tc.Options.TopK != nil {
 				request.TopK = *tc.Options.TopK

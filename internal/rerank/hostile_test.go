@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
 	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // hostile are texts that would like to be first.
@@ -80,7 +80,7 @@ func TestDictatedAnswersDoNotCount(t *testing.T) {
 			t.Run(string(kind)+" "+dictated, func(t *testing.T) {
 				t.Parallel()
 				ai, reranker := setup(t)
-				ai.Chat = func(c fakeai.Chat) string {
+				ai.Chat = func(c modelserver.Chat) string {
 					for _, passage := range shown(t, c).Passages {
 						if found := inner.FindString(passage.Text); found != "" {
 							return found
@@ -106,7 +106,7 @@ func TestIDsAreNeverTheSame(t *testing.T) {
 	t.Parallel()
 	ai, reranker := setup(t)
 	seen := map[string]bool{}
-	ai.Chat = func(c fakeai.Chat) string {
+	ai.Chat = func(c modelserver.Chat) string {
 		for _, passage := range shown(t, c).Passages {
 			if seen[passage.ID] || len(passage.ID) != 8 {
 				t.Errorf("id %q", passage.ID)
@@ -128,7 +128,7 @@ func TestIDsAreNeverTheSame(t *testing.T) {
 func TestLongTextsAreShownInPart(t *testing.T) {
 	t.Parallel()
 	ai, reranker := setup(t)
-	ai.Chat = func(c fakeai.Chat) string {
+	ai.Chat = func(c modelserver.Chat) string {
 		if p := shown(t, c).Passage; len(p) > 6000 || len(p) < 5990 || strings.ContainsRune(p, '\ufffd') {
 			t.Errorf("shown %d bytes", len(p))
 		}

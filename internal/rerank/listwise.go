@@ -3,8 +3,8 @@ package rerank
 import (
 	"context"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 // The window that slides over the candidates, as in RankGPT (Sun et al. 2023,
@@ -113,13 +113,13 @@ func readOrder(answer string, places map[string]int) ([]int, error) {
 	for _, id := range reply.Order {
 		i, ok := places[id]
 		if !ok || named[i] {
-			return nil, provider.Nonsense("an order with an id that is unknown or named twice")
+			return nil, endpoint.Nonsense("an order with an id that is unknown or named twice")
 		}
 		named[i] = true
 		order = append(order, i)
 	}
 	if len(order) == 0 {
-		return nil, provider.Nonsense("an empty order")
+		return nil, endpoint.Nonsense("an empty order")
 	}
 	for i, ok := range named {
 		if !ok {

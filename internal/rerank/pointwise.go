@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // maxBatch is how many passages a model rates in one call: ten short judgements
@@ -84,7 +84,7 @@ func (s pointwise) askForAll(ctx context.Context, t task, texts []string, verdic
 		Accept: func(answer string) error { return readScores(answer, places, verdicts) },
 	})
 	meter.add(answer.Usage)
-	var nonsense *provider.NonsenseError
+	var nonsense *endpoint.NonsenseError
 	if err != nil && !errors.As(err, &nonsense) {
 		copy(verdicts, failAll(len(verdicts), err))
 	}
@@ -123,7 +123,7 @@ func readScores(answer string, places map[string]int, verdicts []verdict) error 
 		}
 	}
 	if strangers > 0 || missing > 0 {
-		return provider.Nonsense("%d of %d passages without a score, %d scores of no passage", missing, len(verdicts), strangers)
+		return endpoint.Nonsense("%d of %d passages without a score, %d scores of no passage", missing, len(verdicts), strangers)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (s pointwise) askForOne(ctx context.Context, t task, text string, meter *me
 		User: llm.JSON(struct {
 			Query   string `json:"query"`
 			Passage string `json:"passage"`
-		}{t.query, runes.Cut(text, maxPassageBytes)}),
+		}{t.query, textlimit.Cut(text, maxPassageBytes)}),
 		Accept: func(answer string) (err error) {
 			score, err = readScore(answer)
 			return err
@@ -169,7 +169,7 @@ func readScore(answer string) (float64, error) {
 	}
 	score, ok := relevance(string(reply.Score))
 	if !ok {
-		return 0, provider.Nonsense("a score that is not between 0 and 1")
+		return 0, endpoint.Nonsense("a score that is not between 0 and 1")
 	}
 	return score, nil
 }

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/provider"
-	"github.com/ragdhq/ragd/internal/runes"
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // How passages are shown to a language model. They come from documents of
@@ -45,7 +45,7 @@ func passages(texts []string) (shown []passage, places map[string]int) {
 		for _, taken := places[id]; taken; _, taken = places[id] {
 			id = strings.ToLower(rand.Text()[:8])
 		}
-		shown[i] = passage{ID: id, Text: runes.Cut(text, maxPassageBytes)}
+		shown[i] = passage{ID: id, Text: textlimit.Cut(text, maxPassageBytes)}
 		places[id] = i
 	}
 	return shown, places
@@ -56,10 +56,10 @@ func parse(answer string, out any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(answer)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(out); err != nil {
-		return provider.Nonsense("an answer that is not the JSON asked for")
+		return endpoint.Nonsense("an answer that is not the JSON asked for")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return provider.Nonsense("an answer with more than the JSON asked for")
+		return endpoint.Nonsense("an answer with more than the JSON asked for")
 	}
 	return nil
 }

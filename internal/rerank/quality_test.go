@@ -5,7 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/testset"
+	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
 // What the lexical scorer adds to a first stage of BM25 and builtin vectors
@@ -24,7 +24,7 @@ func TestLexicalQuality(t *testing.T) {
 	} {
 		t.Run(tc.set, func(t *testing.T) {
 			t.Parallel()
-			set := testset.Load(t, tc.set)
+			set := dataset.Load(t, tc.set)
 			model, err := embed.NewRegistry(embed.Config{}).Model("builtin/hash-512")
 			if err != nil {
 				t.Fatal(err)
@@ -33,12 +33,12 @@ func TestLexicalQuality(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bm25 := testset.NewBM25(set.Texts)
+			bm25 := dataset.NewBM25(set.Texts)
 			reranker := rerank.New(rerank.Config{})
-			measured := map[string]*testset.Quality{}
-			add := func(name string, ranking []int, q testset.Question) {
+			measured := map[string]*dataset.Quality{}
+			add := func(name string, ranking []int, q dataset.Question) {
 				if measured[name] == nil {
-					measured[name] = &testset.Quality{}
+					measured[name] = &dataset.Quality{}
 				}
 				measured[name].Add(ranking, q.Relevant)
 			}
@@ -54,9 +54,9 @@ func TestLexicalQuality(t *testing.T) {
 						byVector[i] += float64(v[d]) * float64(asked[0][d])
 					}
 				}
-				fused := testset.Fuse(len(vectors), testset.Best(byVector, depth), testset.Best(byKeyword, depth))
+				fused := dataset.Fuse(len(vectors), dataset.Best(byVector, depth), dataset.Best(byKeyword, depth))
 				for stage, scores := range map[string][]float64{"hybrid": fused, "keyword": byKeyword, "vector": byVector} {
-					first := testset.Best(scores, rerank.Fetch(topK, 0))
+					first := dataset.Best(scores, rerank.Fetch(topK, 0))
 					add(stage, first, q)
 					for _, normalize := range []bool{false, true} {
 						request := rerank.Request{Query: q.Text, TopK: topK, NormalizeScores: normalize}

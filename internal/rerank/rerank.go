@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 )
 
 // DefaultTopK is how many results a request without a topK of its own gets.
@@ -43,7 +43,7 @@ type Config struct {
 	// LLM asks language models, for the llm kinds.
 	LLM *llm.Client
 	// The cross-encoder APIs; a zero one leaves the provider out.
-	Cohere, Jina, Voyage, TEI provider.Config
+	Cohere, Jina, Voyage, TEI endpoint.Config
 	// Timeout bounds the scoring of one request; what is not scored by then
 	// counts as failed. Less if the context has less left. 10 s.
 	Timeout time.Duration

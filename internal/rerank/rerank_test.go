@@ -13,27 +13,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // setup returns a fake provider of everything, whose language model rates like
 // its rerank APIs do, and a reranker on it that does not dwell between attempts.
-func setup(t testing.TB) (*fakeai.Server, *rerank.Reranker) {
+func setup(t testing.TB) (*modelserver.Server, *rerank.Reranker) {
 	t.Helper()
 	return setupWithin(t, 20*time.Second)
 }
 
 // setupWithin is setup with this timeout for a call.
-func setupWithin(t testing.TB, timeout time.Duration) (*fakeai.Server, *rerank.Reranker) {
+func setupWithin(t testing.TB, timeout time.Duration) (*modelserver.Server, *rerank.Reranker) {
 	t.Helper()
-	ai := fakeai.New(t)
-	ai.Chat = func(c fakeai.Chat) string { return rate(t, c, ai.Score) }
-	at := func(path string) provider.Config {
-		return provider.Config{BaseURL: ai.URL + path, APIKey: fakeai.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: timeout, MaxAttempts: 2}
+	ai := modelserver.New(t)
+	ai.Chat = func(c modelserver.Chat) string { return rate(t, c, ai.Score) }
+	at := func(path string) endpoint.Config {
+		return endpoint.Config{BaseURL: ai.URL + path, APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: timeout, MaxAttempts: 2}
 	}
 	return ai, rerank.New(rerank.Config{
 		LLM:    llm.New(llm.Config{OpenAI: at("/v1")}),
@@ -49,7 +49,7 @@ type prompt struct {
 	Passages []struct{ ID, Text string }
 }
 
-func shown(t testing.TB, c fakeai.Chat) prompt {
+func shown(t testing.TB, c modelserver.Chat) prompt {
 	var p prompt
 	if err := json.Unmarshal([]byte(c.User), &p); err != nil {
 		t.Errorf("the user message is not JSON: %v: %s", err, c.User)
@@ -58,7 +58,7 @@ func shown(t testing.TB, c fakeai.Chat) prompt {
 }
 
 // rate answers as a language model that does what it is told.
-func rate(t testing.TB, c fakeai.Chat, score func(query, text string) float64) string {
+func rate(t testing.TB, c modelserver.Chat, score func(query, text string) float64) string {
 	p := shown(t, c)
 	if strings.Contains(c.System, `"order"`) {
 		return `{"order":` + marshal(sorted(p, score)) + `}`
@@ -165,7 +165,7 @@ func TestEveryKindCanRescueTheLastCandidate(t *testing.T) {
 			if result.Usage.Calls != len(requests) || tc.path != requests[0].Path {
 				t.Errorf("usage %+v after %d requests to %s", result.Usage, len(requests), requests[0].Path)
 			}
-			if requests[0].Header.Get("Authorization") != "Bearer "+fakeai.Key {
+			if requests[0].Header.Get("Authorization") != "Bearer "+modelserver.Key {
 				t.Error("no key was sent")
 			}
 		})
@@ -306,12 +306,12 @@ func TestScoresAreCachedByTenant(t *testing.T) {
 func TestFailuresAreNotCached(t *testing.T) {
 	t.Parallel()
 	ai, reranker := setup(t)
-	ai.Set(fakeai.Fault{Status: 503})
+	ai.Set(modelserver.Fault{Status: 503})
 	request := rerank.Request{Query: "q", Model: "cohere/m", Candidates: numbered(3), TopK: 3}
 	if result, err := reranker.Rerank(t.Context(), request); err != nil || result.Reranked {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	ai.Set(fakeai.Fault{})
+	ai.Set(modelserver.Fault{})
 	if result, err := reranker.Rerank(t.Context(), request); err != nil || !result.Reranked {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -322,14 +322,14 @@ func TestFailuresAreNotCached(t *testing.T) {
 func TestCallsGoOutTogether(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[rerank.Kind]int{rerank.LLM: 5, rerank.LLMPassage: 16} {
-		ai := fakeai.New(t)
-		ai.Chat = func(c fakeai.Chat) string {
+		ai := modelserver.New(t)
+		ai.Chat = func(c modelserver.Chat) string {
 			for end := time.Now().Add(5 * time.Second); ai.Peak() < want && time.Now().Before(end); {
 				time.Sleep(time.Millisecond) // answer nobody before all have asked
 			}
 			return rate(t, c, byNumber(50))
 		}
-		reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}})})
+		reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}})})
 		if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: kind, Model: "openai/m", Candidates: numbered(50), TopK: 10}); err != nil {
 			t.Fatal(err)
 		}
@@ -343,10 +343,10 @@ func TestCallsGoOutTogether(t *testing.T) {
 // the model rates several candidates in a call.
 func TestFiftyCandidatesInTime(t *testing.T) {
 	t.Parallel()
-	ai := fakeai.New(t)
-	ai.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
-	ai.Chat = func(c fakeai.Chat) string { return rate(t, c, byNumber(50)) }
-	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1", MaxConcurrent: 16}})})
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Delay: 100 * time.Millisecond})
+	ai.Chat = func(c modelserver.Chat) string { return rate(t, c, byNumber(50)) }
+	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", MaxConcurrent: 16}})})
 	result, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLM, Model: "openai/m", Candidates: numbered(50), TopK: 10})
 	if err != nil || result.Failed > 0 || result.Took > 400*time.Millisecond {
 		t.Errorf("%d failed, took %v, %v", result.Failed, result.Took, err)
@@ -355,16 +355,16 @@ func TestFiftyCandidatesInTime(t *testing.T) {
 
 func TestTitlesAreJudged(t *testing.T) {
 	t.Parallel()
-	ai := fakeai.New(t)
+	ai := modelserver.New(t)
 	var mu sync.Mutex
 	var judged []string
-	ai.Chat = func(c fakeai.Chat) string {
+	ai.Chat = func(c modelserver.Chat) string {
 		mu.Lock()
 		defer mu.Unlock()
 		judged = append(judged, shown(t, c).Passage)
 		return `{"score":0.5}`
 	}
-	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}})})
+	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}})})
 	candidates := []rerank.Candidate{{Title: "Clio", Text: "She paints."}, {Title: "Ropes", Text: "Ropes are spliced."}, {Title: "Blank", Text: " "}}
 	if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLMPassage, Model: "openai/m", Candidates: candidates, TopK: 2}); err != nil {
 		t.Fatal(err)
@@ -378,7 +378,7 @@ func TestTitlesAreJudged(t *testing.T) {
 func TestNothingStaysBehindAfterCancellation(t *testing.T) {
 	for _, tc := range models {
 		ai, reranker := setup(t)
-		ai.Set(fakeai.Fault{Hang: true})
+		ai.Set(modelserver.Fault{Hang: true})
 		ai.NoLeaks(t, func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, cancel)
@@ -403,7 +403,7 @@ func BenchmarkRerank(b *testing.B) {
 	for _, kind := range []rerank.Kind{rerank.LLM, rerank.LLMPassage, rerank.Lexical} {
 		b.Run(fmt.Sprintf("kind=%s/candidates=50", kind), func(b *testing.B) {
 			ai, _ := setup(b)
-			ai.Set(fakeai.Fault{Delay: 100 * time.Millisecond})
+			ai.Set(modelserver.Fault{Delay: 100 * time.Millisecond})
 			request := rerank.Request{Query: "which passage is best", Kind: kind, Model: "openai/m", Candidates: numbered(50), TopK: 10}
 			if kind == rerank.Lexical {
 				request.Model = ""
@@ -411,7 +411,7 @@ func BenchmarkRerank(b *testing.B) {
 					request.Candidates[i].Text += strings.Repeat(" and some ninety words more of the kind that passages are made of", 8)
 				}
 			}
-			reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: provider.Config{BaseURL: ai.URL + "/v1"}}), CacheBytes: -1})
+			reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}}), CacheBytes: -1})
 			for b.Loop() {
 				if _, err := reranker.Rerank(b.Context(), request); err != nil {
 					b.Fatal(err)

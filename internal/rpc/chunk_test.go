@@ -13,7 +13,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // Every option and every result of the splitter's golden cases travels over the

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -120,7 +120,7 @@ func (e edge) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.St
 // ended.
 func observe(ctx context.Context, call func() error) error {
 	if r, ok := tenant.FromContext(ctx); ok {
-		httplog.Add(ctx, "tenant", r.Tenant, "subject", r.Principal.Subject)
+		httpserver.Add(ctx, "tenant", r.Tenant, "subject", r.Principal.Subject)
 	}
 	err := call()
 	if err == nil {
@@ -130,16 +130,16 @@ func observe(ctx context.Context, call func() error) error {
 	if wired := new(connect.Error); errors.As(err, &wired) {
 		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // malformed or oversized, no failure of ours
 	}
-	httplog.Fail(ctx, logged)
-	return wireError(err, httplog.RequestID(ctx))
+	httpserver.Fail(ctx, logged)
+	return wireError(err, httpserver.RequestID(ctx))
 }
 
 // recovered turns a panicking handler into an internal error, which observe does
 // not see: the panic passes it by.
 func recovered(ctx context.Context, _ connect.Spec, _ http.Header, p any) error {
 	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-	httplog.Fail(ctx, err)
-	return wireError(err, httplog.RequestID(ctx))
+	httpserver.Fail(ctx, err)
+	return wireError(err, httpserver.RequestID(ctx))
 }
 
 // Refuse answers a request that authentication turned away, in the protocol that
@@ -147,9 +147,9 @@ func recovered(ctx context.Context, _ connect.Spec, _ http.Header, p any) error 
 func Refuse() func(http.ResponseWriter, *http.Request, error) {
 	writer := connect.NewErrorWriter()
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		httplog.Fail(r.Context(), err)
+		httpserver.Fail(r.Context(), err)
 		kind := fault.KindOf(err)
-		wired := wireError(err, httplog.RequestID(r.Context()))
+		wired := wireError(err, httpserver.RequestID(r.Context()))
 		// The rest of the body is not worth waiting for.
 		w.Header().Set("Connection", "close")
 		if kind == fault.Unauthenticated {

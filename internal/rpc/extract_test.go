@@ -10,17 +10,17 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // extracting starts a service with a language model, and a tenant with an index.
-func extracting(t *testing.T) (*servicetest.Service, servicetest.Client, *fakeai.Server) {
+func extracting(t *testing.T) (*servicetest.Service, servicetest.Client, *modelserver.Server) {
 	t.Helper()
-	fake := fakeai.New(t)
-	fake.Chat = func(asked fakeai.Chat) string {
+	fake := modelserver.New(t)
+	fake.Chat = func(asked modelserver.Chat) string {
 		switch {
 		case strings.Contains(asked.System, `"summary"`):
 			return `{"summary": "About a harbour."}`
@@ -29,8 +29,8 @@ func extracting(t *testing.T) (*servicetest.Service, servicetest.Client, *fakeai
 		}
 		return `{}`
 	}
-	s := servicetest.New(t, servicetest.Config{LLM: llm.Config{OpenAI: provider.Config{
-		BaseURL: fake.URL + "/v1", APIKey: fakeai.Key, MaxAttempts: 1, Timeout: 5 * time.Second,
+	s := servicetest.New(t, servicetest.Config{LLM: llm.Config{OpenAI: endpoint.Config{
+		BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, Timeout: 5 * time.Second,
 	}}})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
@@ -115,18 +115,18 @@ func TestExtraction(t *testing.T) {
 		}
 	})
 	t.Run("a provider in trouble costs no document", func(t *testing.T) {
-		fake.Set(fakeai.Fault{Status: http.StatusUnauthorized})
+		fake.Set(modelserver.Fault{Status: http.StatusUnauthorized})
 		d, job := jobOf(uploadOf("refused", map[string]any{"model": "openai/other", "summary": true, "keywords": map[string]any{"model": ""}}))
 		metadata := stored(t, acme, d)[0].Metadata.AsMap()
 		if d.Status != "ready" || metadata["sectionSummary"] != nil || metadata["excerptKeywords"] == nil || job.Extraction.GetFailed() != 1 {
 			t.Errorf("%v, %v, %v", d, metadata, job.Extraction)
 		}
-		fake.Set(fakeai.Fault{Status: http.StatusInternalServerError, Times: 1})
+		fake.Set(modelserver.Fault{Status: http.StatusInternalServerError, Times: 1})
 		d, job = jobOf(uploadOf("down", map[string]any{"model": "openai/third", "summary": true}))
 		if d.Status != "ready" || stored(t, acme, d)[0].Metadata.AsMap()["sectionSummary"] == nil || job.Attempts != 2 || job.Extraction.GetCalls() != 2 {
 			t.Errorf("%v, %v", d, job)
 		}
-		fake.Set(fakeai.Fault{})
+		fake.Set(modelserver.Fault{})
 	})
 	for name, tc := range map[string]struct {
 		extract map[string]any

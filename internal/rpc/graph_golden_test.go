@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // goldenGraph is a file of internal/graph/testdata, see its README.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // Only an HNSW index finds what is near to a chunk. Whatever else an index was before,

@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // The same pages of two users: a walk stays in the namespace that it begins in, and

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/fakeai"
-	"github.com/ragdhq/ragd/internal/provider"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func results(texts ...string) []*ragdv1.Source {
@@ -24,9 +24,9 @@ func results(texts ...string) []*ragdv1.Source {
 
 func TestRerank(t *testing.T) {
 	t.Parallel()
-	fake := fakeai.New(t)
+	fake := modelserver.New(t)
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true, Rerank: rerank.Config{
-		Cohere: provider.Config{BaseURL: fake.URL, APIKey: fakeai.Key, MaxAttempts: 1},
+		Cohere: endpoint.Config{BaseURL: fake.URL, APIKey: modelserver.Key, MaxAttempts: 1},
 	}})
 	acme := s.Tenant(t, "acme")
 	ctx := t.Context()
@@ -63,8 +63,8 @@ func TestRerank(t *testing.T) {
 		}
 	})
 	t.Run("a failing provider costs no answer", func(t *testing.T) {
-		fake.Set(fakeai.Fault{Status: http.StatusInternalServerError})
-		defer fake.Set(fakeai.Fault{})
+		fake.Set(modelserver.Fault{Status: http.StatusInternalServerError})
+		defer fake.Set(modelserver.Fault{})
 		res, err := acme.Rerank(ctx, &ragdv1.RerankRequest{QueryText: "another question", Results: texts, Reranker: model})
 		if err != nil || len(res.Warnings) == 0 || len(res.Results) != 3 || res.Results[0].Result.Id != texts[0].Id {
 			t.Errorf("answer = %v, %v", res, err)

@@ -16,25 +16,25 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/fakeai"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/provider"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // ferries is an index of 20 documents on ferries, of which a search finds the
 // shorter ones sooner, and a cross-encoder that likes the longest one alone.
-func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.Client, *fakeai.Server) {
+func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.Client, *modelserver.Server) {
 	t.Helper()
-	fake := fakeai.New(t)
+	fake := modelserver.New(t)
 	fake.Score = func(_, text string) float64 {
 		if strings.Contains(text, "lighthouse") {
 			return 1
 		}
 		return 0.1
 	}
-	config := provider.Config{BaseURL: fake.URL, APIKey: fakeai.Key, MaxAttempts: 1}
+	config := endpoint.Config{BaseURL: fake.URL, APIKey: modelserver.Key, MaxAttempts: 1}
 	chat := config
 	chat.BaseURL += "/v1"
 	s := servicetest.New(t, servicetest.Config{Log: log, Rerank: rerank.Config{Cohere: config, LLM: llm.New(llm.Config{OpenAI: chat})}})
@@ -205,8 +205,8 @@ func TestVectorQueryReranks(t *testing.T) {
 		}
 	})
 	t.Run("a failing provider costs no answer", func(t *testing.T) {
-		fake.Set(fakeai.Fault{Status: http.StatusInternalServerError})
-		defer fake.Set(fakeai.Fault{})
+		fake.Set(modelserver.Fault{Status: http.StatusInternalServerError})
+		defer fake.Set(modelserver.Fault{})
 		req := ask(best())
 		req.QueryText = "number of a ferry"
 		names, res := found(t, acme, req)
@@ -227,7 +227,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		servicetest.WantCode(t, "required", err, connect.CodeUnavailable)
 	})
 	t.Run("some that cannot be scored", func(t *testing.T) {
-		fake.Chat = func(asked fakeai.Chat) string {
+		fake.Chat = func(asked modelserver.Chat) string {
 			if strings.Contains(asked.User, "number 3") {
 				return "no idea"
 			}
@@ -292,7 +292,7 @@ func TestGraphRagReranks(t *testing.T) {
 			t.Errorf("%s: the key's filter lets %v through, %v", name, uris(res.GetSources()), err)
 		}
 
-		fake.Set(fakeai.Fault{Status: http.StatusInternalServerError})
+		fake.Set(modelserver.Fault{Status: http.StatusInternalServerError})
 		req.Reranker.Model = "cohere/another"
 		res, err = acme.GraphRag(t.Context(), req)
 		if err != nil || !slices.Equal(uris(res.Sources), uris(plain.Sources)) || len(res.Warnings) != 1 {
@@ -301,7 +301,7 @@ func TestGraphRagReranks(t *testing.T) {
 		req.Reranker.Required = true
 		_, err = acme.GraphRag(t.Context(), req)
 		servicetest.WantCode(t, name+" required", err, connect.CodeUnavailable)
-		fake.Set(fakeai.Fault{})
+		fake.Set(modelserver.Fault{})
 	}
 	_, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryVector: make([]float32, 512), Reranker: best()})
 	servicetest.WantCode(t, "no question", err, connect.CodeInvalidArgument)

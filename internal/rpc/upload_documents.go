@@ -8,7 +8,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httplog"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/ingest"
 )
 
@@ -56,9 +56,9 @@ func take(ctx context.Context, stream *ingest.Stream, message *ragdv1.UploadDocu
 func uploadResultMessage(ctx context.Context, r ingest.Result) *ragdv1.UploadResult {
 	if r.Err != nil {
 		if fault.KindOf(r.Err) == fault.Internal {
-			httplog.Fail(ctx, r.Err) // the caller learns no more than that
+			httpserver.Fail(ctx, r.Err) // the caller learns no more than that
 		}
-		return &ragdv1.UploadResult{Uri: r.URI, Error: uploadError(wireError(r.Err, httplog.RequestID(ctx)), r.Err)}
+		return &ragdv1.UploadResult{Uri: r.URI, Error: uploadError(wireError(r.Err, httpserver.RequestID(ctx)), r.Err)}
 	}
 	return &ragdv1.UploadResult{Uri: r.URI, DocumentId: r.Document.DocumentID, Unchanged: r.Unchanged, Job: jobMessage(r.Job)}
 }

@@ -13,7 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // send posts a body as it is and returns the answer.

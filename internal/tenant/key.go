@@ -6,7 +6,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/pagination"
 )
 
 // NewKey is what a caller decides about an API key to be made.
@@ -104,7 +104,7 @@ func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32,
 		}
 	}
 	position := func(k APIKey) *apiKeyPosition { return &apiKeyPosition{k.CreatedAt, k.APIKeyID} }
-	return page.List(pageSize, pageToken, nil, position, func(after *apiKeyPosition, most int) ([]APIKey, error) {
+	return pagination.List(pageSize, pageToken, nil, position, func(after *apiKeyPosition, most int) ([]APIKey, error) {
 		return s.store.apiKeys(ctx, id, after, most)
 	})
 }

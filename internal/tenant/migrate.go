@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -52,7 +52,7 @@ func (s *Service) MigrateAll(ctx context.Context, report func(Migrated)) (failed
 	var group errgroup.Group
 	group.SetLimit(migrateParallel)
 	for after, more := "", true; more; {
-		rows, err := s.store.tenants(ctx, after, page.MaxSize)
+		rows, err := s.store.tenants(ctx, after, pagination.MaxSize)
 		if err != nil {
 			_ = group.Wait() // its functions return no errors
 			return failed, fmt.Errorf("list the tenants: %w", err)
@@ -70,7 +70,7 @@ func (s *Service) MigrateAll(ctx context.Context, report func(Migrated)) (failed
 				return nil
 			})
 		}
-		more = len(rows) == page.MaxSize
+		more = len(rows) == pagination.MaxSize
 	}
 	return failed, group.Wait()
 }

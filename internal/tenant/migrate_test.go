@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/migrations"
 )
 

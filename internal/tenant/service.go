@@ -12,7 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -166,7 +166,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 		return nil, "", err
 	}
 	name := func(r tenantRow) string { return string(r.TenantID) }
-	rows, next, err := page.List(pageSize, pageToken, "", name, func(after string, most int) ([]tenantRow, error) {
+	rows, next, err := pagination.List(pageSize, pageToken, "", name, func(after string, most int) ([]tenantRow, error) {
 		return s.store.tenants(ctx, after, most)
 	})
 	if err != nil {

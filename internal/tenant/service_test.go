@@ -15,8 +15,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/ingest"
-	"github.com/ragdhq/ragd/internal/postgres/pgtest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 type fixture struct {

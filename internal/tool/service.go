@@ -5,7 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/page"
+	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -67,7 +67,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return page.List(pageSize, pageToken, "", func(t Tool) string { return t.Name }, func(after string, most int) ([]Tool, error) {
+	return pagination.List(pageSize, pageToken, "", func(t Tool) string { return t.Name }, func(after string, most int) ([]Tool, error) {
 		return list(ctx, s.db.Handle(r.Tenant), after, most)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // A batch is what goes in one stream. The service writes the documents of a stream
@@ -38,7 +38,7 @@ type item struct {
 
 // batch waits for a document and takes as many more as come at once. more is false
 // when there are none left.
-func (r *run) batch(ctx context.Context, queue <-chan corpus.Document) (items []*item, more bool, err error) {
+func (r *run) batch(ctx context.Context, queue <-chan localfiles.Document) (items []*item, more bool, err error) {
 	var pause <-chan time.Time
 	for size := 0; len(items) < batchDocuments && size < batchBytes; {
 		select {
@@ -64,7 +64,7 @@ func (r *run) batch(ctx context.Context, queue <-chan corpus.Document) (items []
 	return items, true, nil
 }
 
-func (r *run) item(doc corpus.Document) (*item, error) {
+func (r *run) item(doc localfiles.Document) (*item, error) {
 	it := &item{document: document{doc.Place, doc.URI}, content: doc.Content, input: doc.InputBytes}
 	if doc.Content == nil {
 		it.content = []byte(doc.Text)

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // send uploads all documents. It returns early on an error that ends the run.
-func (r *run) send(ctx context.Context, docs iter.Seq2[corpus.Document, error]) error {
+func (r *run) send(ctx context.Context, docs iter.Seq2[localfiles.Document, error]) error {
 	workers, ctx := errgroup.WithContext(ctx)
-	queue := make(chan corpus.Document)
+	queue := make(chan localfiles.Document)
 	// Not one of the workers: a read from a terminal or a pipe cannot be
 	// interrupted, and nobody should have to wait for it after the run has ended.
 	go func() {
@@ -43,7 +43,7 @@ func (r *run) send(ctx context.Context, docs iter.Seq2[corpus.Document, error]) 
 }
 
 // work uploads from the queue until it is closed or the run has ended.
-func (r *run) work(ctx context.Context, queue <-chan corpus.Document) error {
+func (r *run) work(ctx context.Context, queue <-chan localfiles.Document) error {
 	for more := true; more; {
 		var items []*item
 		var err error
@@ -58,10 +58,10 @@ func (r *run) work(ctx context.Context, queue <-chan corpus.Document) error {
 }
 
 // note keeps what the corpus says about something that is no document.
-func (r *run) note(doc corpus.Document, err error) {
+func (r *run) note(doc localfiles.Document, err error) {
 	r.progress.InputBytes += doc.InputBytes
-	var skip *corpus.Skip
-	var bad *corpus.Problem
+	var skip *localfiles.Skip
+	var bad *localfiles.Problem
 	switch {
 	case errors.As(err, &skip):
 		r.result.Skips = append(r.result.Skips, *skip)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // Source says which documents of the index a corpus is all of.
@@ -38,7 +38,7 @@ type Plan struct {
 
 // PlanSync compares a corpus with what the index has of it, by reading all of it and
 // uploading nothing.
-func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document, error], source Source, cfg Config) (*Plan, error) {
+func PlanSync(ctx context.Context, client Client, docs iter.Seq2[localfiles.Document, error], source Source, cfg Config) (*Plan, error) {
 	r := &run{client: client, cfg: cfg}
 	req := &ragdv1.SyncSourceRequest{
 		IndexName: cfg.Index, Namespace: cfg.Namespace, UriPrefix: source.Prefix, WholeIndex: source.WholeIndex, AllowEmpty: source.AllowEmpty, DryRun: true,
@@ -50,7 +50,7 @@ func PlanSync(ctx context.Context, client Client, docs iter.Seq2[corpus.Document
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		var skip *corpus.Skip
+		var skip *localfiles.Skip
 		var it *item
 		if err == nil {
 			it, err = r.item(doc)
@@ -108,12 +108,12 @@ func (r *run) syncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (re
 
 // Due returns those of a corpus's documents that the plan has to be uploaded, and
 // what is wrong with the others.
-func (p *Plan) Due(docs iter.Seq2[corpus.Document, error]) iter.Seq2[corpus.Document, error] {
+func (p *Plan) Due(docs iter.Seq2[localfiles.Document, error]) iter.Seq2[localfiles.Document, error] {
 	due := make(map[string]bool, len(p.New)+len(p.Changed))
 	for _, uri := range slices.Concat(p.New, p.Changed) {
 		due[uri] = true
 	}
-	return func(yield func(corpus.Document, error) bool) {
+	return func(yield func(localfiles.Document, error) bool) {
 		if len(due)+p.passedOver+p.Unread == 0 {
 			return // nothing to upload and nothing to say: it need not be read again
 		}

@@ -2,7 +2,7 @@
 // It sends documents with bounded concurrency, rides out a service that is busy
 // or restarting, and waits for the jobs that the uploads started.
 //
-//	result, err := upload.Run(ctx, client, corpus.Files(".", "handbook"), upload.Config{Index: "docs"})
+//	result, err := upload.Run(ctx, client, localfiles.Files(".", "handbook"), upload.Config{Index: "docs"})
 //
 // An upload can be repeated at any time: uris are stable and the service takes the
 // same bytes under the same uri as a no-op, so that a run that was interrupted is
@@ -19,7 +19,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // Client are the services an upload talks to.
@@ -56,7 +56,7 @@ type Config struct {
 
 // Progress is how far a run is.
 type Progress struct {
-	InputBytes int64 // read from the corpus, as corpus.Size counts them
+	InputBytes int64 // read from the corpus, as localfiles.Size counts them
 	Uploaded   int   // documents the service has acknowledged
 	Failed     int
 	Sent       bool // everything is uploaded
@@ -80,7 +80,7 @@ type Result struct {
 	Ready     int // searchable
 	Pending   int // still with the service when the run ended
 	Failures  []Failure
-	Skips     []corpus.Skip
+	Skips     []localfiles.Skip
 	Elapsed   time.Duration
 	// Extraction is what finding out about the chunks took; nil when nothing was to be
 	// found out.
@@ -119,7 +119,7 @@ func (r *Result) extracted(job *ragdv1.Job) {
 // A document that fails is a Failure and the run goes on; an error ends the run:
 // context.Canceled, a key or an index that the service refuses, or a service that
 // has not answered for two minutes. The Result holds what was done until then.
-func Run(ctx context.Context, client Client, docs iter.Seq2[corpus.Document, error], cfg Config) (*Result, error) {
+func Run(ctx context.Context, client Client, docs iter.Seq2[localfiles.Document, error], cfg Config) (*Result, error) {
 	r := &run{client: client, cfg: cfg, open: map[string][]document{}}
 	start := time.Now()
 	err := r.send(ctx, docs)

@@ -23,7 +23,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/corpus"
+	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // service is ragd in memory: a job takes a second, and jobs run one at a time.
@@ -173,10 +173,10 @@ func (s *service) GetDocument(_ context.Context, req *ragdv1.GetDocumentRequest)
 }
 
 // texts are documents named after their texts' places: 0, 1, ...
-func texts(all ...string) iter.Seq2[corpus.Document, error] {
-	return func(yield func(corpus.Document, error) bool) {
+func texts(all ...string) iter.Seq2[localfiles.Document, error] {
+	return func(yield func(localfiles.Document, error) bool) {
 		for i, text := range all {
-			if !yield(corpus.Document{Place: fmt.Sprintf("c:%d", i+1), URI: strconv.Itoa(i), Text: text, InputBytes: 10}, nil) {
+			if !yield(localfiles.Document{Place: fmt.Sprintf("c:%d", i+1), URI: strconv.Itoa(i), Text: text, InputBytes: 10}, nil) {
 				return
 			}
 		}
@@ -197,9 +197,9 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		docs := func(yield func(corpus.Document, error) bool) {
-			_ = yield(corpus.Document{}, &corpus.Skip{Place: ".git", Reason: "hidden"}) &&
-				yield(corpus.Document{InputBytes: 5}, &corpus.Problem{Place: "c:9", Reason: "is not valid JSON"})
+		docs := func(yield func(localfiles.Document, error) bool) {
+			_ = yield(localfiles.Document{}, &localfiles.Skip{Place: ".git", Reason: "hidden"}) &&
+				yield(localfiles.Document{InputBytes: 5}, &localfiles.Problem{Place: "c:9", Reason: "is not valid JSON"})
 			texts("one", "bad", "three", "four", "five", "six", "seven")(yield)
 		}
 		var last Progress
@@ -210,7 +210,7 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 		want := &Result{
 			Uploaded: 7, Ready: 6,
 			Failures: []Failure{{"c:9", "", "is not valid JSON"}, {"c:2", "1", "cannot be embedded"}},
-			Skips:    []corpus.Skip{{Place: ".git", Reason: "hidden"}},
+			Skips:    []localfiles.Skip{{Place: ".git", Reason: "hidden"}},
 		}
 		if diff := cmp.Diff(want, got, ignoreElapsed); diff != "" {
 			t.Error(diff)
@@ -273,7 +273,7 @@ func TestRunCountsADocumentGivenTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		docs := func(yield func(corpus.Document, error) bool) {
+		docs := func(yield func(localfiles.Document, error) bool) {
 			texts("same")(yield)
 			texts("same")(yield)
 		}
@@ -288,7 +288,7 @@ func TestRunFollowsADocumentThatANewerVersionOvertook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		docs := func(yield func(corpus.Document, error) bool) {
+		docs := func(yield func(localfiles.Document, error) bool) {
 			texts("old")(yield)
 			texts("new")(yield)
 		}
@@ -309,8 +309,8 @@ func TestRunDoesNotSendWhatTheServiceWouldNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		docs := func(yield func(corpus.Document, error) bool) {
-			yield(corpus.Document{Place: "c:1", URI: "u", Text: "t", Metadata: map[string]any{"k": strings.Repeat("x", maxHeader)}}, nil)
+		docs := func(yield func(localfiles.Document, error) bool) {
+			yield(localfiles.Document{Place: "c:1", URI: "u", Text: "t", Metadata: map[string]any{"k": strings.Repeat("x", maxHeader)}}, nil)
 		}
 		got, err := Run(t.Context(), s.client(), docs, Config{})
 		if err != nil || s.calls != 0 || len(got.Failures) != 1 {
@@ -473,10 +473,10 @@ func TestRunStopsOnCancelThoughTheCorpusIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		stuck := make(chan struct{})
-		docs := func(yield func(corpus.Document, error) bool) {
+		docs := func(yield func(localfiles.Document, error) bool) {
 			texts("one", "two")(yield)
 			<-stuck
-			yield(corpus.Document{}, &corpus.Problem{Place: "late", Reason: "too late"})
+			yield(localfiles.Document{}, &localfiles.Problem{Place: "late", Reason: "too late"})
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, context.Canceled)
 		defer cancel()
@@ -496,8 +496,8 @@ func TestRunMergesMetadata(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		docs := func(yield func(corpus.Document, error) bool) {
-			yield(corpus.Document{URI: "u", Content: []byte("c"), Metadata: map[string]any{"a": 1.0}}, nil)
+		docs := func(yield func(localfiles.Document, error) bool) {
+			yield(localfiles.Document{URI: "u", Content: []byte("c"), Metadata: map[string]any{"a": 1.0}}, nil)
 		}
 		cfg := Config{NoWait: true, Index: "i", Metadata: map[string]any{"a": 2.0, "b": true}}
 		if _, err := Run(t.Context(), s.client(), docs, cfg); err != nil {

@@ -1,0 +1,73 @@
+// Command chunkspans measures how well the strategies of package chunk keep
+// answers together. It cuts the documents of a data set, retrieves chunks for
+// its questions by a plain lexical ranker, and compares what was retrieved with
+// the spans of the documents that answer the question.
+//
+//	go run ./bench/chunkspans DIR
+//
+// DIR holds corpus.jsonl.gz (id, text), queries.jsonl.gz (id, text) and
+// spans.tsv.gz (query_id, doc_id, start, end in characters, with a heading). The
+// result is a Markdown table on standard output.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/ragdhq/ragd/internal/chunk"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: chunkspans DIR")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "spaneval:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	set, err := readDataset(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Println("| strategy | size | overlap | chunks | recall | precision | IoU | characters | recall at 4,000 |")
+	fmt.Println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, c := range configurations() {
+		opts, err := chunk.ParseOptions(c)
+		if err != nil {
+			return err
+		}
+		s, err := evaluate(set, opts)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %d | %d | %d | %.3f | %.3f | %.3f | %.0f | %.3f |\n", opts.Strategy, opts.MaxSize, opts.Overlap,
+			s.chunks, s.recall, s.precision, s.iou, s.characters, s.recallAtBudget)
+	}
+	return nil
+}
+
+// configurations are the rows of the table.
+func configurations() []map[string]any {
+	var out []map[string]any
+	add := func(strategy string, size, overlap int) {
+		out = append(out, map[string]any{"strategy": strategy, "maxSize": size, "overlap": overlap})
+	}
+	for _, size := range []int{200, 300, 400, 500, 600, 800, 1000, 1200, 1600, 2000, 4000} {
+		for _, overlap := range []int{0, size / 8, size / 4} {
+			add("recursive", size, overlap)
+		}
+	}
+	for _, size := range []int{300, 500, 800, 1200} {
+		add("sentence", size, 0)
+		add("sentence", size, size/4)
+	}
+	for _, size := range []int{100, 200, 400} {
+		add("token", size, 0)
+		add("token", size, size/4)
+	}
+	return out
+}

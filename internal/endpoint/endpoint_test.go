@@ -1,0 +1,266 @@
+package endpoint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
+)
+
+// quick is a client that does not dwell between attempts.
+func quick(url string) *endpoint.Client {
+	return endpoint.New("the test provider", endpoint.Config{
+		BaseURL: url, APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: time.Second,
+	})
+}
+
+func ask(ctx context.Context, c *endpoint.Client) error {
+	return c.Do(ctx, "acme", func(ctx context.Context) error {
+		var out struct{ Data []any }
+		return c.PostJSON(ctx, "/v1/embeddings", map[string]any{"model": "m", "input": []string{"a"}}, &out)
+	})
+}
+
+func TestDoClassifiesAndRetries(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name     string
+		fault    modelserver.Fault
+		attempts int
+		kind     fault.Kind
+		public   string // "" for success
+		after    time.Duration
+	}{
+		{"all is well", modelserver.Fault{}, 1, 0, "", 0},
+		{"two failures, then well", modelserver.Fault{Status: 503, Times: 2}, 3, 0, "", 0},
+		{"limited once, with seconds", modelserver.Fault{Status: 429, RetryAfter: "1", Times: 1}, 2, 0, "", 0},
+		{"limited once, with a date", modelserver.Fault{Status: 429, RetryAfter: time.Now().Add(time.Second).UTC().Format(http.TimeFormat), Times: 1}, 2, 0, "", 0},
+		{"limited for longer than is worth waiting", modelserver.Fault{Status: 429, RetryAfter: "60"}, 1, fault.Exhausted, "the test provider limits how often it may be called", time.Minute},
+		{"limited for ever", modelserver.Fault{Status: 429}, 4, fault.Exhausted, "the test provider limits how often it may be called", 0},
+		{"no quota", modelserver.Fault{Status: 429, Code: "insufficient_quota"}, 1, fault.Exhausted, "the test provider has no quota left", 0},
+		{"failing for ever", modelserver.Fault{Status: 500}, 4, fault.Unavailable, "the test provider is failing", 0},
+		{"key refused", modelserver.Fault{Status: 401}, 1, fault.Precondition, "the test provider refused its API key", 0},
+		{"key not allowed", modelserver.Fault{Status: 403}, 1, fault.Precondition, "the test provider refused its API key", 0},
+		{"no such model", modelserver.Fault{Status: 404}, 1, fault.Precondition, "the test provider does not have this model, or not at this address", 0},
+		{"request refused", modelserver.Fault{Status: 400}, 1, fault.Invalid, "the test provider refused the request", 0},
+		{"silent", modelserver.Fault{Hang: true}, 4, fault.Unavailable, "the test provider did not answer within 1s", 0},
+		{"silent once", modelserver.Fault{Hang: true, Times: 1}, 2, 0, "", 0},
+		{"half an answer", modelserver.Fault{Half: true}, 4, fault.Unavailable, "the test provider broke off in the middle of its answer", 0},
+		{"not JSON", modelserver.Fault{Body: "<html>"}, 2, fault.Unavailable, "the test provider gave an answer that makes no sense", 0},
+		{"moved", modelserver.Fault{Status: 308}, 1, fault.Precondition, "the test provider does not have this model, or not at this address", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			ai := modelserver.New(t)
+			ai.Set(tc.fault)
+			err := ask(t.Context(), quick(ai.URL))
+			if n := len(ai.Requests()); n != tc.attempts {
+				t.Errorf("%d attempts, want %d", n, tc.attempts)
+			}
+			if tc.public == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if fault.KindOf(err) != tc.kind || fault.Public(err) != tc.public {
+				t.Errorf("%v: %q", fault.KindOf(err), fault.Public(err))
+			}
+			var e *fault.Error
+			if errors.As(err, &e); e.RetryAfter != tc.after {
+				t.Errorf("retry after %v, want %v", e.RetryAfter, tc.after)
+			}
+		})
+	}
+}
+
+func TestDoWaitsAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Status: 429, RetryAfter: "0.2", Times: 1})
+	start := time.Now()
+	if err := ask(t.Context(), quick(ai.URL)); err != nil {
+		t.Fatal(err)
+	}
+	if waited := time.Since(start); waited < 200*time.Millisecond {
+		t.Errorf("came back after %v, was told 200ms", waited)
+	}
+}
+
+func TestDoReturnsAtOnceWhenTheWaitIsLongerThanTheCallerHas(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Status: 429, RetryAfter: "1"})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err := ask(ctx, quick(ai.URL))
+	if ctx.Err() != nil || fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("%v, context %v", err, ctx.Err())
+	}
+}
+
+func TestDoEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Hang: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(30*time.Millisecond, cancel)
+	if err := ask(ctx, quick(ai.URL)); fault.KindOf(err) != fault.Canceled {
+		t.Error(err)
+	}
+}
+
+func TestDoBoundsCallsOfAllAndOfEachTenant(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Delay: 10 * time.Millisecond})
+	c := endpoint.New("p", endpoint.Config{BaseURL: ai.URL, MaxConcurrent: 6, MaxConcurrentPerTenant: 2})
+	var (
+		mu   sync.Mutex
+		now  = map[string]int{}
+		most int
+	)
+	var group sync.WaitGroup
+	for i := range 40 {
+		tenant := []string{"a", "a", "a", "b"}[i%4]
+		group.Go(func() {
+			err := c.Do(t.Context(), tenant, func(ctx context.Context) error {
+				mu.Lock()
+				now[tenant]++
+				most = max(most, now[tenant])
+				mu.Unlock()
+				defer func() { mu.Lock(); now[tenant]--; mu.Unlock() }()
+				return c.PostJSON(ctx, "/rerank", map[string]any{"query": "q", "texts": []string{"t"}}, new(any))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if most != 2 || ai.Peak() != 4 {
+		t.Errorf("%d calls of one tenant at once and %d of all, want 2 and 4", most, ai.Peak())
+	}
+}
+
+func TestAWaitingCallLeavesWithItsContext(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	c := endpoint.New("p", endpoint.Config{BaseURL: ai.URL, MaxConcurrent: 1})
+	entered, release := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = c.Do(context.Background(), "a", func(context.Context) error { close(entered); <-release; return nil })
+	}()
+	<-entered
+	for _, tenant := range []string{"a", "b"} { // behind the tenant's own bound, and behind that of all
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := ask2(ctx, c, tenant); fault.KindOf(err) != fault.Deadline {
+			t.Errorf("%s: %v", tenant, err)
+		}
+		cancel()
+	}
+	close(release)
+	if err := ask2(t.Context(), c, "b"); err != nil {
+		t.Error(err)
+	}
+}
+
+func ask2(ctx context.Context, c *endpoint.Client, tenant string) error {
+	return c.Do(ctx, tenant, func(context.Context) error { return nil })
+}
+
+func TestErrorsHoldNoSecrets(t *testing.T) {
+	t.Parallel()
+	const key = "sk-wrong-but-secret"
+	ai := modelserver.New(t)
+	for _, tc := range []struct {
+		name, base string
+		fault      modelserver.Fault
+	}{
+		{"a refused key", ai.URL, modelserver.Fault{}},
+		{"an address that does not answer", "http://user:" + key + "@127.0.0.1:1", modelserver.Fault{}},
+		{"an address that does not parse", "http://user:" + key + "@:bad/", modelserver.Fault{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := endpoint.New("p", endpoint.Config{BaseURL: tc.base, APIKey: key, MaxAttempts: 1})
+			err := ask(t.Context(), c)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, key) {
+				t.Errorf("the error shows the key: %s", text)
+			}
+		})
+	}
+}
+
+func TestErrorsTellTheOperatorWhatTheProviderSaid(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"error":{"code":"context_length","message":"too long"}}`: "status 400 context_length: too long",
+		`{"error":{"type":"bad","code":7,"message":"no"}}`:         "status 400 bad: no",
+		`{"error":"batch too big"}`:                                "status 400: batch too big",
+		`{"message":"nope"}`:                                       "status 400: nope",
+		`{"detail":"nope"}`:                                        "status 400: nope",
+		`{"error":"my key is ` + modelserver.Key + `"}`:            "status 400: my key is [key]",
+		`<html>`: "status 400",
+		``:       "status 400",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			server := modelserver.Static(t, http.StatusBadRequest, body)
+			var status *endpoint.StatusError
+			if err := ask(t.Context(), quick(server)); !errors.As(err, &status) || status.Error() != want {
+				t.Errorf("%v, want %q", status, want)
+			}
+		})
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	elsewhere := modelserver.New(t)
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/v1/embeddings", http.StatusTemporaryRedirect))
+	t.Cleanup(server.Close)
+	err := ask(t.Context(), quick(server.URL))
+	if fault.KindOf(err) != fault.Precondition || len(elsewhere.Requests()) != 0 {
+		t.Errorf("%v, and %d requests elsewhere", err, len(elsewhere.Requests()))
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	t.Parallel()
+	for base, ok := range map[string]bool{
+		"": true, "http://localhost:11434/v1": true, "https://api.openai.com/v1": true,
+		"localhost:11434": false, "ftp://x": false, "http://": false, "http://a b": false,
+	} {
+		if err := (endpoint.Config{BaseURL: base}).Validate(); (err == nil) != ok {
+			t.Errorf("%q: %v", base, err)
+		}
+	}
+}
+
+func TestNoGoroutineStaysBehind(t *testing.T) {
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Hang: true})
+	c := quick(ai.URL)
+	ai.NoLeaks(t, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		var group sync.WaitGroup
+		for range 30 {
+			group.Go(func() { _ = ask(ctx, c) })
+		}
+		group.Wait()
+	})
+}

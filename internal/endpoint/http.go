@@ -1,0 +1,92 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of one answer: 2,048 vectors of 3,072 values
+// written out take some 70 MB.
+const maxAnswer = 128 << 20
+
+// newTransport returns a transport of its own for each provider, so that one
+// with many connections does not push out another's.
+func newTransport(connections int) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns = connections
+	t.MaxIdleConnsPerHost = connections
+	t.IdleConnTimeout = 30 * time.Second
+	return limited{t}
+}
+
+// limited cuts answers off at maxAnswer; what is left then does not parse.
+type limited struct{ *http.Transport }
+
+func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := l.Transport.RoundTrip(request)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxAnswer), response.Body}
+	}
+	return response, err
+}
+
+// HTTP returns the client to use for requests to this provider, for SDKs.
+func (c *Client) HTTP() *http.Client { return c.http }
+
+// Check is a middleware for SDKs: it turns an answer that is not a success into
+// a *StatusError.
+func (c *Client) Check(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	response, err := next(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(response); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// PostJSON sends in to the path below the base URL, with the API key, and reads
+// the answer into out. It is one attempt, for use inside Do.
+func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	address := strings.TrimRight(c.config.BaseURL, "/") + path
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	if c.config.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
+	}
+	response, err := c.Check(request, c.http.Do)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	return Decode(answer, out)
+}
+
+// Decode reads a JSON answer; a *NonsenseError if it is none.
+func Decode(answer []byte, out any) error {
+	if err := json.Unmarshal(answer, out); err != nil {
+		return Nonsense("%d bytes that are not the JSON expected", len(answer))
+	}
+	return nil
+}

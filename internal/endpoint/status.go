@@ -1,0 +1,152 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// StatusError is an answer that is not a success.
+type StatusError struct {
+	Status     int
+	RetryAfter time.Duration // what the provider asked for, 0 if nothing
+	Code       string        // the provider's own name of the error, if any
+	Message    string        // what it says about it, cut short; for logs
+}
+
+// Error returns what an operator needs to know, and no secrets.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("status %d", e.Status)
+	if e.Code != "" {
+		text += " " + e.Code
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Refused reports a status that blames the content of the request, so that
+// other content may pass.
+func (e *StatusError) Refused() bool {
+	return e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge ||
+		e.Status == http.StatusUnprocessableEntity
+}
+
+// codeNoQuota is how OpenAI and its likes say with 429 that no waiting will help.
+const codeNoQuota = "insufficient_quota"
+
+func (e *StatusError) transient() bool {
+	switch e.Status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return true
+	case http.StatusTooManyRequests:
+		return e.Code != codeNoQuota
+	}
+	return e.Status >= 500
+}
+
+// NonsenseError is a success whose content cannot be used: not JSON, cut off,
+// or with something missing.
+type NonsenseError struct{ What string }
+
+func (e *NonsenseError) Error() string { return e.What }
+
+// Nonsense returns a NonsenseError. The text must not quote the answer, which
+// may hold what a tenant sent.
+func Nonsense(format string, args ...any) error {
+	return &NonsenseError{What: fmt.Sprintf(format, args...)}
+}
+
+// check returns nil for a success, else reads and closes the body and returns a
+// *StatusError.
+func (c *Client) check(response *http.Response) error {
+	if response.StatusCode >= 200 && response.StatusCode < 300 {
+		return nil
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // what of it can be read
+	e := &StatusError{Status: response.StatusCode, RetryAfter: retryAfter(response.Header, time.Now())}
+	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden {
+		return e // such answers like to repeat the key, or most of it
+	}
+	e.Code, e.Message = describe(body)
+	if c.config.APIKey != "" {
+		e.Message = strings.ReplaceAll(e.Message, c.config.APIKey, "[key]")
+	}
+	return e
+}
+
+// describe finds the code and the message in the error bodies that are common:
+// {"error":{"code","message"}}, {"error":"..."}, {"message"}, {"detail"}.
+func describe(body []byte) (code, message string) {
+	var outer struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  string          `json:"detail"`
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		outer.Message = ""
+	}
+	var inner struct {
+		Code    any    `json:"code"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
+	var plain string
+	switch {
+	case bytes.HasPrefix(outer.Error, []byte("{")) && json.Unmarshal(outer.Error, &inner) == nil:
+		code, message = inner.Type, inner.Message
+		if s, ok := inner.Code.(string); ok && s != "" {
+			code = s
+		}
+	case json.Unmarshal(outer.Error, &plain) == nil:
+		message = plain
+	case outer.Message != "":
+		message = outer.Message
+	default:
+		message = outer.Detail
+	}
+	return cut(code, 64), cut(message, 300)
+}
+
+func cut(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if len(s) <= n {
+		return s
+	}
+	return textlimit.Cut(s, n) + "..."
+}
+
+// retryAfter reads Retry-After, in seconds or as a date, and the finer
+// Retry-After-Ms.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
+		return bounded(ms / 1000)
+	}
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return bounded(seconds)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return bounded(at.Sub(now).Seconds())
+	}
+	return 0
+}
+
+// bounded turns seconds into a duration between nothing and a day, because a
+// server may say anything, NaN included.
+func bounded(seconds float64) time.Duration {
+	const day = 24 * 60 * 60
+	if !(seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(seconds, day) * float64(time.Second))
+}

@@ -1,0 +1,103 @@
+package httpserver
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+const pause = time.Second
+
+// servers are a server for HTTP/1.1 and one for HTTP/2.
+func servers(t *testing.T, handler http.Handler) map[string]*httptest.Server {
+	t.Helper()
+	all := map[string]*httptest.Server{}
+	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		s := httptest.NewUnstartedServer(handler)
+		s.EnableHTTP2 = version == "HTTP/2.0"
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		all[version] = s
+	}
+	return all
+}
+
+// echo answers with what it has read, and why no more.
+func echo(read chan<- error, dawdle time.Duration) http.Handler {
+	return Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var all []byte
+		for {
+			part := make([]byte, 4)
+			n, err := r.Body.Read(part)
+			if all = append(all, part[:n]...); err != nil {
+				read <- err
+				break
+			}
+			time.Sleep(dawdle)
+		}
+		_, _ = w.Write(all)
+	}), pause)
+}
+
+func TestABodyThatStopsIsCutOff(t *testing.T) {
+	t.Parallel()
+	read := make(chan error, 1)
+	for version, s := range servers(t, echo(read, 0)) {
+		never, sender := io.Pipe()
+		go func() { _, _ = sender.Write([]byte("tide")) }() // and nothing more
+		res, err := s.Client().Post(s.URL, "text/plain", never)
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		if res.Proto != version || string(answer) != "tide" || err != nil {
+			t.Errorf("%s: answered over %s with %q, %v", version, res.Proto, answer, err)
+		}
+		_ = res.Body.Close()
+		if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "nothing of the request has arrived for 1s") {
+			t.Errorf("%s: read ended with %v", version, err)
+		}
+		_ = sender.Close()
+	}
+}
+
+// What takes long as a whole is fine, whoever it is that takes the time.
+func TestABodyThatTakesItsTimeArrives(t *testing.T) {
+	t.Parallel()
+	read := make(chan error, 1)
+	for version, s := range servers(t, echo(read, 0)) {
+		slow, sender := io.Pipe()
+		go func() {
+			defer sender.Close()
+			for range 5 {
+				time.Sleep(pause / 3)
+				_, _ = sender.Write([]byte("tide"))
+			}
+		}()
+		expect(t, s, version, slow, read)
+	}
+	for version, s := range servers(t, echo(read, pause/3)) {
+		expect(t, s, version, strings.NewReader(strings.Repeat("tide", 5)), read)
+	}
+}
+
+func expect(t *testing.T, s *httptest.Server, version string, body io.Reader, read <-chan error) {
+	t.Helper()
+	res, err := s.Client().Post(s.URL, "text/plain", body)
+	if err != nil {
+		t.Fatalf("%s: %v", version, err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if string(answer) != strings.Repeat("tide", 5) || err != nil {
+		t.Errorf("%s: answered with %q, %v", version, answer, err)
+	}
+	if err := <-read; !errors.Is(err, io.EOF) {
+		t.Errorf("%s: read ended with %v", version, err)
+	}
+}

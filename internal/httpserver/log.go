@@ -1,0 +1,177 @@
+// Package httpserver is the outermost layer of the HTTP server: it gives every
+// request an id and writes its one line in the log. What the layers below know
+// of a request, such as who made it and how it ended, they add to the line.
+package httpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// line is what is known of a request so far.
+type line struct {
+	id string
+
+	mu    sync.Mutex
+	attrs []any
+	err   error
+}
+
+type lineKey struct{}
+
+// Log answers with the id of the request in X-Request-Id, and writes a line when
+// a request has been answered: at debug level, or at info if it was refused, or
+// at error if it failed for a reason of ours.
+func Log(log *slog.Logger) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			l := &line{id: idOf(r.Header)}
+			w.Header().Set("X-Request-Id", l.id)
+			start, out := time.Now(), &writer{ResponseWriter: w}
+			// Deferred, as a handler that cuts its answer off panics.
+			defer func() {
+				l.write(r.Context(), log, "request", time.Since(start), "method", r.Method, "path", r.URL.Path, "status", out.status)
+				l.describe(trace.SpanFromContext(r.Context()))
+			}()
+			next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
+		})
+	}
+}
+
+func (l *line) write(ctx context.Context, log *slog.Logger, what string, took time.Duration, first ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	level, code := slog.LevelDebug, "ok"
+	if l.err != nil {
+		kind := fault.KindOf(l.err)
+		if level, code = slog.LevelInfo, kind.String(); kind == fault.Internal {
+			level = slog.LevelError
+		}
+	}
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(first, "code", code, "request_id", l.id, "duration_ms", float64(took.Microseconds())/1000)
+	attrs = append(attrs, l.attrs...)
+	if l.err != nil {
+		attrs = append(attrs, "err", l.err)
+	}
+	log.Log(ctx, level, what, attrs...)
+}
+
+// describe gives the span of the request what its line says, but not the error's
+// text, which is for the log.
+func (l *line) describe(span trace.Span) {
+	if !span.IsRecording() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	span.SetAttributes(attribute.String("request_id", l.id))
+	for i := 0; i+1 < len(l.attrs); i += 2 {
+		span.SetAttributes(attribute.String(fmt.Sprint(l.attrs[i]), fmt.Sprint(l.attrs[i+1])))
+	}
+	if l.err == nil {
+		return
+	}
+	kind := fault.KindOf(l.err)
+	span.SetAttributes(attribute.String("code", kind.String()))
+	if kind == fault.Internal {
+		span.SetStatus(codes.Error, kind.String())
+	}
+}
+
+// Add puts attributes, keys and values by turns, on the line of the request. It
+// does nothing in a context without one.
+func Add(ctx context.Context, attrs ...any) {
+	if l, ok := ctx.Value(lineKey{}).(*line); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.attrs = append(l.attrs, attrs...)
+	}
+}
+
+// Fail puts the error on the line of the request; of several the last one stays.
+// It does nothing in a context without one, nor with a nil error.
+func Fail(ctx context.Context, err error) {
+	if l, ok := ctx.Value(lineKey{}).(*line); ok && err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.err = err
+	}
+}
+
+// Detach returns a context for work that goes on after its request was answered,
+// and a function that writes a line of its own for it. The context does not end
+// with the request.
+func Detach(ctx context.Context, log *slog.Logger, what string) (context.Context, func()) {
+	l, start := &line{id: RequestID(ctx)}, time.Now()
+	ctx = context.WithValue(context.WithoutCancel(ctx), lineKey{}, l)
+	return ctx, func() { l.write(ctx, log, what, time.Since(start)) }
+}
+
+// WithRequestID returns a context for a request that did not come over HTTP, with
+// an id of its own.
+func WithRequestID(ctx context.Context) context.Context {
+	return context.WithValue(ctx, lineKey{}, &line{id: newID()})
+}
+
+// RequestID returns the id that finds a request in the log; "" in a context
+// without one.
+func RequestID(ctx context.Context) string {
+	if l, ok := ctx.Value(lineKey{}).(*line); ok {
+		return l.id
+	}
+	return ""
+}
+
+func newID() string { return strings.ToLower(rand.Text()[:16]) }
+
+// idOf returns the caller's request id if it is a plain one, else a new one.
+func idOf(header http.Header) string {
+	const maxBytes = 64
+	id := header.Get("X-Request-Id")
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	if id == "" || len(id) > maxBytes || strings.ContainsFunc(id, odd) {
+		return newID()
+	}
+	return id
+}
+
+// writer remembers the status.
+type writer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *writer) WriteHeader(status int) {
+	if w.status == 0 || w.status < http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush implements http.Flusher, which gRPC asks for.
+func (w *writer) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Unwrap lets http.ResponseController reach the writer.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,100 @@
+package httpserver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+)
+
+func TestOneLineARequest(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		handle http.HandlerFunc
+		want   map[string]any
+	}{
+		{
+			name: "an answer",
+			handle: func(w http.ResponseWriter, r *http.Request) {
+				httpserver.Add(r.Context(), "tenant", "acme")
+				_, _ = w.Write([]byte("ok"))
+			},
+			want: map[string]any{"level": "DEBUG", "status": 200.0, "code": "ok", "tenant": "acme"},
+		},
+		{
+			name: "a refusal",
+			handle: func(w http.ResponseWriter, r *http.Request) {
+				httpserver.Fail(r.Context(), fault.New(fault.Denied, "no"))
+				w.WriteHeader(http.StatusForbidden)
+			},
+			want: map[string]any{"level": "INFO", "status": 403.0, "code": "denied", "err": "no"},
+		},
+		{
+			name: "a failure of ours",
+			handle: func(w http.ResponseWriter, r *http.Request) {
+				httpserver.Fail(r.Context(), errors.New("disk full"))
+				w.WriteHeader(http.StatusInternalServerError)
+			},
+			want: map[string]any{"level": "ERROR", "status": 500.0, "code": "internal", "err": "disk full"},
+		},
+		{
+			name: "an answer that was cut off",
+			handle: func(_ http.ResponseWriter, r *http.Request) {
+				httpserver.Fail(r.Context(), errors.New("panic"))
+				panic(http.ErrAbortHandler)
+			},
+			want: map[string]any{"level": "ERROR", "status": 0.0, "code": "internal", "err": "panic"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, "/x", nil)
+			r.Header.Set("X-Request-Id", "from-caller")
+			func() {
+				defer func() { _ = recover() }()
+				httpserver.Log(log)(tc.handle).ServeHTTP(w, r)
+			}()
+			var got map[string]any
+			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+				t.Fatalf("not one line: %v: %s", err, out.String())
+			}
+			delete(got, "time")
+			delete(got, "duration_ms")
+			for key, value := range map[string]any{"msg": "request", "method": "POST", "path": "/x", "request_id": "from-caller"} {
+				tc.want[key] = value
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if id := w.Header().Get("X-Request-Id"); id != "from-caller" {
+				t.Errorf("answered with request id %q", id)
+			}
+		})
+	}
+}
+
+func TestOddRequestIDsAreReplaced(t *testing.T) {
+	t.Parallel()
+	for _, given := range []string{"", "a b", "a\x7f", "ä", strings.Repeat("a", 65)} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header["X-Request-Id"] = []string{given}
+		httpserver.Log(slog.New(slog.DiscardHandler))(http.NotFoundHandler()).ServeHTTP(w, r)
+		if id := w.Header().Get("X-Request-Id"); len(id) != 16 || id == given {
+			t.Errorf("%q became %q", given, id)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package localfiles
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"reflect"
+	"unicode/utf8"
+)
+
+var (
+	gzipMagic     = []byte{0x1f, 0x8b}
+	byteOrderMark = []byte("\xef\xbb\xbf")
+)
+
+// Lines returns the documents of JSON Lines: one object a line with the fields id
+// or uri, title, text, contentType and metadata. Other fields and blank lines are
+// ignored, gzip is recognised by its first bytes. A line that is no document is a
+// *Problem naming name and the line; a line over MaxLine is not read into memory.
+// An input that cannot be read ends the sequence with a *Problem.
+func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		input := &counter{r: r}
+		plain, err := Decompress(input)
+		if err != nil {
+			yield(Document{}, problem(name, "%v", err))
+			return
+		}
+		lines := &lineReader{r: bufio.NewReaderSize(plain, 64<<10), limit: MaxLine}
+		var seen int64 // of the input, by the documents before
+		for number := 1; ; number++ {
+			place := fmt.Sprintf("%s:%d", name, number)
+			line, err := lines.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil && !errors.Is(err, errLongLine) {
+				yield(Document{}, problem(place, "%v", reason(err)))
+				return
+			}
+			if number == 1 {
+				line = bytes.TrimPrefix(line, byteOrderMark)
+			}
+			if err == nil && len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			var doc Document
+			if err == nil {
+				doc, err = decodeLine(line)
+			}
+			if err != nil {
+				err = problem(place, "%v", err)
+			}
+			doc.Place = place
+			doc.InputBytes, seen = input.n-seen, input.n
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
+}
+
+// LineFiles is Lines over each of the files in turn.
+func LineFiles(paths ...string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		for _, path := range paths {
+			if !lineFile(path, yield) {
+				return
+			}
+		}
+	}
+}
+
+// lineFile reports whether the caller wants more.
+func lineFile(path string, yield func(Document, error) bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return yield(Document{}, problem(path, "%v", reason(err)))
+	}
+	defer f.Close()
+	for doc, err := range Lines(path, f) {
+		if !yield(doc, err) {
+			return false
+		}
+	}
+	return true
+}
+
+// Decompress returns what r holds: decompressed if it is gzip, as it is if not.
+func Decompress(r io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(r)
+	head, err := buffered.Peek(len(gzipMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, reason(err)
+	}
+	if !bytes.Equal(head, gzipMagic) {
+		return buffered, nil
+	}
+	return gzip.NewReader(buffered)
+}
+
+func decodeLine(line []byte) (Document, error) {
+	// The JSON package would put replacement characters in the place of broken
+	// UTF-8, and a document would differ from its source unnoticed.
+	if !utf8.Valid(line) {
+		return Document{}, errors.New("is not valid UTF-8")
+	}
+	var fields struct {
+		ID          rawID          `json:"id"`
+		URI         string         `json:"uri"`
+		Title       string         `json:"title"`
+		Text        *string        `json:"text"`
+		ContentType string         `json:"contentType"`
+		Metadata    map[string]any `json:"metadata"`
+	}
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return Document{}, jsonReason(err)
+	}
+	doc := Document{
+		URI: fields.URI, Title: fields.Title, ContentType: fields.ContentType, Metadata: fields.Metadata,
+	}
+	if doc.URI == "" {
+		doc.URI = string(fields.ID)
+	}
+	switch {
+	case doc.URI == "":
+		return Document{}, errors.New(`has neither a field "id" nor a field "uri" that names the document`)
+	case fields.Text == nil:
+		return Document{}, errors.New(`has no field "text"`)
+	}
+	doc.Text = *fields.Text
+	return doc, nil
+}
+
+// rawID is an id as text; in JSON it may be a string or a number.
+type rawID string
+
+func (id *rawID) UnmarshalJSON(data []byte) error {
+	switch c := data[0]; {
+	case c == '"':
+		return json.Unmarshal(data, (*string)(id))
+	case c == '-' || '0' <= c && c <= '9':
+		*id = rawID(data)
+		return nil
+	case c == 'n': // null, as if it were absent
+		return nil
+	}
+	return errBadID
+}
+
+var errBadID = errors.New(`field "id" must be a string or a number`)
+
+// jsonReason says what is wrong in the words of the line, not of our struct.
+func jsonReason(err error) error {
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, errBadID):
+		return errBadID
+	case !errors.As(err, &wrongType):
+		return fmt.Errorf("is not valid JSON: %w", err)
+	case wrongType.Field == "":
+		return fmt.Errorf("is a JSON %s where an object was expected", wrongType.Value)
+	case wrongType.Type.Kind() == reflect.Float64:
+		return fmt.Errorf("field %q has a number out of range: %s", wrongType.Field, wrongType.Value)
+	case wrongType.Type.Kind() == reflect.Map:
+		return fmt.Errorf("field %q must be an object, not a JSON %s", wrongType.Field, wrongType.Value)
+	}
+	return fmt.Errorf("field %q must be a string, not a JSON %s", wrongType.Field, wrongType.Value)
+}
+
+var errLongLine = fmt.Errorf("is longer than %d MiB, the limit of one line", MaxLine>>20)
+
+// lineReader returns one line after the other in a buffer that it uses again.
+type lineReader struct {
+	r     *bufio.Reader
+	limit int // bytes of a line with its newline
+	line  []byte
+}
+
+// next returns the next line without its newline, errLongLine after reading past
+// a line over the limit, io.EOF after the last line.
+func (l *lineReader) next() ([]byte, error) {
+	l.line = l.line[:0]
+	long, some := false, false
+	for {
+		part, err := l.r.ReadSlice('\n')
+		some = some || len(part) > 0
+		if len(l.line)+len(part) > l.limit {
+			long = true
+		}
+		if !long {
+			l.line = append(l.line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && some:
+		case err != nil:
+			return nil, err
+		}
+		if long {
+			return nil, errLongLine
+		}
+		return bytes.TrimSuffix(l.line, []byte("\n")), nil
+	}
+}
+
+// counter counts the bytes read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

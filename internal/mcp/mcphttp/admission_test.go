@@ -1,0 +1,170 @@
+package mcphttp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		cfg    Config
+		host   string
+		status int
+	}{
+		{name: "this machine", host: "localhost:8484", status: 200},
+		{name: "this machine by address", host: "[::1]:8484", status: 200},
+		{name: "a foreign name on a local connection", host: "evil.example:8484", status: 403},
+		{name: "a name that begins like this machine's", host: "localhost.evil.example", status: 403},
+		{name: "the public name", cfg: Config{PublicURL: "https://Rag.example.com/x"}, host: "rag.example.com", status: 200},
+		{name: "an allowed name", cfg: Config{AllowedHosts: []string{"rag.internal"}}, host: "RAG.internal:80", status: 200},
+		{name: "another name", cfg: Config{AllowedHosts: []string{"rag.internal"}}, host: "internal", status: 403},
+		{name: "any name", cfg: Config{AllowedHosts: []string{"*"}}, host: "evil.example", status: 200},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(c *Config) { c.PublicURL, c.AllowedHosts = tc.cfg.PublicURL, tc.cfg.AllowedHosts })
+			r := w.modern(t.Context(), alice, 1, "ping", nil)
+			r.Host = tc.host
+			if res, body := w.do(t, r); res.StatusCode != tc.status && (tc.status != 200 || res.StatusCode == 403) {
+				t.Errorf("status %d, want %d: %s", res.StatusCode, tc.status, body)
+			}
+		})
+	}
+}
+
+// One credential that asks too much is told when to come back; others, of its own
+// tenant and of another, are not held up by it.
+func TestRequestRate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.RequestRate = 1 })
+	call := func(caller string) (answer, string) {
+		return w.do(t, w.modern(t.Context(), caller, 1, "tools/call", map[string]any{"name": "whoami"}))
+	}
+	for i := range 2 {
+		if res, body := call(alice); res.StatusCode != http.StatusOK {
+			t.Fatalf("request %d: status %d: %s", i, res.StatusCode, body)
+		}
+	}
+	res, body := call(alice)
+	if wait, err := strconv.Atoi(res.Header.Get("Retry-After")); res.StatusCode != http.StatusTooManyRequests || err != nil || wait != 1 {
+		t.Errorf("status %d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
+	}
+	if !strings.Contains(body, "more than 1 requests a second") {
+		t.Error(body)
+	}
+	for _, other := range []string{bob, eve} {
+		if res, body := call(other); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d: %s", other, res.StatusCode, body)
+		}
+	}
+}
+
+// Without sessions nothing of one request is left for another: no id to present,
+// no stream to read, nothing to cancel, no progress of another's call.
+func TestStateless(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.Stateless = true })
+	res, body := w.do(t, w.request(t.Context(), http.MethodPost, alice, legacy(1, "initialize", map[string]any{
+		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "1"},
+	})))
+	if res.StatusCode != http.StatusOK || res.Header.Get(sessionHeader) != "" {
+		t.Fatalf("initialize: status %d, session %q: %s", res.StatusCode, res.Header.Get(sessionHeader), body)
+	}
+	if res, body := w.do(t, w.call(t.Context(), alice, "", 1, "whoami")); res.StatusCode != http.StatusOK || !strings.Contains(body, "acme alice") {
+		t.Errorf("a call: status %d: %s", res.StatusCode, body)
+	}
+	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+		if res, _ := w.do(t, w.request(t.Context(), verb, alice, nil)); res.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("%s: status %d", verb, res.StatusCode)
+		}
+	}
+	for _, other := range []string{bob, eve} {
+		w.send(w.call(t.Context(), alice, "", 7, "wait"))
+		within(t, w.started, "the call")
+		res, _ := w.do(t, w.request(t.Context(), http.MethodPost, other, legacy(nil, "notifications/cancelled", map[string]any{"requestId": 7})))
+		if res.StatusCode != http.StatusAccepted {
+			t.Errorf("%s cancels: status %d", other, res.StatusCode)
+		}
+		nothing(t, w.stopped, other+" cancelled alice's call")
+	}
+	if _, body := w.do(t, w.call(t.Context(), bob, "", 7, "progress")); strings.Count(body, `"progressToken":"acme bob"`) != 3 || strings.Contains(body, "alice") {
+		t.Errorf("progress: %s", body)
+	}
+	if left := w.sessions.Load(); left != 0 {
+		t.Errorf("the library knows of %d sessions", left)
+	}
+}
+
+// Large requests fill the memory of all: a tenant has a few at a time, and another
+// its own.
+func TestLargeRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	padded := func(caller, tool string) *http.Request {
+		return w.modern(t.Context(), caller, 1, "tools/call", map[string]any{
+			"name": tool, "arguments": map[string]any{"padding": strings.Repeat("x", largeBytes)},
+		})
+	}
+	for range maxLargeEach {
+		w.send(padded(alice, "wait"))
+		within(t, w.started, "the call")
+	}
+	res, body := w.do(t, padded(bob, "whoami"))
+	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || !strings.Contains(body, "1048576 bytes") {
+		t.Errorf("one more of the tenant: status %d: %s", res.StatusCode, body)
+	}
+	huge := w.modern(t.Context(), bob, 1, "tools/call", map[string]any{"name": "whoami", "padding": strings.Repeat("x", 16*largeBytes)})
+	if res, _ := w.do(t, huge); res.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("one much larger: status %d", res.StatusCode)
+	}
+	small := w.modern(t.Context(), bob, 1, "tools/call", map[string]any{"name": "whoami"})
+	for name, r := range map[string]*http.Request{"a small one": small, "one of another tenant": padded(eve, "whoami")} {
+		if res, body := w.do(t, r); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d: %s", name, res.StatusCode, body)
+		}
+	}
+	close(w.release)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if res, body := w.do(t, padded(alice, "whoami")); res.StatusCode == http.StatusOK {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("after the others were answered: status %d: %s", res.StatusCode, body)
+		}
+	}
+}
+
+// A request whose server has given up waiting for the rest is answered with why.
+func TestARequestThatStandsStill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	r := w.request(t.Context(), http.MethodPost, alice, "{")
+	r.Body = io.NopCloser(io.MultiReader(r.Body, iotest.ErrReader(fmt.Errorf("nothing has arrived for 30s: %w", os.ErrDeadlineExceeded))))
+	answer := httptest.NewRecorder()
+	w.ServeHTTP(answer, r)
+	if answer.Code != http.StatusRequestTimeout || !strings.Contains(answer.Body.String(), "nothing has arrived for 30s") {
+		t.Errorf("status %d: %s", answer.Code, answer.Body)
+	}
+}
+
+// A request that comes a byte at a time is given up.
+func TestSlowRequests(t *testing.T) {
+	t.Parallel()
+	for began, want := range map[time.Time]int{time.Now(): 3, time.Now().Add(-maxArrival): 1} {
+		read, err := io.ReadAll(&heldReader{Reader: iotest.OneByteReader(strings.NewReader("{ }")), hold: &hold{large: newLarge(), of: "acme"}, began: began})
+		late := new(refusal)
+		if len(read) != want || errors.As(err, &late) != (want < 3) || want < 3 && late.status != http.StatusRequestTimeout {
+			t.Errorf("read %q: %v", read, err)
+		}
+	}
+}

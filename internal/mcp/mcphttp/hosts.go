@@ -1,0 +1,64 @@
+package mcphttp
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// hosts are the names under which the service may be called. A page whose name
+// was made to point at this machine sends its own name, and is refused.
+type hosts struct {
+	any   bool
+	local bool            // only connections from this machine are checked
+	known map[string]bool // without ports, lower case
+}
+
+func newHosts(cfg Config) hosts {
+	h := hosts{local: len(cfg.AllowedHosts) == 0, known: map[string]bool{}}
+	for _, name := range cfg.AllowedHosts {
+		h.any = h.any || name == "*"
+		h.known[hostName(name)] = true
+	}
+	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
+		h.known[hostName(u.Host)] = true
+	}
+	return h
+}
+
+// hostName is a host without its port and the brackets of IPv6.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+func (h hosts) allow(r *http.Request) bool {
+	name := hostName(r.Host)
+	return h.any || h.known[name] || isLoopback(name) || h.local && !overLoopback(r)
+}
+
+// overLoopback reports whether the connection stays on this machine.
+func overLoopback(r *http.Request) bool {
+	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if address == nil {
+		return false
+	}
+	at, err := netip.ParseAddrPort(address.String())
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
+
+func (h hosts) guard(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !h.allow(r) {
+			reject(w, r, fault.New(fault.Denied, "the service may not be called under this host name; its operator allows names with the settings public-url and allowed-hosts"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,109 @@
+package mcphttp
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// origins are the web origins whose pages may call the endpoint. A browser sends
+// the page's origin with every request that could be harmful, so a page that was
+// tricked onto our address by its name server is refused as well.
+type origins struct {
+	any   bool
+	known map[string]bool // scheme://host[:port], lower case
+}
+
+// parseOrigins reads a list of origins; "" is skipped, and of a URL only the
+// origin counts.
+func parseOrigins(list []string) (origins, error) {
+	o := origins{known: map[string]bool{}}
+	for _, s := range list {
+		switch u, err := url.Parse(s); {
+		case s == "":
+		case s == "*":
+			o.any = true
+		case err != nil || u.Scheme == "" || u.Host == "":
+			return o, fmt.Errorf("mcp front: %q is not an origin such as https://app.example.com", s)
+		default:
+			o.known[originOf(u)] = true
+		}
+	}
+	return o, nil
+}
+
+func originOf(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
+
+func (o origins) allow(origin string) bool {
+	if o.any {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" {
+		return false // "null" among them: a sandboxed frame of anyone's page
+	}
+	return o.known[originOf(u)] || isLoopback(u.Hostname())
+}
+
+// isLoopback reports whether a host name always means the machine it is used on.
+func isLoopback(name string) bool {
+	if name == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.IsLoopback()
+}
+
+// Headers that a page may send and read.
+var (
+	requestHeaders = []string{
+		"Authorization", "Content-Type", "Last-Event-ID", "Mcp-Method", "Mcp-Name", mcpgo.HeaderProtocolVersion,
+		sessionHeader, "Ragd-Context", "Ragd-Tenant", "X-Request-Id",
+	}
+	responseHeaders = []string{sessionHeader, "Retry-After", "WWW-Authenticate", "X-Request-Id"}
+)
+
+// guard refuses pages of other origins and answers preflight requests. It stands
+// outside authentication so that a page can read a 401.
+func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		if origin == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Add("Vary", "Origin")
+		if !o.allow(origin) {
+			reject(w, r, fault.New(fault.Denied, "pages of this origin may not call the service"))
+			return
+		}
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		w.Header().Set("Access-Control-Expose-Headers", strings.Join(responseHeaders, ", "))
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			preflight(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func preflight(w http.ResponseWriter, r *http.Request) {
+	headers := slices.Clone(requestHeaders)
+	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
+		// A tool may take parameters from headers; what they are called is its own.
+		if asked = strings.TrimSpace(asked); strings.HasPrefix(strings.ToLower(asked), "mcp-param-") {
+			headers = append(headers, asked)
+		}
+	}
+	w.Header().Set("Access-Control-Allow-Headers", strings.Join(headers, ", "))
+	w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	w.Header().Set("Access-Control-Max-Age", "7200")
+	w.WriteHeader(http.StatusNoContent)
+}

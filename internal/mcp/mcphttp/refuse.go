@@ -1,0 +1,109 @@
+package mcphttp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// refusal turns a request away with a status of HTTP that no kind of fault has.
+type refusal struct {
+	status  int
+	code    int // of JSON-RPC
+	message string
+}
+
+func (e *refusal) Error() string { return e.message }
+
+// malformed refuses what cannot be parsed.
+func malformed(message string) *refusal {
+	return &refusal{http.StatusBadRequest, mcpgo.PARSE_ERROR, message}
+}
+
+// refuse answers what authentication turned away, and tells the client where to
+// get a credential (RFC 6750, RFC 9728).
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	switch fault.KindOf(err) {
+	case fault.Unauthenticated:
+		challenge := h.challenge(r, "read write")
+		if r.Header.Get("Authorization") != "" {
+			challenge += `, error="invalid_token"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+	case fault.Denied:
+		w.Header().Set("WWW-Authenticate", h.challenge(r, string(tenant.Operator))+`, error="insufficient_scope"`)
+	}
+	h.reject(w, r, err)
+}
+
+// challengeScope tells the client which scopes would have been enough.
+func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, need tenant.Scope) {
+	lacking := tenant.ScopeError{Need: need}
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s", %s`, h.metadataURL(r), lacking.Challenge()))
+}
+
+func (h *Handler) challenge(r *http.Request, scope string) string {
+	return fmt.Sprintf(`Bearer resource_metadata="%s", scope="%s"`, h.metadataURL(r), scope)
+}
+
+// reject answers a request that will not reach a server, with an error of
+// JSON-RPC that has no id.
+func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
+	answer := new(refusal)
+	if errors.As(err, &answer) {
+		httpserver.Fail(r.Context(), fault.Wrap(fault.Invalid, err, "%s", answer.message))
+	} else {
+		httpserver.Fail(r.Context(), err)
+		answer = refusalOf(err)
+	}
+	if answer.status == http.StatusInternalServerError {
+		answer.message += fmt.Sprintf(" (request id %s)", httpserver.RequestID(r.Context()))
+	}
+
+	var lacking *tenant.ScopeError
+	if errors.As(err, &lacking) {
+		h.challengeScope(w, r, lacking.Need)
+	}
+	var f *fault.Error
+	if errors.As(err, &f) && f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int64((f.RetryAfter+time.Second-1)/time.Second)))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(answer.status)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the caller is gone if this fails
+		"jsonrpc": mcpgo.JSONRPC_VERSION,
+		"error":   map[string]any{"code": answer.code, "message": answer.message},
+	})
+}
+
+// refusalOf gives a fault its statuses.
+func refusalOf(err error) *refusal {
+	answer := &refusal{http.StatusBadRequest, mcpgo.INVALID_REQUEST, fault.Public(err)}
+	switch fault.KindOf(err) {
+	case fault.Invalid, fault.Precondition:
+	case fault.Unauthenticated:
+		answer.status = http.StatusUnauthorized
+	case fault.Denied:
+		answer.status = http.StatusForbidden
+	case fault.NotFound:
+		answer.status = http.StatusNotFound
+	case fault.Exists, fault.Conflict:
+		answer.status = http.StatusConflict
+	case fault.Exhausted:
+		answer.status = http.StatusTooManyRequests
+	case fault.Unavailable, fault.Deadline, fault.Canceled:
+		answer.status, answer.code = http.StatusServiceUnavailable, mcpgo.INTERNAL_ERROR
+	default:
+		answer.status, answer.code = http.StatusInternalServerError, mcpgo.INTERNAL_ERROR
+	}
+	return answer
+}

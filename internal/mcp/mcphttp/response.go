@@ -1,0 +1,160 @@
+package mcphttp
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// response is what the library writes to. A stream passes through at once, with
+// a deadline for each write and a comment whenever it was quiet for long, so that
+// proxies keep it open and a client that stopped reading does not hold us up.
+// Anything else is collected and sent whole: until then a panic can still be
+// answered.
+//
+// The library writes a whole event at a time, so a comment never lands inside
+// one.
+type response struct {
+	w            http.ResponseWriter
+	control      *http.ResponseController
+	keepAlive    time.Duration
+	writeTimeout time.Duration
+	abort        func() // ends the request
+	// hideSession keeps from the client the id that the library answers with.
+	hideSession bool
+
+	mu     sync.Mutex // guards what is below, and every write to w
+	status int
+	body   bytes.Buffer
+	quiet  *time.Timer // nil unless streaming
+	failed bool
+	closed bool
+}
+
+func newResponse(w http.ResponseWriter, keepAlive, writeTimeout time.Duration, abort func()) *response {
+	return &response{
+		w: w, control: http.NewResponseController(w), keepAlive: keepAlive, writeTimeout: writeTimeout, abort: abort,
+	}
+}
+
+// Header implements server.HTTPResponseWriter.
+func (r *response) Header() http.Header { return r.w.Header() }
+
+// CanStream implements server.HTTPResponseWriter.
+func (r *response) CanStream() bool { return true }
+
+// WriteHeader implements server.HTTPResponseWriter.
+func (r *response) WriteHeader(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status != 0 {
+		return
+	}
+	r.status = status
+	if r.hideSession {
+		r.w.Header().Del(sessionHeader)
+	}
+	if strings.HasPrefix(r.w.Header().Get("Content-Type"), "text/event-stream") {
+		r.w.Header().Set("X-Accel-Buffering", "no") // or nginx collects the events
+		r.w.WriteHeader(status)
+		r.quiet = time.AfterFunc(r.keepAlive, r.comment)
+	}
+}
+
+// Write implements server.HTTPResponseWriter.
+func (r *response) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.quiet == nil {
+		r.status = cmp.Or(r.status, http.StatusOK)
+		return r.body.Write(p)
+	}
+	n, err := r.send(p)
+	r.quiet.Reset(r.keepAlive)
+	return n, err
+}
+
+// Flush implements server.HTTPResponseWriter.
+func (r *response) Flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.quiet != nil {
+		r.flush()
+	}
+}
+
+// comment keeps a quiet stream open.
+func (r *response) comment() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.failed {
+		return
+	}
+	if _, err := r.send([]byte(": keep-alive\n\n")); err == nil {
+		r.flush()
+	}
+	r.quiet.Reset(r.keepAlive)
+}
+
+func (r *response) send(p []byte) (int, error) {
+	r.setDeadline(time.Now().Add(r.writeTimeout))
+	n, err := r.w.Write(p)
+	r.failOn(err)
+	return n, err
+}
+
+// flush sends what was written, and takes the deadline away again: in HTTP/2 it
+// would end a stream on which nothing is being written, and in HTTP/1 the next
+// response on the connection. After a failure it stays, so that nothing waits
+// for the client any more.
+func (r *response) flush() {
+	r.setDeadline(time.Now().Add(r.writeTimeout))
+	r.failOn(r.control.Flush())
+	if !r.failed {
+		r.setDeadline(time.Time{})
+	}
+}
+
+// failOn ends the request when the client does not take what is written.
+func (r *response) failOn(err error) {
+	if err != nil {
+		r.failed = true
+		r.abort()
+	}
+}
+
+// setDeadline does nothing where the connection knows no deadlines, as in tests
+// with a recorder.
+func (r *response) setDeadline(t time.Time) { _ = r.control.SetWriteDeadline(t) }
+
+// finish sends a collected response.
+func (r *response) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.quiet != nil {
+		return
+	}
+	// The library says nothing when the request was cancelled under it. If the
+	// client is still there, it was us: at the end of a session or a shutdown.
+	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
+	r.w.Header().Set("Cache-Control", "no-store")
+	r.w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))
+	r.w.WriteHeader(r.status)
+	if _, err := r.send(r.body.Bytes()); err == nil {
+		r.flush()
+	}
+}
+
+// close stops the comments. Nothing is written to the connection afterwards.
+func (r *response) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.quiet != nil {
+		r.quiet.Stop()
+	}
+}

@@ -1,0 +1,86 @@
+package mcphttp
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+const (
+	sessionHeader      = "Mcp-Session-Id"
+	minSessionKeyBytes = 32
+	// sessionLifetime bounds how long an id is good for, and so how long an ended
+	// one has to be remembered.
+	sessionLifetime = 7 * 24 * time.Hour
+)
+
+// owner is whom a session belongs to. Two users of a tenant are two owners, and so
+// are two tokens of one user that may not see the same: what a session is told of
+// was checked against the filter that it began with.
+type owner struct {
+	tenant  tenant.ID
+	subject string
+	filter  string // the mandatory one, as JSON
+}
+
+func ownerOf(r *tenant.Request) owner {
+	o := owner{tenant: r.Tenant, subject: r.Principal.Subject}
+	if f := r.Principal.MandatoryFilter; !f.IsZero() {
+		o.filter = string(f.JSON())
+	}
+	return o
+}
+
+// signer makes and checks session ids. An id is, in base64url,
+//
+//	issue time, seconds since 1970   8 bytes
+//	random                          16 bytes
+//	HMAC-SHA256                     32 bytes, over the above and the owner
+//
+// so that any instance with the key can tell whose it is without asking anyone.
+type signer struct {
+	key []byte
+}
+
+const (
+	sessionTimeBytes  = 8
+	sessionPlainBytes = sessionTimeBytes + 16
+)
+
+func (s signer) mint(o owner, now time.Time) string {
+	plain := make([]byte, sessionPlainBytes, sessionPlainBytes+sha256.Size)
+	binary.BigEndian.PutUint64(plain, uint64(now.Unix()))
+	rand.Read(plain[sessionTimeBytes:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(append(plain, s.mac(plain, o)...))
+}
+
+// check reports whether id was made for the owner and is not too old.
+func (s signer) check(id string, o owner, now time.Time) bool {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(id)
+	if err != nil || len(raw) != sessionPlainBytes+sha256.Size {
+		return false
+	}
+	plain, mac := raw[:sessionPlainBytes], raw[sessionPlainBytes:]
+	if !hmac.Equal(mac, s.mac(plain, o)) {
+		return false
+	}
+	issued := time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)
+	return now.Before(issued.Add(sessionLifetime))
+}
+
+func (s signer) mac(plain []byte, o owner) []byte {
+	h := hmac.New(sha256.New, s.key)
+	h.Write([]byte("ragd mcp session"))
+	h.Write(plain)
+	for _, part := range []string{string(o.tenant), o.subject, o.filter} {
+		// The length first, so that no part can run into the next.
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return h.Sum(nil)
+}

@@ -1,0 +1,114 @@
+package mcphttp
+
+import (
+	"context"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// maxEndedSessions bounds the ended ids that a tenant's room remembers. An id
+// that fell out could be used again, but only by the caller who ended it.
+const maxEndedSessions = 1000
+
+// sessions are the legacy sessions of one tenant on this instance. A session that
+// has been idle, or had to make room for another, is forgotten with what the
+// library knows of it, but its id stays good: whoever comes back with it, or from
+// another instance, is taken in. Not safe for concurrent use: the mutex of rooms
+// guards it.
+type sessions struct {
+	signer signer
+	max    int
+	open   map[string]*session
+	ended  *lru.Cache[string, struct{}]
+	// forgotten drops what the library knows of a session.
+	forgotten func(id string)
+}
+
+type session struct {
+	ctx      context.Context // ends with the session
+	end      context.CancelFunc
+	lastUsed time.Time
+	requests int // in flight, streams among them
+}
+
+func newSessions(s signer, limit int, forgotten func(id string)) *sessions {
+	ended, err := lru.New[string, struct{}](maxEndedSessions)
+	if err != nil {
+		panic(err) // only a size under 1 is an error
+	}
+	return &sessions{signer: s, max: limit, open: map[string]*session{}, ended: ended, forgotten: forgotten}
+}
+
+// begin opens a session and returns its id. Errors: Exhausted.
+func (s *sessions) begin(o owner, now time.Time) (string, *session, error) {
+	id := s.signer.mint(o, now)
+	opened, err := s.add(id, now)
+	return id, opened, err
+}
+
+// use finds the caller's session. Errors: Invalid without an id; NotFound for an
+// id that is unknown, ended, too old or another caller's, which all look alike.
+func (s *sessions) use(id string, o owner, now time.Time) (*session, error) {
+	if id == "" {
+		return nil, fault.Field(sessionHeader, "is missing: send the id that initialize answered with")
+	}
+	if s.ended.Contains(id) || !s.signer.check(id, o, now) {
+		return nil, fault.New(fault.NotFound, "session not found: it ended or was never yours; initialize a new one")
+	}
+	if found := s.open[id]; found != nil {
+		return found, nil
+	}
+	return s.add(id, now)
+}
+
+func (s *sessions) add(id string, now time.Time) (*session, error) {
+	if len(s.open) >= s.max && !s.makeRoom() {
+		return nil, fault.Retry(time.Minute, "all sessions that this tenant may have open are in use")
+	}
+	added := &session{lastUsed: now}
+	added.ctx, added.end = context.WithCancel(context.Background())
+	s.open[id] = added
+	return added, nil
+}
+
+// makeRoom forgets the session that has been idle longest. It reports false when
+// none is idle.
+func (s *sessions) makeRoom() bool {
+	var oldest string
+	for id, candidate := range s.open {
+		if candidate.requests == 0 && (oldest == "" || candidate.lastUsed.Before(s.open[oldest].lastUsed)) {
+			oldest = id
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	s.forget(oldest)
+	return true
+}
+
+// finish ends a session, with every stream and request that is part of it.
+func (s *sessions) finish(id string) {
+	s.ended.Add(id, struct{}{})
+	s.forget(id)
+}
+
+func (s *sessions) forget(id string) {
+	if found := s.open[id]; found != nil {
+		found.end()
+		delete(s.open, id)
+		s.forgotten(id)
+	}
+}
+
+// forgetIdle forgets the sessions that were last used before the given time.
+func (s *sessions) forgetIdle(before time.Time) {
+	for id, found := range s.open {
+		if found.requests == 0 && found.lastUsed.Before(before) {
+			s.forget(id)
+		}
+	}
+}

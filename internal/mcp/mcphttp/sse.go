@@ -1,0 +1,237 @@
+package mcphttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+)
+
+// The transport of revision 2024-11-05: a GET of SSEPath opens a stream, whose
+// first event names the address under MessagePath that takes the messages of the
+// session. All answers come on the stream.
+const (
+	SSEPath     = "/sse"
+	MessagePath = "/message"
+)
+
+// maxSSEBacklog is how many messages a stream may be behind, and how many of a
+// session may be worked on at once.
+const maxSSEBacklog = 100
+
+// sseSession is one open stream as the library's session. Unlike the sessions of
+// Path it lives and dies with its connection.
+type sseSession struct {
+	id            string
+	notifications chan mcpgo.JSONRPCNotification
+	answers       chan mcpgo.JSONRPCMessage
+	free          chan struct{} // a place for each message being answered
+	ready         sync.Once
+	initialized   chan struct{}
+}
+
+// SessionID implements server.ClientSession.
+func (s *sseSession) SessionID() string { return s.id }
+
+// Initialize implements server.ClientSession.
+func (s *sseSession) Initialize() { s.ready.Do(func() { close(s.initialized) }) }
+
+// Initialized implements server.ClientSession.
+func (s *sseSession) Initialized() bool {
+	select {
+	case <-s.initialized:
+		return true
+	default:
+		return false
+	}
+}
+
+// NotificationChannel implements server.ClientSession.
+func (s *sseSession) NotificationChannel() chan<- mcpgo.JSONRPCNotification { return s.notifications }
+
+// serveSSE opens a stream and writes to it until one side ends it.
+func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
+	caller, err := h.admit(r)
+	if err == nil && r.Method != http.MethodGet {
+		w.Header().Set("Allow", "GET")
+		err = &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes GET"}
+	}
+	if err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	v, err := h.rooms.enter(r.Context(), caller, message{verb: http.MethodGet, opensSSE: true})
+	if err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	defer v.leave()
+	s := &sseSession{
+		id:            v.sessionID,
+		notifications: make(chan mcpgo.JSONRPCNotification, maxSSEBacklog),
+		answers:       make(chan mcpgo.JSONRPCMessage, maxSSEBacklog),
+		free:          make(chan struct{}, maxSSEBacklog),
+		initialized:   make(chan struct{}),
+	}
+	if err := v.room.mcp.RegisterSession(v.ctx, s); err != nil {
+		h.reject(w, r, fmt.Errorf("register the session: %w", err))
+		return
+	}
+	defer v.room.mcp.UnregisterSession(context.WithoutCancel(v.ctx), s.id)
+	v.stream(s)
+	defer v.endStream()
+	defer h.recheck(v, r.Header)()
+
+	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, v.cancel)
+	defer out.close()
+	out.Header().Set("Content-Type", "text/event-stream")
+	out.Header().Set("Cache-Control", "no-store")
+	out.WriteHeader(http.StatusOK)
+	writeEvent(out, "endpoint", []byte(MessagePath+"?sessionId="+url.QueryEscape(s.id)))
+	s.write(v.ctx, out)
+}
+
+// write passes on what is sent to the session until ctx ends. What was to be
+// notified of before an answer goes out before it.
+func (s *sseSession) write(ctx context.Context, out *response) {
+	send := func(m any) {
+		if raw, err := json.Marshal(m); err == nil { // the library made it from JSON
+			writeEvent(out, "message", raw)
+		}
+	}
+	for {
+		select {
+		case n := <-s.notifications:
+			send(n)
+		case a := <-s.answers:
+			for range len(s.notifications) {
+				send(<-s.notifications)
+			}
+			send(a)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// writeEvent writes an event whole; data has no line breaks.
+func writeEvent(out *response, name string, data []byte) {
+	var event bytes.Buffer
+	fmt.Fprintf(&event, "event: %s\ndata: %s\n\n", name, data)
+	if _, err := out.Write(event.Bytes()); err == nil {
+		out.Flush()
+	}
+}
+
+// serveMessage takes a message of a session, and answers it on the stream.
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
+	caller, err := h.admit(r)
+	if err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	place := &hold{large: h.large, of: caller.Tenant}
+	in, err := h.readSSEMessage(w, r, place)
+	var v *visit
+	if err == nil {
+		v, err = h.rooms.enter(r.Context(), caller, in)
+	}
+	if err != nil {
+		place.release()
+		h.reject(w, r, err)
+		return
+	}
+	leave := func() { v.leave(); place.release() }
+	s := v.openStream()
+	if s == nil {
+		leave()
+		h.reject(w, r, fault.New(fault.NotFound, "session not found: its stream is not open on this instance; open a new one at %s", SSEPath))
+		return
+	}
+	select {
+	case s.free <- struct{}{}:
+	default:
+		leave()
+		h.reject(w, r, fault.Retry(time.Second, "more than %d messages of this session are being answered", maxSSEBacklog))
+		return
+	}
+	// Clients read the stream only after this request is done, so that the work
+	// goes on without it.
+	w.WriteHeader(http.StatusAccepted)
+	go h.answer(v, s, leave)
+}
+
+// answer serves a message whose request is over, for as long as its stream is
+// open, and leaves.
+func (h *Handler) answer(v *visit, s *sseSession, leave func()) {
+	ctx, written := httpserver.Detach(v.ctx, h.cfg.Logger, "message")
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		if p := recover(); p != nil {
+			httpserver.Fail(ctx, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+		cancel()
+		written()
+		<-s.free
+		leave()
+	}()
+	for _, end := range []context.Context{v.session.ctx, h.rooms.requests} {
+		defer context.AfterFunc(end, cancel)()
+	}
+	answer := v.room.mcp.HandleMessage(v.room.mcp.WithContext(ctx, s), v.message.body)
+	if answer == nil {
+		return
+	}
+	select {
+	case s.answers <- answer:
+	case <-ctx.Done():
+	}
+}
+
+func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, place *hold) (message, error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST")
+		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes POST"}
+	}
+	in, err := h.read(w, r, place)
+	if err != nil {
+		return message{}, err
+	}
+	if in.modern {
+		return message{}, &refusal{http.StatusBadRequest, mcpgo.INVALID_REQUEST, "this transport has sessions: use " + Path + " for revisions without"}
+	}
+	in.session, in.overSSE = r.URL.Query().Get("sessionId"), true
+	return in, nil
+}
+
+// stream makes the session's stream known to the requests that will answer on it.
+func (v *visit) stream(s *sseSession) {
+	v.rooms.mu.Lock()
+	defer v.rooms.mu.Unlock()
+	v.room.legacy[s.id] = s
+}
+
+// endStream ends the session with its stream.
+func (v *visit) endStream() {
+	v.rooms.mu.Lock()
+	defer v.rooms.mu.Unlock()
+	delete(v.room.legacy, v.sessionID)
+	v.room.sessions.finish(v.sessionID)
+}
+
+// openStream returns the stream of the request's session, or nil.
+func (v *visit) openStream() *sseSession {
+	v.rooms.mu.Lock()
+	defer v.rooms.mu.Unlock()
+	return v.room.legacy[v.sessionID]
+}

@@ -1,0 +1,84 @@
+// Package pagination makes and reads the opaque tokens that lists are paged with. A
+// token holds the sort key of the last row that was shown, so that pages stay
+// stable while rows come and go, and reading a page costs the same however far
+// down the list it is.
+package pagination
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Sizes of a page.
+const (
+	DefaultSize = 100
+	MaxSize     = 1000
+)
+
+// maxTokenBytes bounds the token a caller may send.
+const maxTokenBytes = 4096
+
+// List reads a page of a caller's list, of the size that was asked for, DefaultSize
+// for 0, behind the row that the token of the page before names, and returns it with
+// the token of the next page, "" if there is none. first stands before the first
+// row, key is a row's sort key, and read returns the rows after a key, at most so
+// many; a token is data from outside: the key it holds is a position in the caller's
+// own list and nothing more. Errors: Invalid for pageSize and pageToken; those of
+// read.
+func List[T, K any](asked int32, token string, first K, key func(T) K, read func(after K, most int) ([]T, error)) ([]T, string, error) {
+	size, err := sizeOf(asked)
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := parse(token, first)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := read(after, size+1) // one more, to learn whether more follow
+	if err != nil || len(rows) <= size {
+		return rows, "", err
+	}
+	rows = rows[:size]
+	return rows, tokenOf(key(rows[size-1])), nil
+}
+
+func sizeOf(asked int32) (int, error) {
+	switch {
+	case asked == 0:
+		return DefaultSize, nil
+	case asked < 0 || asked > MaxSize:
+		return 0, fault.Field("pageSize", "must be between 1 and %d, got %d", MaxSize, asked)
+	}
+	return int(asked), nil
+}
+
+func tokenOf[K any](key K) string {
+	raw, err := json.Marshal(key)
+	if err != nil {
+		panic(err) // keys are plain structs of strings, numbers and times
+	}
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// parse decodes a token that tokenOf made; an empty one gives first.
+func parse[K any](token string, first K) (K, error) {
+	if token == "" {
+		return first, nil
+	}
+	if len(token) > maxTokenBytes {
+		return first, errToken
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return first, errToken
+	}
+	var key K
+	if err := json.Unmarshal(raw, &key); err != nil {
+		return first, errToken
+	}
+	return key, nil
+}
+
+var errToken = fault.Field("pageToken", "is not a token that this list gave out; leave it empty to start again")

@@ -1,0 +1,167 @@
+package subprocess
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
+)
+
+// child is a process that reads files.
+type child struct {
+	cmd     *exec.Cmd
+	input   io.WriteCloser
+	encoder *gob.Encoder
+	decoder *gob.Decoder
+	stderr  *crashNote
+	files   int
+}
+
+// start starts a child.
+func start(config Config) (*child, error) {
+	cmd := exec.Command(config.Command[0], config.Command[1:]...) // it outlives the request that it is started for
+	cmd.Env = []string{}                                          // nothing to find in it
+	c := &child{cmd: cmd, stderr: &crashNote{}}
+	cmd.Stderr = c.stderr
+	var err error
+	if c.input, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.encoder, c.decoder = gob.NewEncoder(c.input), gob.NewDecoder(output)
+	return c, nil
+}
+
+// request is a file on its way to a child.
+type request struct {
+	Source  parse.Source
+	Timeout time.Duration
+	Memory  uint64
+}
+
+// answer is what a child says of a file: a document, or an error in its parts.
+type answer struct {
+	Document parse.Document
+	Failed   bool
+	Error    fault.Error // without its cause
+	Cause    string
+}
+
+func (a answer) err() error {
+	if !a.Failed {
+		return nil
+	}
+	err := a.Error
+	if a.Cause != "" {
+		err.Cause = errors.New(a.Cause)
+	}
+	if err.Kind == fault.Internal {
+		return err.Cause
+	}
+	return &err
+}
+
+// endedError says that a child has ended instead of answering.
+type endedError struct {
+	reason  error
+	unheard bool // it was gone before it could read the file
+}
+
+func (e *endedError) Error() string { return e.reason.Error() }
+
+// parse has the child read a file. An *endedError says that the child is of no more
+// use.
+func (c *child) parse(ctx context.Context, src parse.Source, config Config) (parse.Document, error) {
+	c.files++
+	limited, cancel := context.WithTimeout(ctx, config.Timeout)
+	defer cancel()
+	stop := context.AfterFunc(limited, func() { _ = c.cmd.Process.Kill() })
+	defer stop()
+	var a answer
+	sent := c.encoder.Encode(request{src, config.Timeout, config.Memory})
+	if sent == nil && c.decoder.Decode(&a) == nil {
+		return a.Document, a.err()
+	}
+	_ = c.input.Close()
+	waited := c.cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return parse.Document{}, &endedError{reason: ctx.Err()}
+	case limited.Err() != nil:
+		return parse.Document{}, &endedError{reason: fault.Field("content", "takes more than %v to be read: split it, or save it in a simpler form", config.Timeout)}
+	}
+	return parse.Document{}, &endedError{reason: c.postMortem(waited, config), unheard: sent != nil}
+}
+
+// postMortem says why a child ended.
+func (c *child) postMortem(waited error, config Config) error {
+	said := c.stderr.String()
+	cause := fmt.Errorf("the child that read it ended: %w: %s", waited, said)
+	if ranOutOfMemory(said) {
+		err := fault.Field("content", "needs more than %d MiB of memory to be read: split it", config.Memory>>20)
+		err.Cause = cause
+		return err
+	}
+	var exit *exec.ExitError
+	if errors.As(waited, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+			// Not by us: by a system that is short of memory, or by an operator.
+			return fault.Wrap(fault.Unavailable, cause, "the reader of files was killed")
+		}
+	}
+	err := fault.Field("content", "makes the reader of its format crash: open it in the program that made it and save it again")
+	err.Cause = cause
+	return err
+}
+
+// ranOutOfMemory reports whether the runtime's last words are about memory. With the
+// race detector they are others.
+func ranOutOfMemory(said string) bool {
+	return strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") ||
+		strings.Contains(said, "address space collisions")
+}
+
+// kill ends the child, whatever it is doing.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.input.Close()
+	_ = c.cmd.Wait() // that it was killed is no news, and that it was waited for neither
+}
+
+// crashNote keeps the beginning of what is written to it, where a crash says what it is,
+// and forgets the rest.
+type crashNote struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const maxNote = 4 << 10
+
+func (n *crashNote) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.buf.Write(p[:min(len(p), maxNote-n.buf.Len())])
+	return len(p), nil
+}
+
+func (n *crashNote) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.buf.String()
+}

@@ -1,0 +1,84 @@
+package subprocess
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
+)
+
+// maxStack bounds the stack of a child's goroutines, in bytes: what recurs deeper is
+// caught in a loop.
+const maxStack = 64 << 20
+
+// grace is how long a child that is out of time may take to say so itself.
+const grace = time.Second
+
+// Serve is a child's life: it reads files from in and writes what they say to out
+// until in ends. A file that makes read panic ends the process.
+func Serve(in io.Reader, out io.Writer, read func(context.Context, parse.Source) (parse.Document, error)) error {
+	debug.SetMaxStack(maxStack)
+	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
+	for limited := false; ; limited = true {
+		var r request
+		if err := decoder.Decode(&r); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if !limited {
+			// Earlier than the hard limit, the collector works harder.
+			debug.SetMemoryLimit(int64(r.Memory / 4 * 3))
+			if err := limitMemory(r.Memory); err != nil {
+				return err
+			}
+		}
+		if err := encoder.Encode(serve(r, read)); err != nil {
+			return err
+		}
+		rest()
+	}
+}
+
+// keptMemory is what a child that waits may hold, in bytes.
+const keptMemory = 64 << 20
+
+// rest gives memory back, if a file has left much.
+func rest() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.HeapSys-m.HeapReleased > keptMemory {
+		debug.FreeOSMemory()
+	}
+}
+
+func serve(r request, read func(context.Context, parse.Source) (parse.Document, error)) answer {
+	// The parent kills a child that is late. If the parent is gone, nobody does.
+	defer time.AfterFunc(r.Timeout+grace, func() { os.Exit(1) }).Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	defer cancel()
+	document, err := read(ctx, r.Source)
+	if err == nil {
+		return answer{Document: document}
+	}
+	a := answer{Failed: true}
+	var known *fault.Error
+	if !errors.As(err, &known) {
+		a.Cause = err.Error()
+		return a
+	}
+	a.Error = *known
+	a.Error.Cause = nil
+	if known.Cause != nil {
+		a.Cause = known.Cause.Error()
+	}
+	return a
+}

@@ -1,0 +1,144 @@
+// Package subprocess reads files in child processes, so that a file that makes a
+// parser crash, loop or eat memory fails alone: its child ends, the service goes on.
+//
+// A child is the same program, started by a command whose one job is to call Serve.
+// It has no environment, and so none of the service's secrets. It reads many files,
+// one after the other, until it fails or its parent closes its input. It runs as the
+// same user: this is a wall against crashes and floods, not against code that takes
+// over a parser.
+//
+//	pool := sandbox.New(sandbox.Config{Command: []string{self, "parse-worker"}})
+//	defer pool.Close()
+//	doc, err := pool.Parse(ctx, src)
+//
+// What is plain text is read in the service's own process: those parsers are simple,
+// and most documents are of that kind.
+package subprocess
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
+)
+
+// Config are the settings of a Pool. Command is required.
+type Config struct {
+	Command   []string      // starts a child
+	Processes int           // children at once; default: one for each processor
+	Timeout   time.Duration // of one file; default 2 minutes
+	Memory    uint64        // of one child, in bytes; default 1 GiB
+}
+
+// Pool reads files in children of its own. Safe for concurrent use.
+type Pool struct {
+	config Config
+	slots  chan struct{} // one is taken by each file that is being read
+
+	mu     sync.Mutex
+	idle   []*child
+	closed bool
+}
+
+// New returns a Pool. It starts children when there is work for them.
+func New(config Config) *Pool {
+	config.Processes = cmp.Or(config.Processes, runtime.NumCPU())
+	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
+	config.Memory = cmp.Or(config.Memory, 1<<30)
+	return &Pool{config: config, slots: make(chan struct{}, config.Processes)}
+}
+
+// maxOwnHTML is the size in bytes up to which a page is read in our own process:
+// as a tree it needs some forty times as much.
+const maxOwnHTML = 1 << 20
+
+// Parse is parse.Parse. Errors beyond those of that: Invalid if the file makes its
+// child crash, takes too long or too much memory; Unavailable if no child can run.
+func (p *Pool) Parse(ctx context.Context, src parse.Source) (parse.Document, error) {
+	format, err := parse.Detect(src)
+	if err != nil {
+		return parse.Document{}, err
+	}
+	if format.IsText() && (format != parse.HTML || len(src.Content) <= maxOwnHTML) {
+		return parse.Parse(ctx, src)
+	}
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return parse.Document{}, ctx.Err()
+	}
+	return p.read(ctx, src)
+}
+
+// read has a file read by a child. A child that has ended between two files, which
+// is nobody's fault, is replaced once.
+func (p *Pool) read(ctx context.Context, src parse.Source) (parse.Document, error) {
+	for {
+		c, used, err := p.take()
+		if err != nil {
+			return parse.Document{}, fault.Wrap(fault.Unavailable, err, "the reader of files cannot be started")
+		}
+		d, err := c.parse(ctx, src, p.config)
+		var ended *endedError
+		if !errors.As(err, &ended) {
+			p.give(c)
+			return d, err
+		}
+		c.kill()
+		if used && ended.unheard {
+			continue
+		}
+		return parse.Document{}, ended.reason
+	}
+}
+
+// take returns a child, and whether it has read files before.
+func (p *Pool) take() (c *child, used bool, err error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		c, p.idle = p.idle[n-1], p.idle[:n-1]
+	}
+	closed := p.closed
+	p.mu.Unlock()
+	switch {
+	case closed:
+		return nil, false, errors.New("the pool is closed")
+	case c != nil:
+		return c, true, nil
+	}
+	c, err = start(p.config)
+	return c, false, err
+}
+
+// maxFiles is how many files a child reads before it is replaced, in case a parser
+// keeps something of each.
+const maxFiles = 500
+
+func (p *Pool) give(c *child) {
+	p.mu.Lock()
+	keep := !p.closed && c.files < maxFiles
+	if keep {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	if !keep {
+		c.kill()
+	}
+}
+
+// Close ends the children that are idle; the others end with their files.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, c := range idle {
+		c.kill()
+	}
+}

@@ -1,0 +1,215 @@
+package subprocess
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
+)
+
+const childCommand = "child-of-the-test"
+
+// TestMain makes the test binary behave as a child that misbehaves on demand.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 2 || os.Args[1] != childCommand {
+		os.Exit(m.Run())
+	}
+	if err := Serve(os.Stdin, os.Stdout, misbehave); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// misbehave does what the name of the file says.
+func misbehave(ctx context.Context, src parse.Source) (parse.Document, error) {
+	switch src.FileName {
+	case "panic":
+		panic("a broken parser")
+	case "recurse":
+		return parse.Document{Text: deeper(0)}, nil
+	case "loop":
+		for i := 0; ; i++ {
+			bytes.Repeat([]byte("x"), i%2)
+		}
+	case "memory":
+		for all := [][]byte{}; ; {
+			all = append(all, bytes.Repeat([]byte("x"), 16<<20))
+		}
+	case "environment":
+		return parse.Document{Text: fmt.Sprint(os.Environ())}, nil
+	case "unknown error":
+		return parse.Document{}, errors.New("a bug")
+	}
+	return parse.Parse(ctx, src)
+}
+
+func deeper(depth int) string {
+	if depth < 0 {
+		return ""
+	}
+	return deeper(depth+1) + fmt.Sprint(depth)
+}
+
+func newPool(t *testing.T, config Config) *Pool {
+	t.Helper()
+	config.Command = []string{os.Args[0], childCommand}
+	p := New(config)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func file(t testing.TB, name string) parse.Source {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("../parse/testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse.Source{Content: content, FileName: filepath.Base(name)}
+}
+
+func TestChildrenReadWhatParseReads(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Processes: 1})
+	for _, name := range []string{"handbook.pdf", "plan.docx", "intro.pptx", "berths.xlsx", "tales.epub", "message.eml", "archive.zip", "notes.txt"} {
+		src := file(t, "files/"+name)
+		want, err := parse.Parse(t.Context(), src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Parse(t.Context(), src)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
+		}
+	}
+	if len(p.idle) != 1 || p.idle[0].files != 7 {
+		t.Errorf("not one child for all: %+v", p.idle)
+	}
+}
+
+func TestErrorsComeThroughWhole(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{})
+	src := file(t, "hostile/broken-xml.docx")
+	_, want := parse.Parse(t.Context(), src)
+	_, err := p.Parse(t.Context(), src)
+	var got *fault.Error
+	if !errors.As(err, &got) || got.Error() != want.Error() || got.Kind != fault.Invalid || len(got.Violations) != 1 {
+		t.Errorf("error %v, want %v", err, want)
+	}
+	src = file(t, "files/plan.docx")
+	src.FileName = "unknown error"
+	if _, err := p.Parse(t.Context(), src); err == nil || err.Error() != "a bug" || fault.KindOf(err) != fault.Internal {
+		t.Errorf("error %v", err)
+	}
+}
+
+// raceDetector reports whether the tests run with it.
+var raceDetector bool
+
+// Whatever one file does to its child, the files beside and after it are read.
+func TestAFileFailsAlone(t *testing.T) {
+	t.Parallel()
+	patient := newPool(t, Config{Processes: 2})
+	small := newPool(t, Config{Memory: 256 << 20})
+	hasty := newPool(t, Config{Timeout: time.Second})
+	good := file(t, "files/plan.docx")
+	outOfMemory := "content: needs more than 256 MiB of memory to be read"
+	if raceDetector {
+		outOfMemory = "content: "
+	}
+	var wg sync.WaitGroup
+	for _, tc := range []struct {
+		name, want string
+		pool       *Pool
+	}{
+		{"panic", "content: makes the reader of its format crash", patient},
+		{"recurse", "content: makes the reader of its format crash", patient},
+		{"memory", outOfMemory, small},
+		{"loop", "content: takes more than 1s to be read", hasty},
+	} {
+		wg.Go(func() {
+			bad := good
+			bad.FileName = tc.name
+			_, err := tc.pool.Parse(t.Context(), bad)
+			if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(fault.Public(err), tc.want) {
+				t.Errorf("%s: error %.500v, want %q", tc.name, err, tc.want)
+			}
+			if _, err := patient.Parse(t.Context(), good); err != nil {
+				t.Errorf("after %s: %v", tc.name, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAChildThatDiedBetweenFilesIsReplaced(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Processes: 1})
+	for range 3 {
+		if _, err := p.Parse(t.Context(), file(t, "files/message.eml")); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.idle[0].cmd.Process.Kill()
+		_ = p.idle[0].cmd.Wait()
+	}
+}
+
+func TestChildrenHaveNoEnvironment(t *testing.T) {
+	t.Parallel()
+	src := file(t, "files/plan.docx")
+	src.FileName = "environment"
+	d, err := newPool(t, Config{}).Parse(t.Context(), src)
+	if err != nil || d.Text != "[]" {
+		t.Errorf("environment %q, %v", d.Text, err)
+	}
+}
+
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Processes: 1})
+	src := file(t, "files/plan.docx")
+	src.FileName = "loop"
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 3 { // one reads, two wait for it
+		wg.Go(func() {
+			if _, err := p.Parse(ctx, src); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAClosedPoolReadsNothing(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{})
+	p.Close()
+	if _, err := p.Parse(t.Context(), file(t, "files/plan.docx")); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("error %v", err)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	p := New(Config{Command: []string{os.Args[0], childCommand}})
+	defer p.Close()
+	src := file(b, "files/handbook.pdf")
+	b.SetBytes(int64(len(src.Content)))
+	for b.Loop() {
+		if _, err := p.Parse(b.Context(), src); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

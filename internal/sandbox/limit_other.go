@@ -1,7 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-// limitMemory has no means here: what bounds a child's memory are the limits of the
-// parsers themselves.
-func limitMemory(uint64) error { return nil }

@@ -1,0 +1,264 @@
+// Package modelserver is a model provider for tests. It speaks real HTTP in the
+// shapes of OpenAI (embeddings, chat completions), Cohere, Jina, Voyage and
+// text-embeddings-inference (rerank), answers deterministically, and fails in
+// every way a provider can, as told.
+//
+//	ai := fakeai.New(t)
+//	ai.Set(fakeai.Fault{Status: 429, RetryAfter: "1", Times: 2})
+//	... call ai.URL ...
+//	ai.Requests()
+package modelserver
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Key is the API key that the server accepts; a request without one is fine
+// too, as with servers that want none.
+const Key = "sk-fake-0123456789abcdef"
+
+// Server is the fake provider. Its fields are set before it is first called.
+type Server struct {
+	// URL is the base URL, without a version.
+	URL string
+	// Embed returns the vector of a text; by default one of Dimension values
+	// that depends on the text alone.
+	Embed func(text string) []float32
+	// Dimension is that of vectors when the request asks for none. 8.
+	Dimension int
+	// Chat returns the content of the answer to a conversation.
+	Chat func(Chat) string
+	// Score returns the relevance of a text to a query, for the rerank shapes.
+	// By default the share of the query's words that the text has.
+	Score func(query, text string) float64
+
+	server   *httptest.Server
+	mu       sync.Mutex
+	fault    Fault
+	failures int
+	requests []Request
+	inFlight int
+	peak     int
+	done     chan struct{} // closed when the test ends, frees what hangs
+}
+
+// Fault is how the server misbehaves. The zero Fault is none.
+type Fault struct {
+	// Delay passes before every answer.
+	Delay time.Duration
+	// Hang keeps the connection open and answers nothing until the caller leaves.
+	Hang bool
+	// Status other than 0 is answered, with RetryAfter as that header and Code as
+	// the error's code.
+	Status     int
+	RetryAfter string
+	Code       string
+	// Body replaces the answer.
+	Body string
+	// ContentType replaces application/json.
+	ContentType string
+	// Half breaks the connection in the middle of the answer.
+	Half bool
+	// Mangle changes the decoded answer before it is sent: leaves out a vector,
+	// doubles an index, turns a score into something else. Not for the bare list
+	// of text-embeddings-inference.
+	Mangle func(answer map[string]any)
+	// When limits the fault to the requests it accepts.
+	When func(Request) bool
+	// Times is how often the fault strikes before the server recovers; 0 is always.
+	Times int
+	// Percent is the share of requests that it strikes, spread evenly; 0 is all.
+	Percent int
+}
+
+// Request is what the server was asked.
+type Request struct {
+	Path   string
+	Header http.Header
+	Body   map[string]any
+	Raw    string
+}
+
+// New starts a server that stops at the end of the test.
+func New(t testing.TB) *Server {
+	s := &Server{Dimension: 8, done: make(chan struct{})}
+	s.Embed = func(text string) []float32 { return vector(text, s.Dimension) }
+	s.Score = overlap
+	s.Chat = func(Chat) string { return "ok" }
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/embeddings", s.handle(s.embeddings))
+	mux.HandleFunc("POST /v1/chat/completions", s.handle(s.completions))
+	mux.HandleFunc("POST /v2/rerank", s.handle(s.rerankResults)) // Cohere
+	mux.HandleFunc("POST /v1/rerank", s.handle(s.rerankV1))      // Jina, Voyage
+	mux.HandleFunc("POST /rerank", s.handle(s.rerankTEI))
+	s.server = httptest.NewServer(mux)
+	s.URL = s.server.URL
+	t.Cleanup(func() {
+		close(s.done)
+		s.server.CloseClientConnections()
+		s.server.Close()
+	})
+	return s
+}
+
+// Set makes the server misbehave from the next request on; Set(Fault{}) heals it.
+func (s *Server) Set(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault, s.failures = f, 0
+}
+
+// Requests returns what was asked so far, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Peak returns the most requests that were in flight at once.
+func (s *Server) Peak() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
+// handle wraps the answer to a well-formed request with bookkeeping and faults.
+func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		request := Request{Path: r.URL.Path, Header: r.Header, Raw: string(raw)}
+		if err := json.Unmarshal(raw, &request.Body); err != nil {
+			refuse(w, http.StatusBadRequest, "", "not JSON")
+			return
+		}
+		fault := s.enter(request)
+		defer s.leave()
+		if key := r.Header.Get("Authorization"); key != "" && key != "Bearer "+Key {
+			refuse(w, http.StatusUnauthorized, "invalid_api_key", "incorrect key: "+key)
+			return
+		}
+		if !s.wait(r, fault) {
+			return
+		}
+		if fault.Status != 0 {
+			if fault.RetryAfter != "" {
+				w.Header().Set("Retry-After", fault.RetryAfter)
+			}
+			refuse(w, fault.Status, fault.Code, "told to fail")
+			return
+		}
+		send(w, fault, answer(request))
+	}
+}
+
+// enter counts the request in and returns the fault that strikes it.
+func (s *Server) enter(request Request) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, request)
+	s.inFlight++
+	s.peak = max(s.peak, s.inFlight)
+	f := s.fault
+	delay := Fault{Delay: f.Delay}
+	if f.When != nil && !f.When(request) || f.Times > 0 && s.failures >= f.Times {
+		return delay
+	}
+	if n := len(s.requests); f.Percent > 0 && n*f.Percent/100 == (n-1)*f.Percent/100 {
+		return delay
+	}
+	s.failures++
+	return f
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight--
+}
+
+// wait spends the fault's time and reports whether to answer at all.
+func (s *Server) wait(r *http.Request, f Fault) bool {
+	var after <-chan time.Time
+	if !f.Hang {
+		timer := time.NewTimer(f.Delay)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-after:
+		return true
+	case <-r.Context().Done():
+	case <-s.done:
+	}
+	return false
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "fake", "code": code}})
+}
+
+func send(w http.ResponseWriter, f Fault, answer any) {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // the handlers build what can be encoded
+	}
+	if f.Mangle != nil {
+		var decoded map[string]any
+		if err := json.Unmarshal(body, &decoded); err != nil {
+			panic(err)
+		}
+		f.Mangle(decoded)
+		body, _ = json.Marshal(decoded)
+	}
+	if f.Body != "" {
+		body = []byte(f.Body)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if f.ContentType != "" {
+		w.Header().Set("Content-Type", f.ContentType)
+	}
+	if f.Half {
+		body = body[:len(body)/2]
+		_, _ = w.Write(body)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(body)
+}
+
+// overlap is the share of the query's words that stand in the text.
+func overlap(query, text string) float64 {
+	words := strings.Fields(strings.ToLower(query))
+	text = strings.ToLower(text)
+	found := 0
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			found++
+		}
+	}
+	return float64(found) / float64(max(1, len(words)))
+}
+
+// Static starts a server that answers every request with this status and body,
+// and returns its URL.
+func Static(t testing.TB, status int, body string) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
