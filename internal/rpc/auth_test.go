@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-func TestWithoutAValidKeyThereIsNothing(t *testing.T) {
+func TestCallsWithoutAValidKeyAreRejected(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
@@ -56,7 +56,7 @@ func TestWithoutAValidKeyThereIsNothing(t *testing.T) {
 				if first == "" {
 					first = res.body
 				}
-				if res.body != first { // nobody learns why
+				if res.body != first { // the answer must not tell why
 					t.Errorf("answers differ: %s and %s", first, res.body)
 				}
 			}
@@ -91,7 +91,7 @@ func post(t *testing.T, url, secret string) answer {
 	return answer{res.StatusCode, string(body), res.Header.Get("WWW-Authenticate")}
 }
 
-func TestOperatorsNameATenant(t *testing.T) {
+func TestOperatorsMustNameATenant(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	s.Tenant(t, "acme").Index(t, "docs")

@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// Each bad input is answered with the code and the field that is to blame.
+// Bad input is answered with the expected code and the name of the offending field.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -139,7 +139,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// fieldOf returns the first field that an error's details blame.
+// fieldOf returns the first field that an error's details name, or "".
 func fieldOf(err error) string {
 	var wired *connect.Error
 	if !errors.As(err, &wired) {
@@ -157,7 +157,7 @@ func fieldOf(err error) string {
 	return ""
 }
 
-// Bodies that no client of ours would send.
+// Bodies that no generated client would send are rejected.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -189,7 +189,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// do sends a request and returns status and body of the answer.
+// do sends a request and returns the status and body of the answer.
 func do(t *testing.T, req *http.Request) (int, string) {
 	t.Helper()
 	res, err := http.DefaultClient.Do(req)

@@ -16,9 +16,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// Every option and every result of the splitter's golden cases travels over the
-// wire unharmed: ChunkText gives what chunk.Split gives.
-func TestChunkTextIsSplitOverTheWire(t *testing.T) {
+// ChunkText returns the chunks of chunk.Split for each golden case of the splitter: all
+// options and results survive the wire.
+func TestChunkTextMatchesTheSplitter(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
@@ -86,8 +86,8 @@ func splitDirectly(t *testing.T, text string, params map[string]any) []chunk.Chu
 	return chunks
 }
 
-// chunkingOf writes options as a message. Pairs of a marker and a key are
-// objects on the wire.
+// chunkingOf converts options to a message, in which pairs of a marker and a key are
+// objects.
 func chunkingOf(t *testing.T, params map[string]any) *ragdv1.Chunking {
 	t.Helper()
 	wire := maps.Clone(params)
@@ -114,7 +114,7 @@ func chunkingOf(t *testing.T, params map[string]any) *ragdv1.Chunking {
 	return out
 }
 
-// normal gives numbers and lists the types that JSON gives them.
+// normal converts numbers and lists to the types that encoding/json decodes them to.
 func normal(t *testing.T, m map[string]any) (out map[string]any) {
 	t.Helper()
 	raw, err := json.Marshal(m)

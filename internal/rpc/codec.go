@@ -9,10 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// jsonCodec is the JSON of Connect calls. It differs from the library's in two
-// ways. A field that a message does not have is refused: a misspelt filter that
-// went unnoticed would show too much. And what is empty or 0 is written all the
-// same, so that callers need not know that proto leaves it out.
+// jsonCodec is the JSON codec of Connect calls. Unlike the library's it rejects unknown
+// fields, because a misspelt filter that is ignored would show too much, and it writes
+// fields with empty and zero values, so that callers need not know proto's defaults.
 type jsonCodec struct{}
 
 // Name implements connect.Codec.
@@ -21,7 +20,7 @@ func (jsonCodec) Name() string { return "json" }
 // Marshal implements connect.Codec.
 func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalAppend spares the library a copy.
+// MarshalAppend appends the encoded message to dst, which saves the library a copy.
 func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	m, ok := message.(proto.Message)
 	if !ok {
@@ -39,11 +38,11 @@ func (jsonCodec) Unmarshal(data []byte, message any) error {
 	if len(data) == 0 { // a GET without a message
 		return nil
 	}
-	return unreadable(protojson.Unmarshal(data, m))
+	return decodeError(protojson.Unmarshal(data, m))
 }
 
-// protoCodec is the binary form. It differs from the library's in that the error
-// about a malformed message does not name a Go type.
+// protoCodec is the binary codec. Unlike the library's, its errors about malformed
+// messages name no Go types.
 type protoCodec struct{}
 
 // Name implements connect.Codec.
@@ -52,7 +51,7 @@ func (protoCodec) Name() string { return "proto" }
 // Marshal implements connect.Codec.
 func (c protoCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalAppend spares the library a copy.
+// MarshalAppend appends the encoded message to dst, which saves the library a copy.
 func (protoCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	m, ok := message.(proto.Message)
 	if !ok {
@@ -67,17 +66,17 @@ func (protoCodec) Unmarshal(data []byte, message any) error {
 	if !ok {
 		return fmt.Errorf("%T is not a message", message)
 	}
-	return unreadable(proto.Unmarshal(data, m))
+	return decodeError(proto.Unmarshal(data, m))
 }
 
-// implementation is how the proto library begins an error, with a space that is
-// not always one.
-var implementation = regexp.MustCompile(`^proto:[\s\x{a0}]*`)
+// protoPrefix matches the prefix of the proto library's errors; the library writes its
+// space at random as a space or a no-break space.
+var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*`)
 
-// unreadable leaves out of an error about a malformed message who found it.
-func unreadable(err error) error {
+// decodeError strips the library's prefix from an error about a malformed message.
+func decodeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(implementation.ReplaceAllString(err.Error(), ""))
+	return errors.New(protoPrefix.ReplaceAllString(err.Error(), ""))
 }

@@ -42,7 +42,8 @@ func chunkingMessage(options map[string]any) (*ragdv1.Chunking, error) {
 	return out, nil
 }
 
-// structOf writes a JSON object. It fails only for what JSON cannot hold.
+// structOf converts a JSON object to a message. It fails only for values that JSON does
+// not have.
 func structOf(m map[string]any) (*structpb.Struct, error) {
 	if m == nil {
 		return nil, nil
@@ -50,7 +51,7 @@ func structOf(m map[string]any) (*structpb.Struct, error) {
 	return structpb.NewStruct(m)
 }
 
-// filterOf reads a filter given as an object.
+// filterOf parses a filter given as an object.
 func filterOf(s *structpb.Struct) (filter.Filter, error) {
 	if s == nil {
 		return filter.Filter{}, nil

@@ -32,7 +32,7 @@ func uploadOf(req *ragdv1.UploadDocumentRequest) (ingest.Upload, error) {
 	}, err
 }
 
-// contentOf returns whichever of the two ways to send a text was used.
+// contentOf returns the text of a request, or its content if the text is empty.
 func contentOf(text string, content []byte) []byte {
 	if text != "" {
 		return []byte(text)

@@ -16,7 +16,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// extracting starts a service with a language model, and a tenant with an index.
+// extracting starts a service with a language model and returns it with a tenant that has
+// an index.
 func extracting(t *testing.T) (*servicetest.Service, servicetest.Client, *modelserver.Server) {
 	t.Helper()
 	fake := modelserver.New(t)
@@ -93,17 +94,17 @@ func TestExtraction(t *testing.T) {
 			QueryText: "gates", Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"gates": map[string]any{"$gte": 2}, "sectionSummary": map[string]any{"$contains": "harbour"}})),
 		})
 		if err != nil || len(res.Sources) != 1 {
-			t.Errorf("a filter on what was extracted finds %v, %v", res, err)
+			t.Errorf("a filter on an extracted field finds %v, %v", res, err)
 		}
 		red := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})}))
 		if res, err := red.VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "gates"}); err != nil || len(res.Sources) > 0 {
-			t.Errorf("what a text made a model say opens it to %v, %v", res, err)
+			t.Errorf("metadata injected by a text exposes %v, %v", res, err)
 		}
 	})
-	t.Run("the same again asks nobody, other wishes do", func(t *testing.T) {
+	t.Run("the model is called again only for other settings", func(t *testing.T) {
 		before := len(fake.Requests())
 		if _, job := jobOf(uploadOf("all", everything)); len(fake.Requests()) != before || job.Extraction.GetCalls() != 3 {
-			t.Errorf("asked %d times more", len(fake.Requests())-before)
+			t.Errorf("%d more calls", len(fake.Requests())-before)
 		}
 		d, job := jobOf(uploadOf("all", map[string]any{"title": true}))
 		metadata := stored(t, acme, d)[0].Metadata.AsMap()
@@ -114,7 +115,7 @@ func TestExtraction(t *testing.T) {
 			t.Errorf("version %d, %v", d.Version, job)
 		}
 	})
-	t.Run("a provider in trouble costs no document", func(t *testing.T) {
+	t.Run("a failing provider fails no document", func(t *testing.T) {
 		fake.Set(modelserver.Fault{Status: http.StatusUnauthorized})
 		d, job := jobOf(uploadOf("refused", map[string]any{"model": "openai/other", "summary": true, "keywords": map[string]any{"model": ""}}))
 		metadata := stored(t, acme, d)[0].Metadata.AsMap()

@@ -22,7 +22,7 @@ func sample(t *testing.T, name string) *ragdv1.UploadDocumentRequest_Content {
 	return &ragdv1.UploadDocumentRequest_Content{Content: content}
 }
 
-func TestFilesBecomeChunksThatKnowTheirPlace(t *testing.T) {
+func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
@@ -52,8 +52,8 @@ func TestFilesBecomeChunksThatKnowTheirPlace(t *testing.T) {
 	}
 }
 
-// What a file says about itself never takes the place of what its uploader says.
-func TestAFileCannotSpeakForItsUploader(t *testing.T) {
+// Metadata that a file declares never overrides metadata of its uploader.
+func TestMetadataOfFilesDoesNotOverrideTheUploaders(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
@@ -77,7 +77,7 @@ func TestAFileCannotSpeakForItsUploader(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeReadAreRefusedOrFail(t *testing.T) {
+func TestUnreadableFilesAreRejectedOrFail(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
@@ -99,7 +99,7 @@ func TestFilesThatCannotBeReadAreRefusedOrFail(t *testing.T) {
 	}
 }
 
-func TestChunkTextCutsAPageAsAnUploadWould(t *testing.T) {
+func TestChunkTextSplitsHTMLAsAnUploadDoes(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
 	res, err := c.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{

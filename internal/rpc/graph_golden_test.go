@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// goldenGraph is a file of internal/graph/testdata, see its README.
+// goldenGraph is a file of internal/graph/testdata; its README describes the fields.
 type goldenGraph struct {
 	Graph struct {
 		Dimension int32   `json:"dimension"`
@@ -38,9 +38,10 @@ type goldenGraph struct {
 	} `json:"queries"`
 }
 
-// The calculation itself equals the golden scores to 1e-9, which internal/graph
-// tests. The service keeps embeddings in 32 bits, which leaves 1e-6.
-func TestCandidatesScoreAsTheGoldenGraphs(t *testing.T) {
+// Scores over the candidate graph equal the golden scores to 1e-6, because the service
+// stores embeddings as 32-bit floats. The calculation itself is tested to 1e-9 in
+// internal/graph.
+func TestCandidateGraphScoresMatchTheGoldenGraphs(t *testing.T) {
 	t.Parallel()
 	const tolerance = 1e-6
 	c := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
@@ -72,7 +73,7 @@ func TestCandidatesScoreAsTheGoldenGraphs(t *testing.T) {
 			}
 			for i, source := range res.Sources {
 				if want := q.Expected[i]; source.Id != want.ID || math.Abs(source.Score-want.Score) > tolerance {
-					t.Errorf("%s: place %d is %s with %.9f, want %s with %.9f", what, i, source.Id, source.Score, want.ID, want.Score)
+					t.Errorf("%s: result %d is %s with %.9f, want %s with %.9f", what, i, source.Id, source.Score, want.ID, want.Score)
 				}
 			}
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// What a credential with a mandatory filter is answered must not depend on what
-// that hides: not on how many hidden chunks have a name, nor on how many mention
-// it, be they more than a walk without a filter would follow.
-func TestScoresDoNotTellOfWhatIsHidden(t *testing.T) {
+// Answers to a credential with a mandatory filter do not depend on chunks that the filter
+// hides: neither on how many of them have a name nor on how many mention it, even beyond
+// the limit of edges that a walk without a filter follows.
+func TestScoresDoNotRevealHiddenChunks(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	c := s.Tenant(t, "acme")
@@ -29,7 +29,7 @@ func TestScoresDoNotTellOfWhatIsHidden(t *testing.T) {
 	answer := func(c servicetest.Client) *ragdv1.GraphRagResponse {
 		t.Helper()
 		res := must(t)(c.GraphRag(t.Context(), ask(filmQuestion)))
-		res.Explain.Stages = nil // they took other times
+		res.Explain.Stages = nil // their durations differ
 		for _, node := range res.Explain.Nodes {
 			node.DocumentId = ""
 		}
@@ -52,7 +52,7 @@ func TestScoresDoNotTellOfWhatIsHidden(t *testing.T) {
 	upload(t, c, page{"mention", "Diary", "Clio Barnard came to Otley.", secret}, page{"name", "Clio Barnard", "Another.", secret})
 	same("with a hidden mention and a hidden name")
 	if diff := cmp.Diff(whole, answer(c), protocmp.Transform()); diff == "" {
-		t.Error("who sees everything is answered the same, which proves nothing")
+		t.Error("the unfiltered answer is the same, so this test proves nothing")
 	}
 
 	var many strings.Builder

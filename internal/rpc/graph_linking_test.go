@@ -8,9 +8,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// Only an HNSW index finds what is near to a chunk. Whatever else an index was before,
-// built or not, its chunks are linked once it has become one.
-func TestAnotherIndexTypeLinksWhatIsNear(t *testing.T) {
+// Similarity edges are found with an HNSW index only. An index that becomes HNSW links
+// its chunks, whatever its type was before and whether or not it was built.
+func TestChangingTheIndexTypeToHNSWLinksSimilarChunks(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	for name, steps := range map[string][]string{
@@ -29,7 +29,7 @@ func TestAnotherIndexTypeLinksWhatIsNear(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, step := range steps[1:] {
-				if i == len(steps)-2 { // before the last
+				if i == len(steps)-2 { // the step before the last
 					upload(t, c, page{"a", "Ropes", "A long rope is spliced by hand at the quay.", nil}, page{"b", "Rope", "A long rope is spliced by hand at the pier.", nil})
 				}
 				if step != "build" {

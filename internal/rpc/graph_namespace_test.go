@@ -13,8 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// The same pages of two users: a walk stays in the namespace that it begins in, and
-// what others have there changes nothing for it.
+// Two namespaces hold the same pages: a walk stays in its namespace, and documents of
+// other namespaces do not change its scores.
 func TestAWalkStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// graphOf returns what an index says of its graph.
+// graphOf returns the graph part of an index description.
 func graphOf(t *testing.T, c servicetest.Client) *ragdv1.Graph {
 	t.Helper()
 	i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
@@ -23,9 +23,9 @@ func graphOf(t *testing.T, c servicetest.Client) *ragdv1.Graph {
 	return i.Graph
 }
 
-// Two tenants with the same texts, so that every name, mention and embedding of
-// the one would fit into the graph of the other.
-func TestTwinGraphsStayApart(t *testing.T) {
+// Two tenants upload the same texts, so that each name, mention and embedding of one
+// would fit into the graph of the other.
+func TestGraphsOfTenantsWithEqualTextsStayApart(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
@@ -97,7 +97,7 @@ func TestTwinGraphsStayApart(t *testing.T) {
 	}
 }
 
-func TestARebuildIsCancelledOnItsWay(t *testing.T) {
+func TestARunningRebuildIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	c := s.Tenant(t, "acme")
@@ -107,7 +107,7 @@ func TestARebuildIsCancelledOnItsWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Who holds an edge holds up the rebuild before it drops its first.
+	// A lock on an edge stops the rebuild before it deletes its first one.
 	tx, err := s.Pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestARebuildIsCancelledOnItsWay(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// The next one is another job and finds what the first left.
+	// The next rebuild is a new job and completes what the first left unfinished.
 	again, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})
 	if err != nil || again.JobId == started.JobId {
 		t.Fatalf("the next rebuild is %v, %v", again, err)
@@ -153,9 +153,9 @@ func TestARebuildIsCancelledOnItsWay(t *testing.T) {
 	}
 }
 
-// Without a Postgres index over embeddings nothing is linked by them; the first one
-// has it made up for.
-func TestTheFirstBuildLinksWhatIsNear(t *testing.T) {
+// Without a Postgres index over embeddings no chunks are linked by similarity; the first
+// build of one links them all.
+func TestTheFirstBuildLinksSimilarChunks(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
 	flat := &ragdv1.IndexConfig{Type: "flat"}

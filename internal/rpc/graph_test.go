@@ -19,8 +19,8 @@ type page struct {
 	metadata         map[string]any
 }
 
-// film, director and town are a chain: each names the next, and only the film is
-// named by the question.
+// film, director and town form a chain: each names the next, and the question names only
+// the film.
 var (
 	film     = page{"film", "Dark River (2017 film)", "It was directed by Clio Barnard after a novel.", map[string]any{"level": "open"}}
 	director = page{"director", "Clio Barnard", "She grew up near Otley and paints.", map[string]any{"level": "secret"}}
@@ -66,7 +66,7 @@ func ask(text string) *ragdv1.GraphRagRequest {
 	return &ragdv1.GraphRagRequest{QueryText: text, SearchMode: "keyword", Explain: true}
 }
 
-func TestGraphRagFollowsWhatTextsName(t *testing.T) {
+func TestGraphRagFollowsMentions(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	for name, pages := range map[string][]page{
@@ -105,7 +105,7 @@ func TestDescribeIndexCountsTheGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The film has a name without its year; the uris are no paths.
+	// The film's name excludes its year. The uris are not paths, so they give no names.
 	if i.Graph.GetNames() != 4 || i.Graph.GetMentions() != 2 {
 		t.Errorf("got %v", i.Graph)
 	}
@@ -137,7 +137,7 @@ func TestGraphRagSeesChangesAtOnce(t *testing.T) {
 	want("the director is back", "film", "director", "town")
 }
 
-func TestGraphRagNeverPassesThroughWhatIsHidden(t *testing.T) {
+func TestGraphRagNeverWalksThroughHiddenChunks(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
@@ -153,7 +153,7 @@ func TestGraphRagNeverPassesThroughWhatIsHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: open.GetStructValue()}))
-	// The whole graph first, so that it is in memory.
+	// Load the unfiltered graph first, so that it is in memory.
 	if got := uris(graphRag(t, acme, ask(filmQuestion))); len(got) != 3 {
 		t.Fatalf("everything is %v", got)
 	}
@@ -183,7 +183,7 @@ func TestGraphRagNeverPassesThroughWhatIsHidden(t *testing.T) {
 	}
 }
 
-// must returns the answer of a call that cannot fail.
+// must returns the answer of a call and fails the test on an error.
 func must(t *testing.T) func(*ragdv1.GraphRagResponse, error) *ragdv1.GraphRagResponse {
 	return func(res *ragdv1.GraphRagResponse, err error) *ragdv1.GraphRagResponse {
 		t.Helper()
@@ -236,7 +236,7 @@ func TestGraphRagRefusesBadOptions(t *testing.T) {
 	}
 }
 
-// finished waits for a job and returns it as it ended.
+// finished waits until a job has ended and returns it.
 func finished(t *testing.T, c servicetest.Client, jobID string) *ragdv1.Job {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -252,7 +252,7 @@ func finished(t *testing.T, c servicetest.Client, jobID string) *ragdv1.Job {
 	return nil
 }
 
-func TestAnIndexKeepsTheEdgesItIsToldTo(t *testing.T) {
+func TestAnIndexStoresTheConfiguredEdgeTypes(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	c := s.Tenant(t, "acme")
@@ -318,7 +318,7 @@ func TestAnIndexKeepsTheEdgesItIsToldTo(t *testing.T) {
 	}
 }
 
-func TestAGraphIsRebuiltForItsTenantAlone(t *testing.T) {
+func TestRebuildGraphNeedsAnUnfilteredKeyOfTheTenant(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
@@ -339,7 +339,7 @@ func TestAGraphIsRebuiltForItsTenantAlone(t *testing.T) {
 	}
 }
 
-func TestARebuildIsCancelled(t *testing.T) {
+func TestAPendingRebuildIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	c := s.Tenant(t, "acme")

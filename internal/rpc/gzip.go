@@ -7,9 +7,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// boundedGzip reads a compressed message up to somewhat more than the largest one
-// we take. The library would inflate all of a larger one, only to say how large
-// it is.
+// boundedGzip decompresses at most 64 KiB more than MaxMessageBytes. The library would
+// inflate an oversized message whole in order to report its size.
 type boundedGzip struct {
 	gzip.Reader
 	left int64

@@ -1,8 +1,8 @@
-// Package rpc speaks Connect, gRPC and gRPC-Web: it decodes a message, calls the
-// service and encodes what comes back. It has no rules of its own.
+// Package rpc serves the API over Connect, gRPC and gRPC-Web: each handler decodes a
+// message, calls the service and encodes the result. It holds no rules of its own.
 //
-// The handlers are plain Go calls, so that whoever has a principal in its
-// context may call them without a network; the MCP tools do.
+// Handlers are plain functions of a context and a message, so code with a principal in
+// its context may call them without a network, as the MCP tools do.
 package rpc
 
 import (
@@ -22,16 +22,16 @@ import (
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
-// MaxMessageBytes bounds a request message. It leaves room for the largest
-// upload as base64 in JSON.
+// MaxMessageBytes limits a request message. The largest upload fits as base64 in JSON.
 const MaxMessageBytes = 32 << 20
 
-// compressMinBytes is from which size answers are compressed, for callers who take
-// that. To squeeze the two kilobytes of a query's answer and to unpack them takes
-// longer than to send them (0.15 ms of the 0.9 ms that a query took here).
+// compressMinBytes is the smallest answer that is compressed, for callers that accept
+// compression. Compressing the 2 kB answer of a query takes longer than sending it (0.15
+// ms of 0.9 ms, measured).
 const compressMinBytes = 16 << 10
 
-// Handlers implement the services of the API over ours.
+// Handlers implements the API by calling the services in its fields, all of which must be
+// set.
 type Handlers struct {
 	Tenants *tenant.Service
 	Indexes *index.Service
@@ -42,7 +42,7 @@ type Handlers struct {
 	Tools   *tool.Service
 }
 
-// ServiceNames are the services that Mount serves.
+// ServiceNames returns the full names of the services that Mount adds.
 func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
@@ -51,8 +51,8 @@ func ServiceNames() []string {
 	}
 }
 
-// Mount adds the services to the mux, behind the given authentication, and the
-// open gRPC health and reflection services.
+// Mount adds the API to mux behind authenticate, and the gRPC health and reflection
+// services without authentication.
 func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
@@ -60,7 +60,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 		connect.WithCodec(protoCodec{}),
 		connect.WithCompression("gzip", newBoundedGzip, newGzip),
 		connect.WithCompressMinBytes(compressMinBytes),
-		connect.WithInterceptors(edge{}),
+		connect.WithInterceptors(interceptor{}),
 		connect.WithRecover(recovered),
 	)
 	add := func(path string, handler http.Handler) { mux.Handle(path, authenticate(handler)) }

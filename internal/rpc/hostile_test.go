@@ -14,12 +14,12 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// patience is what a refusal may take. Most take a millisecond, but tests share
-// their machine.
+// patience limits the time of a rejection. Most take a millisecond, but tests share their
+// machine.
 const patience = 10 * time.Second
 
-// Filters that are malformed or meant to hurt are refused quickly, with a code and
-// the field that is to blame, wherever a filter is taken.
+// Malformed and hostile filters are rejected quickly, with a code and the field, in every
+// call that takes a filter.
 func TestHostileFilters(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -41,7 +41,7 @@ func TestHostileFilters(t *testing.T) {
 		name   string
 		filter *structpb.Value
 		code   connect.Code
-		field  string // of the error's details
+		field  string // the field named in the error's details
 		says   string
 	}{
 		{"an unknown operator", value(t, map[string]any{"a": map[string]any{"$near": 1.0}}), connect.CodeInvalidArgument, "filter.a", "Unsupported operator"},
@@ -97,8 +97,8 @@ func TestHostileFilters(t *testing.T) {
 	same(t, "nothing was deleted", count(t, acme, "v"), int32(1))
 }
 
-// The filters of other fields are blamed by the names of these.
-func TestFiltersAreBlamedByTheNameOfTheirField(t *testing.T) {
+// Errors in filters under other names than "filter" use the name of their field.
+func TestFilterErrorsNameTheFieldOfTheFilter(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
@@ -141,7 +141,7 @@ func TestFiltersAreBlamedByTheNameOfTheirField(t *testing.T) {
 	}
 }
 
-// A message that cannot be read is refused in words of the API.
+// Errors about unreadable messages use the terms of the API and name no Go types.
 func TestUnreadableMessagesNameNoTypes(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})

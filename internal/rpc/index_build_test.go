@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// A build that is on its way when the index gets another config goes on with that.
-func TestAConfigThatComesDuringABuildIsBuilt(t *testing.T) {
+// A running build whose index gets another config continues with that config.
+func TestAConfigSetDuringABuildIsBuilt(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	c := s.Tenant(t, "acme")
@@ -17,7 +17,7 @@ func TestAConfigThatComesDuringABuildIsBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	upload(t, c, film, director)
-	tx, err := s.Pool.Begin(t.Context()) // who writes holds up the build
+	tx, err := s.Pool.Begin(t.Context()) // an open write transaction delays the build
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,9 @@ func TestAConfigThatComesDuringABuildIsBuilt(t *testing.T) {
 	}
 }
 
-// Builds of several tenants have their turns on the same connections.
-func TestBuildsOfTenantsDoNotMeet(t *testing.T) {
+// Builds of several tenants use the same connections one after another, each with its own
+// schema.
+func TestBuildsOfTenantsAreIndependent(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	for _, name := range []string{"acme", "bolt", "cask", "dory"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// Two tenants with the same index name, uris and texts: each call of the one is
-// made with what belongs to the other.
+// Two tenants have the same index name, uris and texts; each call of one uses ids of the
+// other.
 func TestTenantsNeverSeeEachOther(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
@@ -30,7 +30,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 	}
 	theirJob := jobs.Jobs[0].JobId
 
-	t.Run("what is another's is not found", func(t *testing.T) {
+	t.Run("resources of another tenant are not found", func(t *testing.T) {
 		_, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
 		servicetest.WantCode(t, "GetDocument", err, connect.CodeNotFound)
 		_, err = acme.ListChunks(ctx, &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: theirs.DocumentId})
@@ -52,7 +52,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 		}
 		servicetest.WantCode(t, "WatchJob", watch.Err(), connect.CodeNotFound)
 	})
-	t.Run("lists and answers have only one's own", func(t *testing.T) {
+	t.Run("lists and answers contain only the caller's own", func(t *testing.T) {
 		documents, err := acme.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: "docs"})
 		if err != nil || len(documents.Documents) != 1 || documents.Documents[0].DocumentId != ours.DocumentId {
 			t.Errorf("ListDocuments = %v, %v", documents, err)
@@ -80,7 +80,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 		_, err := s.Client(acme.Secret, "Ragd-Tenant", "bolt").ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
 		servicetest.WantCode(t, "ListIndexes", err, connect.CodePermissionDenied)
 	})
-	t.Run("deleting one's own leaves the other's", func(t *testing.T) {
+	t.Run("deleting an index leaves the other tenant's", func(t *testing.T) {
 		if _, err := acme.DeleteIndex(ctx, &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 	})
 }
 
-// An admin manages the keys of its own tenant and nothing else of the service.
+// An admin key manages the keys of its own tenant and nothing else of the tenant service.
 func TestAdminsStayInTheirTenant(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -172,8 +172,7 @@ func TestScopes(t *testing.T) {
 	servicetest.WantCode(t, "CreateApiKey", err, connect.CodePermissionDenied)
 }
 
-// A credential's mandatory filter bounds all that it reads, whatever the request
-// says.
+// A credential's mandatory filter applies to every read, whatever the request says.
 func TestMandatoryFilter(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
@@ -217,11 +216,11 @@ func TestMandatoryFilter(t *testing.T) {
 		}
 		described, err := red.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: "docs"})
 		if err != nil || described.Count != 1 || described.DocumentCount != 1 {
-			t.Errorf("DescribeIndex counts what is hidden: %v, %v", described, err)
+			t.Errorf("DescribeIndex counts hidden documents: %v, %v", described, err)
 		}
 		indexes, err := red.ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
 		if err != nil || len(indexes.Indexes) != 1 || indexes.Indexes[0].Count != 1 || indexes.Indexes[0].DocumentCount != 1 {
-			t.Errorf("ListIndexes counts what is hidden: %v, %v", indexes, err)
+			t.Errorf("ListIndexes counts hidden documents: %v, %v", indexes, err)
 		}
 		hidden := documents["blue"].DocumentId
 		_, err = red.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: hidden})
@@ -235,20 +234,20 @@ func TestMandatoryFilter(t *testing.T) {
 	}
 	red := s.Client(s.Key(t, key))
 	check(t, red)
-	t.Run("it passes to the keys that the key makes", func(t *testing.T) {
+	t.Run("keys created by the key inherit it", func(t *testing.T) {
 		made, err := red.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		check(t, s.Client(made.Secret))
 	})
-	t.Run("the request context cannot lift it", func(t *testing.T) {
+	t.Run("the request context cannot remove it", func(t *testing.T) {
 		check(t, s.Client(red.Secret, "Ragd-Context", `{"filter": {"team": "blue"}}`))
 	})
 }
 
-// A credential with a mandatory filter writes only what it may see, and learns
-// nothing of the rest.
+// A credential with a mandatory filter writes only documents that it can read, and learns
+// nothing of others.
 func TestMandatoryFilterBoundsWrites(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
@@ -298,7 +297,7 @@ func TestMandatoryFilterBoundsWrites(t *testing.T) {
 	servicetest.WantCode(t, "RetryJob", err, connect.CodeNotFound)
 }
 
-// The request context goes before the body, and its filter is and-ed with the
+// The request context overrides the body, except that its filter is and-ed with the
 // body's.
 func TestRequestContextPrecedence(t *testing.T) {
 	t.Parallel()

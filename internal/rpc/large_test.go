@@ -10,8 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// One call takes as many vectors as fit a message of 32 MiB, and what is over that
-// is refused as a whole.
+// One call accepts as many vectors as fit into a message of 32 MiB; a larger one is
+// rejected as a whole.
 func TestUpsertsAreAsLargeAsAMessage(t *testing.T) {
 	t.Parallel()
 	const dimension = 1536
@@ -26,7 +26,7 @@ func TestUpsertsAreAsLargeAsAMessage(t *testing.T) {
 		}
 		return req
 	}
-	const fits, tooMany = 5_400, 5_500 // of 6.2 kB each
+	const fits, tooMany = 5_400, 5_500 // vectors of 6.2 kB
 	_, err := acme.Upsert(t.Context(), of(tooMany))
 	servicetest.WantCode(t, "a message over the limit", err, connect.CodeResourceExhausted)
 	same(t, "count", count(t, acme, "v"), int32(0))

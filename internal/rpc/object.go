@@ -9,27 +9,27 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// objectReader makes messages of the JSON objects of one answer, as PostgreSQL
-// writes them. Metadata is most of what an answer is made of, so each text is read
-// once, the messages' strings are parts of it, and their values come in blocks.
+// objectReader converts the JSON objects of one answer to messages. Metadata is most of
+// an answer, so each text is scanned once, the strings of the messages share its memory,
+// and their values are allocated in blocks. It is not safe for concurrent use.
 //
-// What it makes equals what encoding/json and structpb.NewStruct make together.
-// It is more lenient in what is no JSON: PostgreSQL does not write that.
+// The result equals that of encoding/json followed by structpb.NewStruct. Input that is
+// not valid JSON may be accepted; PostgreSQL does not write any.
 type objectReader struct {
 	values  []structpb.Value
 	numbers []structpb.Value_NumberValue
 	texts   []structpb.Value_StringValue
-	width   int // members of the last object, which the next one most likely has too
+	width   int // field count of the last object, the likely count of the next
 
 	text string
-	at   int // the next byte of text
+	pos  int // position in text of the next byte
 }
 
 var errNoObject = errors.New("this is not the JSON of one object")
 
-// read returns the object whose JSON text is.
+// read parses text, which must hold one JSON object.
 func (r *objectReader) read(text string) (*structpb.Struct, error) {
-	r.text, r.at = text, 0
+	r.text, r.pos = text, 0
 	if r.next() != '{' {
 		return nil, errNoObject
 	}
@@ -44,11 +44,11 @@ func (r *objectReader) read(text string) (*structpb.Struct, error) {
 	return object, nil
 }
 
-// next skips white space and returns the byte that follows, which is still to be
-// read; 0 at the end.
+// next skips white space and returns the byte after it without consuming it, or 0 at the
+// end.
 func (r *objectReader) next() byte {
-	for ; r.at < len(r.text); r.at++ {
-		switch c := r.text[r.at]; c {
+	for ; r.pos < len(r.text); r.pos++ {
+		switch c := r.text[r.pos]; c {
 		case ' ', '\t', '\n', '\r':
 		default:
 			return c
@@ -57,18 +57,18 @@ func (r *objectReader) next() byte {
 	return 0
 }
 
-// take reads the byte if it follows.
+// take consumes the next byte if it is c, and reports whether it was.
 func (r *objectReader) take(c byte) bool {
 	if r.next() != c {
 		return false
 	}
-	r.at++
+	r.pos++
 	return true
 }
 
-// object reads an object that begins here.
+// object parses the object at the current position.
 func (r *objectReader) object() (*structpb.Struct, error) {
-	r.at++
+	r.pos++
 	fields := make(map[string]*structpb.Value, r.width)
 	for n := 0; !r.take('}'); n++ {
 		if n > 0 && !r.take(',') || r.next() != '"' {
@@ -88,9 +88,9 @@ func (r *objectReader) object() (*structpb.Struct, error) {
 	return &structpb.Struct{Fields: fields}, nil
 }
 
-// list reads a list that begins here.
+// list parses the list at the current position.
 func (r *objectReader) list() (*structpb.ListValue, error) {
-	r.at++
+	r.pos++
 	var values []*structpb.Value
 	for n := 0; !r.take(']'); n++ {
 		if n > 0 && !r.take(',') {
@@ -106,14 +106,14 @@ func (r *objectReader) list() (*structpb.ListValue, error) {
 }
 
 func (r *objectReader) value() (*structpb.Value, error) {
-	value := one(&r.values)
+	value := alloc(&r.values)
 	switch c := r.next(); {
 	case c == '"':
 		text, err := r.string()
 		if err != nil {
 			return nil, err
 		}
-		kind := one(&r.texts)
+		kind := alloc(&r.texts)
 		kind.StringValue = text
 		value.Kind = kind
 	case c == '{':
@@ -128,68 +128,68 @@ func (r *objectReader) value() (*structpb.Value, error) {
 			return nil, err
 		}
 		value.Kind = &structpb.Value_ListValue{ListValue: list}
-	case r.word("null"):
+	case r.literal("null"):
 		value.Kind = &structpb.Value_NullValue{}
-	case r.word("true"):
+	case r.literal("true"):
 		value.Kind = &structpb.Value_BoolValue{BoolValue: true}
-	case r.word("false"):
+	case r.literal("false"):
 		value.Kind = &structpb.Value_BoolValue{}
 	default:
 		number, err := r.number()
 		if err != nil {
 			return nil, err
 		}
-		kind := one(&r.numbers)
+		kind := alloc(&r.numbers)
 		kind.NumberValue = number
 		value.Kind = kind
 	}
 	return value, nil
 }
 
-func (r *objectReader) word(word string) bool {
-	if !strings.HasPrefix(r.text[r.at:], word) {
+func (r *objectReader) literal(text string) bool {
+	if !strings.HasPrefix(r.text[r.pos:], text) {
 		return false
 	}
-	r.at += len(word)
+	r.pos += len(text)
 	return true
 }
 
 func (r *objectReader) number() (float64, error) {
-	length := strings.IndexFunc(r.text[r.at:], func(c rune) bool {
+	length := strings.IndexFunc(r.text[r.pos:], func(c rune) bool {
 		return (c < '0' || c > '9') && !strings.ContainsRune("+-.eE", c)
 	})
-	if length <= 0 { // an object does not end with a number
+	if length <= 0 { // a number is always followed by ',' '}' or ']'
 		return 0, errNoObject
 	}
-	number, err := strconv.ParseFloat(r.text[r.at:r.at+length], 64)
-	r.at += length
+	number, err := strconv.ParseFloat(r.text[r.pos:r.pos+length], 64)
+	r.pos += length
 	return number, err
 }
 
-// string reads a string that begins here. One without escapes is a part of the
-// text.
+// string parses the string at the current position. Without escapes the result shares the
+// memory of the text.
 func (r *objectReader) string() (string, error) {
-	start, escaped := r.at, false
-	for r.at++; r.at < len(r.text); r.at++ {
-		switch r.text[r.at] {
+	start, escaped := r.pos, false
+	for r.pos++; r.pos < len(r.text); r.pos++ {
+		switch r.text[r.pos] {
 		case '\\':
 			escaped = true
-			r.at++
+			r.pos++
 		case '"':
-			r.at++
+			r.pos++
 			if !escaped {
-				return r.text[start+1 : r.at-1], nil
+				return r.text[start+1 : r.pos-1], nil
 			}
 			var text string
-			err := json.Unmarshal([]byte(r.text[start:r.at]), &text)
+			err := json.Unmarshal([]byte(r.text[start:r.pos]), &text)
 			return text, err
 		}
 	}
 	return "", errNoObject
 }
 
-// one returns an element of a block that is still as it was made.
-func one[T any](block *[]T) *T {
+// alloc returns a zero element of block, which it replaces when it is used up.
+func alloc[T any](block *[]T) *T {
 	const blockLength = 64
 	if len(*block) == cap(*block) {
 		*block = make([]T, 0, blockLength)

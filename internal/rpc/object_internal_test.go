@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// objects are JSON as PostgreSQL writes it.
+// objects are JSON texts in the form that PostgreSQL writes.
 var objects = []string{
 	`{}`,
 	`{"half": 1, "tenth": 0, "share": -0.25, "large": 100000000000000000000, "small": 1.5e-10}`,
@@ -21,9 +21,9 @@ var objects = []string{
 	" {\n\t\"a\" : [ 1 , 2 ] \r} ",
 }
 
-func TestObjectsAreReadAsTheLibrariesReadThem(t *testing.T) {
+func TestObjectReaderMatchesTheLibraries(t *testing.T) {
 	t.Parallel()
-	var r objectReader // one reads many
+	var r objectReader // one reader parses all of them
 	for _, text := range objects {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(text), &fields); err != nil {
@@ -40,7 +40,7 @@ func TestObjectsAreReadAsTheLibrariesReadThem(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectIsRefused(t *testing.T) {
+func TestInvalidObjectsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		``, ` `, `null`, `[]`, `1`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{"a":}`, `{"a":[1`, `{"a":[1,]}`, `{"a" 1}`,
@@ -57,14 +57,14 @@ func FuzzObjectReader(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := new(objectReader).read(text) // anything must be survived
+		got, err := new(objectReader).read(text) // must not panic
 		var fields map[string]any
 		if json.Unmarshal([]byte(text), &fields) != nil || fields == nil || strings.ContainsRune(text, '\uFFFD') {
 			return
 		}
 		want, wrong := structpb.NewStruct(fields)
 		if wrong != nil {
-			return // not valid UTF-8, which PostgreSQL does not hold
+			return // not valid UTF-8, which PostgreSQL never returns
 		}
 		if err != nil || !proto.Equal(want, got) {
 			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)

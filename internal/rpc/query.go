@@ -37,7 +37,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 	}, err
 }
 
-// intOf widens an optional number.
+// intOf converts an optional number; nil stays nil.
 func intOf(n *int32) *int {
 	if n == nil {
 		return nil
@@ -70,13 +70,13 @@ func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
 	return out
 }
 
-// sourceMessage writes a source whose metadata the reader reads.
+// sourceMessage converts a source, whose metadata r parses.
 func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 	metadata, err := r.read(s.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("read the metadata of chunk %s: %w", s.ID, err)
 	}
-	// Clients of other stores look for a chunk's text in its metadata.
+	// Clients of other vector stores expect a chunk's text in its metadata.
 	if _, taken := metadata.Fields["text"]; !taken {
 		metadata.Fields["text"] = structpb.NewStringValue(s.Text)
 	}

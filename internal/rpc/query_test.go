@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// found returns the uris that a query finds, and the answer.
+// found runs a query and returns the uris of its sources, and the whole answer.
 func found(t *testing.T, c servicetest.Client, req *ragdv1.VectorQueryRequest) ([]string, *ragdv1.VectorQueryResponse) {
 	t.Helper()
 	res, err := c.VectorQuery(t.Context(), req)
@@ -47,8 +47,8 @@ func TestKeywordSearch(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		question string
-		want     []string // the first of what is found
-		all      bool     // and nothing else
+		want     []string // the first results
+		all      bool     // want lists all results
 	}{
 		{"when do the harbour gates open", []string{"harbour", "gates"}, true},
 		{"opening of gates", []string{"harbour"}, false},
@@ -73,7 +73,7 @@ func TestKeywordSearch(t *testing.T) {
 	}
 	uris, res := found(t, acme, ask(`"water high"`))
 	if len(uris) == 0 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "quoted") {
-		t.Errorf("a phrase that nothing has: %v, %v", uris, res.Warnings)
+		t.Errorf("a phrase that no chunk contains: %v, %v", uris, res.Warnings)
 	}
 	for _, tc := range []struct {
 		name, question string
@@ -143,7 +143,7 @@ func TestSourcesAreArranged(t *testing.T) {
 		t.Errorf("%v\nwith neighbours is\n%v", first, widened)
 	}
 	if widened.StartByte > first.StartByte || widened.EndByte < first.EndByte || len(widened.Document) > int(widened.EndByte-widened.StartByte) {
-		t.Errorf("the place of %v is not around that of %v, or repeats", widened, first)
+		t.Errorf("the range of %v does not contain that of %v once", widened, first)
 	}
 	if !strings.Contains(wide.RelevantContext, widened.Document) {
 		t.Error("the context does not have the neighbours")
@@ -191,7 +191,8 @@ func TestSourcesAreArranged(t *testing.T) {
 	}
 }
 
-// A document that fills what a search brings leaves room for others.
+// maxPerDocument reaches other documents even if one document fills all candidates of the
+// search.
 func TestMaxPerDocumentReachesEveryDocument(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
@@ -223,9 +224,9 @@ func TestMaxPerDocumentReachesEveryDocument(t *testing.T) {
 	}
 }
 
-// What a credential sees of a search does not depend on words of chunks that it
-// may not see, and explain counts none of those.
-func TestHiddenChunksDoNotShow(t *testing.T) {
+// Search results and counts in explain do not depend on terms of chunks that the
+// credential's mandatory filter hides.
+func TestHiddenChunksDoNotAffectSearch(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
 	acme := s.Tenant(t, "acme")
@@ -245,7 +246,7 @@ func TestHiddenChunksDoNotShow(t *testing.T) {
 	same(t, "the score with a word that is hidden", score("ERR_1042 bluebird"), score("ERR_1042 kingfisher"))
 }
 
-// Neighbours are bounded by the mandatory filter as the sources are.
+// The mandatory filter applies to neighbours as it does to sources.
 func TestNeighboursStayInTheMandatoryFilter(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})

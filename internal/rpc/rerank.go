@@ -31,8 +31,8 @@ func (h *Handlers) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragd
 	return res, nil
 }
 
-// textOf returns what is judged of a result: its document, else what clients of
-// other stores keep in its metadata.
+// textOf returns the text that the reranker scores: the document, or the metadata field
+// "text", where clients of other vector stores keep it.
 func textOf(s *ragdv1.Source) string {
 	if s.GetDocument() != "" {
 		return s.GetDocument()

@@ -32,7 +32,7 @@ func TestRerank(t *testing.T) {
 	ctx := t.Context()
 	texts := results("A tale of rivers.", "The harbour gate opens at dawn.", "Bread.", "When the gate of the harbour opens, boats leave.")
 
-	t.Run("without a model, by words", func(t *testing.T) {
+	t.Run("without a model, by shared terms", func(t *testing.T) {
 		res, err := acme.Rerank(ctx, &ragdv1.RerankRequest{QueryText: "when does the harbour gate open", Results: texts})
 		if err != nil {
 			t.Fatal(err)
@@ -42,10 +42,10 @@ func TestRerank(t *testing.T) {
 		}
 		first := res.Results[0]
 		if want := 0.4*first.Details.Semantic + 0.4*first.Details.Vector + 0.2*first.Details.Position; first.Score-want > 1e-9 || want-first.Score > 1e-9 {
-			t.Errorf("score %v, but its parts make %v", first.Score, want)
+			t.Errorf("score %v, but its components give %v", first.Score, want)
 		}
 	})
-	t.Run("a text may be in metadata", func(t *testing.T) {
+	t.Run("the text may be in metadata", func(t *testing.T) {
 		metadata, err := structpb.NewStruct(map[string]any{"text": "the harbour gate"})
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestRerank(t *testing.T) {
 			t.Errorf("answer = %v, %v", res, err)
 		}
 	})
-	t.Run("a failing provider costs no answer", func(t *testing.T) {
+	t.Run("a failing provider does not fail the call", func(t *testing.T) {
 		fake.Set(modelserver.Fault{Status: http.StatusInternalServerError})
 		defer fake.Set(modelserver.Fault{})
 		res, err := acme.Rerank(ctx, &ragdv1.RerankRequest{QueryText: "another question", Results: texts, Reranker: model})

@@ -23,8 +23,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// ferries is an index of 20 documents on ferries, of which a search finds the
-// shorter ones sooner, and a cross-encoder that likes the longest one alone.
+// ferries returns an index of 20 documents on ferries, of which a search ranks the
+// shorter ones first, and a cross-encoder that prefers the longest one.
 func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.Client, *modelserver.Server) {
 	t.Helper()
 	fake := modelserver.New(t)
@@ -51,7 +51,7 @@ func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.
 	return s, c, fake
 }
 
-// lines keeps what is logged.
+// lines is a log writer that keeps its lines.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -64,7 +64,8 @@ func (l *lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// has waits for a line with this in it, which is written after the answer.
+// has waits until a line contains part, because the request's line is written after the
+// answer.
 func (l *lines) has(part string) bool {
 	isThere := func() bool {
 		l.mu.Lock()
@@ -79,7 +80,7 @@ func (l *lines) has(part string) bool {
 	return false
 }
 
-// best is a reranker that goes by the model alone.
+// best returns a reranker that uses the model's score alone.
 func best() *ragdv1.Reranker {
 	one, zero := 1.0, 0.0
 	return &ragdv1.Reranker{Model: "cohere/rerank-v3.5", Weights: &ragdv1.RerankerWeights{Semantic: &one, Vector: &zero, Position: &zero}}
@@ -106,7 +107,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		t.Fatalf("the search finds %v", first)
 	}
 
-	t.Run("candidates from far down come up", func(t *testing.T) {
+	t.Run("candidates of low rank can become the first", func(t *testing.T) {
 		names, res := found(t, acme, ask(best()))
 		if len(names) != 4 || names[0] != "ferry-19" || len(res.Warnings) > 0 {
 			t.Fatalf("found %v, warnings %v", names, res.Warnings)
@@ -157,14 +158,14 @@ func TestVectorQueryReranks(t *testing.T) {
 			t.Errorf("topK 1: %v", names)
 		}
 	})
-	t.Run("with a diversity, minimum of a document and neighbours", func(t *testing.T) {
+	t.Run("with diversity, maxPerDocument and neighbours", func(t *testing.T) {
 		req := ask(best())
 		req.Diversity, req.MaxPerDocument, req.Neighbours = 0.1, 1, 1
 		if names, _ := found(t, acme, req); len(names) != 4 || names[0] != "ferry-19" {
 			t.Errorf("found %v", names)
 		}
 	})
-	t.Run("filters hold", func(t *testing.T) {
+	t.Run("the mandatory filter applies", func(t *testing.T) {
 		limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"})}))
 		before := len(fake.Requests())
 		names, _ := found(t, limited, ask(&ragdv1.Reranker{Model: "cohere/other", Candidates: 1000}))
@@ -182,7 +183,7 @@ func TestVectorQueryReranks(t *testing.T) {
 			t.Errorf("the request's filter lets %v through", names)
 		}
 	})
-	t.Run("the request context decides", func(t *testing.T) {
+	t.Run("the request context overrides the reranker", func(t *testing.T) {
 		override := s.Client(acme.Secret, "Ragd-Context", `{"reranker": {"model": "cohere/rerank-v3.5", "weights": {"semantic": 1, "vector": 0, "position": 0}, "topK": 2}}`)
 		for _, body := range []*ragdv1.Reranker{nil, {Kind: "lexical"}} {
 			if names, _ := found(t, override, ask(body)); len(names) != 2 || names[0] != "ferry-19" {
@@ -204,7 +205,7 @@ func TestVectorQueryReranks(t *testing.T) {
 			t.Errorf("a query without a question: %v", err)
 		}
 	})
-	t.Run("a failing provider costs no answer", func(t *testing.T) {
+	t.Run("a failing provider does not fail the call", func(t *testing.T) {
 		fake.Set(modelserver.Fault{Status: http.StatusInternalServerError})
 		defer fake.Set(modelserver.Fault{})
 		req := ask(best())
@@ -226,7 +227,7 @@ func TestVectorQueryReranks(t *testing.T) {
 		_, err := acme.VectorQuery(ctx, req)
 		servicetest.WantCode(t, "required", err, connect.CodeUnavailable)
 	})
-	t.Run("some that cannot be scored", func(t *testing.T) {
+	t.Run("candidates that the model cannot score", func(t *testing.T) {
 		fake.Chat = func(asked modelserver.Chat) string {
 			if strings.Contains(asked.User, "number 3") {
 				return "no idea"
@@ -307,8 +308,8 @@ func TestGraphRagReranks(t *testing.T) {
 	servicetest.WantCode(t, "no question", err, connect.CodeInvalidArgument)
 }
 
-// What cannot be right is refused before anything is looked for.
-func TestAWrongRerankerIsRefusedFirst(t *testing.T) {
+// Invalid rerankers are rejected before the search runs.
+func TestInvalidRerankersAreRejectedBeforeTheSearch(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
 	heavy := 2.0

@@ -74,14 +74,14 @@ func (h *Handlers) DeleteTool(ctx context.Context, req *ragdv1.DeleteToolRequest
 	return &ragdv1.DeleteToolResponse{}, h.Tools.Delete(ctx, req.GetToolName())
 }
 
-// checkTool refuses settings and arguments that the request of the kind does not
-// have: only here are both known.
+// checkTool rejects settings and arguments that are not fields of the request message of
+// the tool's kind. It is here because the tool service does not know the messages.
 func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *structpb.Struct, arguments []string) error {
 	request, ok := map[tool.Kind]proto.Message{
 		tool.VectorQuery: &ragdv1.VectorQueryRequest{}, tool.GraphRag: &ragdv1.GraphRagRequest{}, tool.DocumentChunker: &ragdv1.ChunkTextRequest{},
 	}[kind]
 	if !ok {
-		return nil // the service says which kinds there are
+		return nil // the service rejects unknown kinds
 	}
 	fields := request.ProtoReflect().Descriptor().Fields()
 	for _, name := range arguments {
@@ -90,7 +90,7 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 		}
 	}
 	for name := range settings.GetFields() {
-		if fields.ByJSONName(name) == nil { // protojson would take the proto's own name too
+		if fields.ByJSONName(name) == nil { // protojson would accept the proto's own name too
 			return fault.Field("settings."+name, "is not known to %s", kind)
 		}
 	}
@@ -113,12 +113,12 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 	return nil
 }
 
-// protoReason is what protojson says of a mistake, without its prefix.
+// protoReason returns the text of a protojson error without its prefix.
 func protoReason(err error) string {
-	return strings.TrimSpace(protoPrefix.ReplaceAllString(err.Error(), ""))
+	return strings.TrimSpace(jsonPrefix.ReplaceAllString(err.Error(), ""))
 }
 
-var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)
+var jsonPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)
 
 func toolMessage(t tool.Tool) (*ragdv1.Tool, error) {
 	settings, err := structOf(t.Settings)

@@ -50,7 +50,7 @@ func TestToolsOfATenant(t *testing.T) {
 		t.Errorf("the second page = %v, %v", second, err)
 	}
 
-	t.Run("are no other tenant's", func(t *testing.T) {
+	t.Run("are invisible to other tenants", func(t *testing.T) {
 		_, err := bolt.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "ask_handbook"})
 		servicetest.WantCode(t, "GetTool", err, connect.CodeNotFound)
 		_, err = bolt.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "ask_handbook", Description: &words})
@@ -62,7 +62,7 @@ func TestToolsOfATenant(t *testing.T) {
 			t.Errorf("ListTools = %v, %v", list, err)
 		}
 	})
-	t.Run("are changed by those who may change what all see", func(t *testing.T) {
+	t.Run("are changed only by admin keys without a mandatory filter", func(t *testing.T) {
 		for name, key := range map[string]*ragdv1.CreateApiKeyRequest{
 			"a reader":                      {TenantId: "acme", Scopes: []string{"read"}},
 			"a key with a mandatory filter": {TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})},
@@ -86,7 +86,7 @@ func TestToolsOfATenant(t *testing.T) {
 	servicetest.WantCode(t, "DeleteTool again", err, connect.CodeNotFound)
 }
 
-func TestToolsThatCannotBe(t *testing.T) {
+func TestInvalidToolsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
@@ -101,17 +101,17 @@ func TestToolsThatCannotBe(t *testing.T) {
 	}{
 		{"a builtin name", &ragdv1.CreateToolRequest{ToolName: "vector_query", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
 		{"a builtin name in capitals", &ragdv1.CreateToolRequest{ToolName: "Upload_Document", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
-		{"our prefix", &ragdv1.CreateToolRequest{ToolName: "ragd-own", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"the reserved prefix", &ragdv1.CreateToolRequest{ToolName: "ragd-own", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
 		{"no name", &ragdv1.CreateToolRequest{Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
-		{"a name that is none", &ragdv1.CreateToolRequest{ToolName: "a b", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
+		{"an invalid name", &ragdv1.CreateToolRequest{ToolName: "a b", Kind: "vector_query"}, docs, connect.CodeInvalidArgument, "toolName"},
 		{"no kind", &ragdv1.CreateToolRequest{ToolName: "a"}, docs, connect.CodeInvalidArgument, "kind"},
 		{"a kind that changes something", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "delete_document"}, docs, connect.CodeInvalidArgument, "kind"},
 		{"an unknown index", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "graph_rag"}, map[string]any{"indexName": "none"}, connect.CodeNotFound, "none"},
 		{"no index", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, nil, connect.CodeInvalidArgument, "settings.indexName"},
 		{"an unknown setting", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "top_k": 3}, connect.CodeInvalidArgument, "settings.top_k"},
 		{"a setting of another type", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "topK": "many"}, connect.CodeInvalidArgument, "settings"},
-		{"a filter that is none", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "filter": map[string]any{"$where": 1}}, connect.CodeInvalidArgument, "settings.filter"},
-		{"chunking that is none", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"chunking": map[string]any{"strategy": "guess"}}, connect.CodeInvalidArgument, "settings.chunking"},
+		{"an invalid filter", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "filter": map[string]any{"$where": 1}}, connect.CodeInvalidArgument, "settings.filter"},
+		{"invalid chunking", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"chunking": map[string]any{"strategy": "guess"}}, connect.CodeInvalidArgument, "settings.chunking"},
 		{"an unknown argument", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"tenant"}}, docs, connect.CodeInvalidArgument, "arguments"},
 		{"an argument twice", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"topK", "topK"}}, docs, connect.CodeInvalidArgument, "arguments"},
 		{"a long description", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Description: strings.Repeat("x", 5000)}, docs, connect.CodeInvalidArgument, "description"},
@@ -125,13 +125,13 @@ func TestToolsThatCannotBe(t *testing.T) {
 			_, err := acme.CreateTool(t.Context(), tc.req)
 			servicetest.WantCode(t, tc.name, err, tc.code)
 			if err != nil && !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("says %v, not %s", err, tc.want)
+				t.Errorf("error %v does not say %s", err, tc.want)
 			}
 		})
 	}
 }
 
-func TestATenantHasSoManyTools(t *testing.T) {
+func TestTheNumberOfToolsPerTenantIsLimited(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")

@@ -20,7 +20,7 @@ func (h *Handlers) UploadDocuments(ctx context.Context, messages *connect.Client
 	}
 	defer stream.Close()
 	for messages.Receive() {
-		if err := take(ctx, stream, messages.Msg()); err != nil {
+		if err := receive(ctx, stream, messages.Msg()); err != nil {
 			return nil, err
 		}
 	}
@@ -38,8 +38,8 @@ func (h *Handlers) UploadDocuments(ctx context.Context, messages *connect.Client
 	return res, nil
 }
 
-// take gives a message to the stream.
-func take(ctx context.Context, stream *ingest.Stream, message *ragdv1.UploadDocumentsRequest) error {
+// receive passes one message of an upload to the stream.
+func receive(ctx context.Context, stream *ingest.Stream, message *ragdv1.UploadDocumentsRequest) error {
 	switch part := message.GetPart().(type) {
 	case *ragdv1.UploadDocumentsRequest_Document:
 		upload, err := uploadOf(part.Document)
@@ -56,14 +56,15 @@ func take(ctx context.Context, stream *ingest.Stream, message *ragdv1.UploadDocu
 func uploadResultMessage(ctx context.Context, r ingest.Result) *ragdv1.UploadResult {
 	if r.Err != nil {
 		if fault.KindOf(r.Err) == fault.Internal {
-			httpserver.Fail(ctx, r.Err) // the caller learns no more than that
+			httpserver.Fail(ctx, r.Err) // the caller sees only "internal error"
 		}
 		return &ragdv1.UploadResult{Uri: r.URI, Error: uploadError(wireError(r.Err, httpserver.RequestID(ctx)), r.Err)}
 	}
 	return &ragdv1.UploadResult{Uri: r.URI, DocumentId: r.Document.DocumentID, Unchanged: r.Unchanged, Job: jobMessage(r.Job)}
 }
 
-// uploadError says in a result what a call would have answered with.
+// uploadError converts an error to the part of a result that carries it, with the same
+// code and message as a failed call.
 func uploadError(wired *connect.Error, cause error) *ragdv1.UploadError {
 	out := &ragdv1.UploadError{Code: wired.Code().String(), Message: wired.Message()}
 	var f *fault.Error

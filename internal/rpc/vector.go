@@ -34,7 +34,7 @@ func (h *Handlers) Upsert(ctx context.Context, req *ragdv1.UpsertRequest) (*ragd
 	return &ragdv1.UpsertResponse{Ids: ids}, nil
 }
 
-// selectionOf reads what a call is about.
+// selectionOf converts the ids, filter and namespace that select vectors.
 func selectionOf(ids []string, given *structpb.Value, namespace string) (vector.Selection, error) {
 	s := vector.Selection{IDs: ids, Namespace: namespace}
 	value := given.AsInterface()
@@ -65,7 +65,7 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 	return &ragdv1.QueryResponse{Results: results, Warnings: found.Warnings, Explain: explainMessage(found.Explain)}, err
 }
 
-// resultMessage writes a result whose metadata the reader reads.
+// resultMessage converts a result, whose metadata r parses.
 func (r *objectReader) resultMessage(s query.Source) (*ragdv1.QueryResult, error) {
 	metadata, err := r.read(s.Metadata)
 	if err != nil {

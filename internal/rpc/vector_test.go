@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// vectors makes an index of ready-made vectors.
+// vectors creates an index of ready-made vectors.
 func vectors(t *testing.T, c servicetest.Client, req *ragdv1.CreateIndexRequest) {
 	t.Helper()
 	if _, err := c.CreateIndex(t.Context(), req); err != nil {
@@ -34,7 +34,7 @@ func upsert(t *testing.T, c servicetest.Client, req *ragdv1.UpsertRequest) []str
 	return res.Ids
 }
 
-// nearest returns the ids that a query finds.
+// nearest returns the ids that a query returns, in order.
 func nearest(t *testing.T, c servicetest.Client, req *ragdv1.QueryRequest) []string {
 	t.Helper()
 	res, err := c.Query(t.Context(), req)
@@ -64,7 +64,7 @@ func value(t *testing.T, v any) *structpb.Value {
 	return out
 }
 
-// count returns how many vectors the index says it holds.
+// count returns the number of vectors in the index, as DescribeIndex reports it.
 func count(t *testing.T, c servicetest.Client, name string) int32 {
 	t.Helper()
 	d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: name})
@@ -74,7 +74,7 @@ func count(t *testing.T, c servicetest.Client, name string) int32 {
 	return d.Count
 }
 
-func TestVectorsAreWrittenAndFound(t *testing.T) {
+func TestVectorsAreStoredAndFound(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
@@ -124,7 +124,7 @@ func TestVectorsAreWrittenAndFound(t *testing.T) {
 		IndexName: "v", QueryVector: []float32{1, 0}, DatabaseConfig: &ragdv1.DatabaseConfig{Pinecone: &ragdv1.PineconeConfig{Namespace: "other"}},
 	})
 	if err != nil || len(ignored.Results) != 4 || len(ignored.Warnings) != 1 {
-		t.Errorf("pinecone's block for another store: %v, %v", ignored, err)
+		t.Errorf("a pinecone block for another store: %v, %v", ignored, err)
 	}
 
 	changed, err := acme.Update(t.Context(), &ragdv1.UpdateRequest{IndexName: "v", Id: "a", Metadata: servicetest.Object(t, map[string]any{"new": true})})
@@ -213,7 +213,7 @@ func TestVectorTypesAndMetrics(t *testing.T) {
 	}
 }
 
-// random returns unit vectors around a few centres, as embeddings are.
+// random returns unit vectors around a few centres, distributed like embeddings.
 func random(n, dimension int, seed uint64) [][]float32 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	centres := make([][]float32, 50)
@@ -237,7 +237,7 @@ func random(n, dimension int, seed uint64) [][]float32 {
 	return out
 }
 
-// load upserts vectors whose metadata has a number n and n % 100 as bucket.
+// load upserts vectors whose metadata has their number n and the bucket n % 100.
 func load(t testing.TB, c servicetest.Client, index string, values [][]float32) {
 	t.Helper()
 	const batch = 1000
@@ -256,7 +256,7 @@ func load(t testing.TB, c servicetest.Client, index string, values [][]float32) 
 	}
 }
 
-// awaitPlan waits until a query is answered by the plan.
+// awaitPlan waits until a query reports the plan.
 func awaitPlan(t testing.TB, c servicetest.Client, index string, question []float32, plan string) {
 	t.Helper()
 	const patience = 2 * time.Minute
@@ -278,7 +278,7 @@ func awaitPlan(t testing.TB, c servicetest.Client, index string, question []floa
 	}
 }
 
-func TestIndexesAreBuiltWhenThereIsEnough(t *testing.T) {
+func TestIndexesAreBuiltOnceTheyAreLargeEnough(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
 	values := random(3000, 16, 1)
@@ -452,7 +452,7 @@ func TestVectorErrors(t *testing.T) {
 	}
 }
 
-// Each call of one tenant on an index of the same name leaves the other's alone.
+// Calls of one tenant do not touch another tenant's index of the same name.
 func TestVectorsOfTenantsAreApart(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -503,7 +503,7 @@ func TestVectorsOfTenantsAreApart(t *testing.T) {
 	servicetest.WantCode(t, "BuildIndex", err, connect.CodeNotFound)
 }
 
-// A credential's mandatory filter bounds what it may change, too.
+// A credential's mandatory filter applies to changes of vectors, too.
 func TestMandatoryFilterOnVectors(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -526,8 +526,8 @@ func TestMandatoryFilterOnVectors(t *testing.T) {
 	servicetest.WantCode(t, "Upsert over what is hidden", err, connect.CodePermissionDenied)
 }
 
-// Writers of the same ids neither fail nor lose count.
-func TestWritersAtOnce(t *testing.T) {
+// Concurrent upserts of the same ids succeed and keep the index's count right.
+func TestConcurrentUpsertsOfTheSameIDs(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")

@@ -16,7 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// send posts a body as it is and returns the answer.
+// send posts a body unchanged and returns the status and body of the answer.
 func send(t *testing.T, s *servicetest.Service, secret, method string, body io.Reader, headers ...string) (int, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/ragd.v1."+method, body)
@@ -40,7 +40,7 @@ func send(t *testing.T, s *servicetest.Service, secret, method string, body io.R
 	return res.StatusCode, answer
 }
 
-// What is empty or 0 is written all the same.
+// Answers in JSON contain empty and zero fields.
 func TestJSONHasEveryField(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -61,7 +61,8 @@ func TestJSONHasEveryField(t *testing.T) {
 	}
 }
 
-// A header that restricts cannot be lost behind another one.
+// Repeated or malformed context headers are rejected, so that a restriction is never
+// lost.
 func TestContextHeadersAreNeverGuessed(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -88,7 +89,7 @@ func TestContextHeadersAreNeverGuessed(t *testing.T) {
 	}
 }
 
-// A small compressed body that becomes a huge one costs no more than the limit.
+// A small compressed body that inflates to a huge one is rejected at the limit.
 func TestCompressedBombs(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})

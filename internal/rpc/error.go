@@ -1,11 +1,9 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"connectrpc.com/connect"
@@ -17,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// codes maps every kind of fault to its code on the wire.
+// codes maps each kind of fault to its Connect code.
 var codes = map[fault.Kind]connect.Code{
 	fault.Internal:        connect.CodeInternal,
 	fault.Invalid:         connect.CodeInvalidArgument,
@@ -33,14 +31,15 @@ var codes = map[fault.Kind]connect.Code{
 	fault.Deadline:        connect.CodeDeadlineExceeded,
 }
 
-// challenge is the start of every WWW-Authenticate (RFC 6750).
+// challenge begins each WWW-Authenticate header (RFC 6750).
 const challenge = `Bearer realm="ragd"`
 
-// wireError is what a caller sees of an error: code, public message, fields and
-// the time to wait. requestID lets the operator find the rest in the log.
+// wireError returns the public part of an error: code, message, field violations and
+// retry delay. The message of an internal error is replaced by one with requestID, which
+// leads the operator to the full text in the log.
 func wireError(err error, requestID string) *connect.Error {
 	if wired := new(connect.Error); errors.As(err, &wired) {
-		return wired // made by connect itself: a malformed or oversized message
+		return wired // the library's own error: a malformed or oversized message
 	}
 	kind := fault.KindOf(err)
 	message := fault.Public(err)
@@ -80,77 +79,15 @@ func addDetails(wired *connect.Error, f *fault.Error) {
 	}
 }
 
-// unaryTimeout ends a call whose caller set no deadline.
-const unaryTimeout = 60 * time.Second
-
-// edge is the interceptor around every call: deadline, what the log is to say of
-// the call, and faults turned into what the wire knows.
-type edge struct{}
-
-// WrapUnary implements connect.Interceptor.
-func (e edge) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		if _, ok := ctx.Deadline(); !ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
-			defer cancel()
-		}
-		var res connect.AnyResponse
-		err := observe(ctx, func() (err error) {
-			res, err = next(ctx, req)
-			return err
-		})
-		return res, err
-	}
-}
-
-// WrapStreamingClient implements connect.Interceptor; we are a server only.
-func (e edge) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
-}
-
-// WrapStreamingHandler implements connect.Interceptor.
-func (e edge) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return observe(ctx, func() error { return next(ctx, conn) })
-	}
-}
-
-// observe makes a call and puts on the request's line who made it and how it
-// ended.
-func observe(ctx context.Context, call func() error) error {
-	if r, ok := tenant.FromContext(ctx); ok {
-		httpserver.Add(ctx, "tenant", r.Tenant, "subject", r.Principal.Subject)
-	}
-	err := call()
-	if err == nil {
-		return nil
-	}
-	logged := err
-	if wired := new(connect.Error); errors.As(err, &wired) {
-		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // malformed or oversized, no failure of ours
-	}
-	httpserver.Fail(ctx, logged)
-	return wireError(err, httpserver.RequestID(ctx))
-}
-
-// recovered turns a panicking handler into an internal error, which observe does
-// not see: the panic passes it by.
-func recovered(ctx context.Context, _ connect.Spec, _ http.Header, p any) error {
-	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-	httpserver.Fail(ctx, err)
-	return wireError(err, httpserver.RequestID(ctx))
-}
-
-// Refuse answers a request that authentication turned away, in the protocol that
-// its caller speaks.
+// Refuse returns the function that answers requests rejected by authentication, in the
+// protocol of the caller.
 func Refuse() func(http.ResponseWriter, *http.Request, error) {
 	writer := connect.NewErrorWriter()
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		httpserver.Fail(r.Context(), err)
 		kind := fault.KindOf(err)
 		wired := wireError(err, httpserver.RequestID(r.Context()))
-		// The rest of the body is not worth waiting for.
+		// Do not read the rest of the body.
 		w.Header().Set("Connection", "close")
 		if kind == fault.Unauthenticated {
 			refused := challenge
@@ -160,14 +97,14 @@ func Refuse() func(http.ResponseWriter, *http.Request, error) {
 			w.Header().Set("WWW-Authenticate", refused)
 		}
 		if writer.IsSupported(r) {
-			_ = writer.Write(w, r, wired) // the caller is gone if this fails
+			_ = writer.Write(w, r, wired) // fails only if the caller has disconnected
 			return
 		}
 		http.Error(w, wired.Message(), httpStatus(kind))
 	}
 }
 
-// httpStatus serves callers that speak none of our protocols.
+// httpStatus returns the HTTP status for callers that speak neither Connect nor gRPC.
 func httpStatus(kind fault.Kind) int {
 	switch kind {
 	case fault.Unauthenticated:

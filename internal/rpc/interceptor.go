@@ -1,0 +1,78 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// unaryTimeout ends a call whose caller set no deadline.
+const unaryTimeout = 60 * time.Second
+
+// interceptor wraps every call: it sets the deadline, adds tenant and error to the
+// request log, and converts faults to wire errors.
+type interceptor struct{}
+
+// WrapUnary implements connect.Interceptor.
+func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		if _, ok := ctx.Deadline(); !ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
+			defer cancel()
+		}
+		var res connect.AnyResponse
+		err := observe(ctx, func() (err error) {
+			res, err = next(ctx, req)
+			return err
+		})
+		return res, err
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor. The server makes no client calls.
+func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		return observe(ctx, func() error { return next(ctx, conn) })
+	}
+}
+
+// observe runs call, adds the caller and the error to the request's log line, and returns
+// the error in its wire form.
+func observe(ctx context.Context, call func() error) error {
+	if r, ok := tenant.FromContext(ctx); ok {
+		httpserver.Add(ctx, "tenant", r.Tenant, "subject", r.Principal.Subject)
+	}
+	err := call()
+	if err == nil {
+		return nil
+	}
+	logged := err
+	if wired := new(connect.Error); errors.As(err, &wired) {
+		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // malformed or oversized: the caller's mistake
+	}
+	httpserver.Fail(ctx, logged)
+	return wireError(err, httpserver.RequestID(ctx))
+}
+
+// recovered converts a panic in a handler to an internal error and logs it, because a
+// panic does not pass through observe.
+func recovered(ctx context.Context, _ connect.Spec, _ http.Header, p any) error {
+	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	httpserver.Fail(ctx, err)
+	return wireError(err, httpserver.RequestID(ctx))
+}
