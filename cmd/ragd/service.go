@@ -169,13 +169,13 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 		}
 	}
 	indexes := index.New(db, models, settings.EmbeddingModel, s.queue)
-	queries := query.New(db, indexes, models, reranker, settings.EmbeddingModel)
+	queries := query.New(indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, s.queue, extractor),
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
-		Graphs:  graph.New(db, indexes, queries),
+		Graphs:  graph.New(indexes, queries),
 		Tools:   tool.New(db, indexes),
 	}
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)

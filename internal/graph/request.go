@@ -99,6 +99,7 @@ type walkPlan struct {
 	request   Request
 	tenant    tenant.ID
 	index     index.Index
+	tables    *tenant.Handle
 	topK      int
 	fetch     int // sources to choose topK from
 	seeds     int // of a walk over candidates

@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -21,7 +20,6 @@ const cacheBytes = 64 << 20
 
 // Service answers graph queries. Safe for concurrent use.
 type Service struct {
-	db      *tenant.DB
 	indexes *index.Service
 	queries *query.Service
 	edges   *lru.Cache[edgeKey, []placedEdge]
@@ -29,9 +27,9 @@ type Service struct {
 }
 
 // New returns a Service that finds its seeds by queries.
-func New(db *tenant.DB, indexes *index.Service, queries *query.Service) *Service {
+func New(indexes *index.Service, queries *query.Service) *Service {
 	return &Service{
-		db: db, indexes: indexes, queries: queries,
+		indexes: indexes, queries: queries,
 		edges: lru.New[edgeKey, []placedEdge](cacheBytes), bounds: defaultBounds,
 	}
 }
@@ -55,32 +53,28 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	inner.Overrides = tenant.Overrides{}
 	ctx = tenant.NewContext(ctx, &inner)
 
-	response, found, err := s.once(ctx, r.Tenant, req)
-	var gone *tenant.GoneError
-	if errors.As(err, &gone) { // replaced since it was looked up
-		s.indexes.Forget(r.Tenant, found.Name)
-		response, _, err = s.once(ctx, r.Tenant, req)
-	}
+	var response Response
+	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		response, err = s.answer(ctx, r.Tenant, i, tables, req)
+		return err
+	})
 	return response, err
 }
 
-func (s *Service) once(ctx context.Context, id tenant.ID, req Request) (Response, index.Index, error) {
-	found, err := s.indexes.Resolve(ctx, id, req.IndexName)
+// answer answers a request from one index, whose tables are given.
+func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, tables *tenant.Handle, req Request) (Response, error) {
+	p, err := req.plan(i)
 	if err != nil {
-		return Response{}, found, err
+		return Response{}, err
 	}
-	p, err := req.plan(found)
-	if err != nil {
-		return Response{}, found, err
-	}
-	p.tenant, p.walk.Done = id, ctx.Done()
+	p.tenant, p.tables, p.walk.Done = id, tables, ctx.Done()
 	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph")}
 	if req.Options.Candidates > 0 {
 		err = run.candidates(ctx)
 	} else {
 		err = run.stored(ctx)
 	}
-	return run.response(), found, err
+	return run.response(), err
 }
 
 // run is one query under way.
@@ -111,8 +105,7 @@ func (r *run) search(ctx context.Context, mode query.Mode, topK int, withVectors
 
 // stored walks the stored graph.
 func (r *run) stored(ctx context.Context) error {
-	p := r.plan
-	h := r.service.db.Handle(p.tenant).OfIndex(p.index.ID, p.index.Generation)
+	p, h := r.plan, r.plan.tables
 	var named []seed
 	var counts index.GraphCounts
 	group, groupCtx := errgroup.WithContext(ctx)

@@ -193,7 +193,7 @@ type edgeKey struct {
 
 func (s *Service) loader(p walkPlan, version int64) *loader {
 	return &loader{
-		handle: s.db.Handle(p.tenant).OfIndex(p.index.ID, p.index.Generation), plan: p, cached: p.request.Filter.IsZero(), service: s, version: version,
+		handle: p.tables, plan: p, cached: p.request.Filter.IsZero(), service: s, version: version,
 		until: time.Now().Add(s.bounds.time),
 	}
 }

@@ -338,10 +338,31 @@ func (s *Service) Truncate(ctx context.Context, name string) error {
 // maxNamesInError bounds how many names an error lists.
 const maxNamesInError = 20
 
+// Use calls do with the index that a request means, found as by Resolve, and the
+// handle of its tables. If do returns a tenant.GoneError because the tables have
+// been replaced since the index was cached, Use looks the index up and calls do
+// again, once. Errors: those of Resolve and of do.
+func (s *Service) Use(ctx context.Context, id tenant.ID, name string, do func(i Index, tables *tenant.Handle) error) error {
+	once := func() (Index, error) {
+		i, err := s.Resolve(ctx, id, name)
+		if err != nil {
+			return i, err
+		}
+		return i, do(i, s.db.Handle(id).OfIndex(i.ID, i.Generation))
+	}
+	i, err := once()
+	var gone *tenant.GoneError
+	if errors.As(err, &gone) {
+		s.Forget(id, i.Name)
+		_, err = once()
+	}
+	return err
+}
+
 // Resolve returns the index that a request means: the named one, or the tenant's
 // only one when no name is given. It answers from a cache that may be some
-// seconds old; a caller that gets a tenant.GoneError from the index's tables
-// calls Forget and resolves again. Errors: NotFound, Invalid.
+// seconds old, so the index's tables may be gone: prefer Use. Errors: NotFound,
+// Invalid.
 func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index, error) {
 	if name == "" {
 		return s.only(ctx, id)
@@ -357,7 +378,7 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 	return found, nil
 }
 
-// Forget drops what Resolve remembers of an index.
+// Forget drops an index from the cache of Resolve.
 func (s *Service) Forget(id tenant.ID, name string) { s.known.forget(id, name) }
 
 func (s *Service) only(ctx context.Context, id tenant.ID) (Index, error) {

@@ -84,6 +84,19 @@ func byName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
 	return row.index(), err
 }
 
+// Load adds to a batch the query of the index with this id. When the batch runs, it
+// fills into, which stays as it is if there is no such index.
+func Load(b *tenant.Batch, indexID int64, into *Index) {
+	b.Query(func(rows pgx.Rows) error {
+		row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[indexRow])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		*into = row.index()
+		return err
+	}, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
+}
+
 func notFound(name string) error {
 	return fault.New(fault.NotFound, "index %q not found: create it first, or list the indexes to see the names", name)
 }

@@ -54,18 +54,18 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 		return Deleted{}, err
 	}
 	var all Deleted
-	err := s.onIndex(ctx, tenant.Write, which.IndexName, func(r reader) (err error) {
+	err := s.onIndex(ctx, tenant.Write, which.IndexName, func(t target) (err error) {
 		which := which
-		which.Filter = filter.And(r.visible, which.Filter)
+		which.Filter = filter.And(t.visible, which.Filter)
 		if which.DryRun {
-			all, err = selected(ctx, r.handle, r.index, which)
+			all, err = selected(ctx, t.handle, t.index, which)
 			return err
 		}
-		defer s.queue.recount(r.tenant)
+		defer s.queue.recount(t.tenant)
 		for {
 			var some []DeletedDocument
-			err := r.handle.TxOvertaking(ctx, func(tx *tenant.Tx) (err error) {
-				some, err = deleteSelected(ctx, tx, r.index, which)
+			err := t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) (err error) {
+				some, err = deleteSelected(ctx, tx, t.index, which)
 				return err
 			})
 			if err != nil {

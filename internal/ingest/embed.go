@@ -28,7 +28,7 @@ func hashOf(title string, c chunk.Chunk) textHash {
 // earlier version of the document had are taken over, the others are made. The
 // tasks are of one index, and so of one model.
 func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) error {
-	model, err := tasks[0].index().Model(w.models)
+	model, err := tasks[0].into.Model(w.models)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *tas
 	if err != nil {
 		return err
 	}
-	if t.embeddings, err = spoolEmbeddings(t.Tenant, t.Dimension); err != nil {
+	if t.embeddings, err = spoolEmbeddings(t.Tenant, t.into.Dimension); err != nil {
 		return err
 	}
 	for first := 0; first < len(t.chunks); first += embedWindow {

@@ -42,58 +42,40 @@ func isGone(err error) bool {
 	return errors.As(err, &gone)
 }
 
-// reader is what a read of documents needs to know of its request.
-type reader struct {
+// target is the index that a request is about, and what of it the request may see.
+type target struct {
 	tenant  tenant.ID
 	handle  *tenant.Handle
 	index   index.Index
 	visible filter.Filter // the credential's mandatory filter and the context's
 }
 
-func (s *Service) reader(ctx context.Context, need tenant.Scope, indexName string) (reader, error) {
+// onIndex calls do with the index that the name and the request context mean, as
+// index.Service.Use does.
+func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName string, do func(t target) error) error {
 	r, err := tenant.Require(ctx, need)
 	if err != nil {
-		return reader{}, err
+		return err
 	}
-	found, err := s.indexes.Resolve(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName))
-	if err != nil {
-		return reader{}, err
-	}
-	return reader{
-		tenant:  r.Tenant,
-		handle:  s.db.Handle(r.Tenant).OfIndex(found.ID, found.Generation),
-		index:   found,
-		visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
-	}, nil
-}
-
-// onIndex runs do. If the chunks of the index turn out to have been replaced since it
-// was last looked up, it looks the index up and runs do again, once.
-func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName string, do func(r reader) error) error {
-	for attempt := 0; ; attempt++ {
-		r, err := s.reader(ctx, need, indexName)
-		if err != nil {
-			return err
-		}
-		if err = do(r); !isGone(err) || attempt > 0 {
-			return err
-		}
-		s.indexes.Forget(r.tenant, r.index.Name)
-	}
+	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
+		return do(target{
+			tenant: r.Tenant, handle: tables, index: i, visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+		})
+	})
 }
 
 // Document returns a document. Errors: NotFound, also for one that the
 // credential's mandatory filter hides.
-func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (Document, string, error) {
-	r, err := s.reader(ctx, tenant.Read, indexName)
-	if err != nil {
-		return Document{}, "", err
-	}
-	if err := ref.check(); err != nil {
-		return Document{}, "", err
-	}
-	d, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible)
-	return d, r.index.Name, err
+func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (d Document, name string, err error) {
+	err = s.onIndex(ctx, tenant.Read, indexName, func(t target) error {
+		if err := ref.check(); err != nil {
+			return err
+		}
+		d, err = documentByRef(ctx, t.handle, t.index.ID, ref, t.visible)
+		name = t.index.Name
+		return err
+	})
+	return d, name, err
 }
 
 // Listing says which documents of an index to list.
@@ -107,35 +89,39 @@ type Listing struct {
 
 // Documents returns a page of an index's documents in the order of their creation,
 // the name of the index and the token of the next page.
-func (s *Service) Documents(ctx context.Context, l Listing) ([]Document, string, string, error) {
-	r, err := s.reader(ctx, tenant.Read, l.IndexName)
-	if err != nil {
-		return nil, "", "", err
-	}
+func (s *Service) Documents(ctx context.Context, l Listing) (found []Document, name, next string, err error) {
+	err = s.onIndex(ctx, tenant.Read, l.IndexName, func(t target) error {
+		found, next, err = t.documents(ctx, l)
+		name = t.index.Name
+		return err
+	})
+	return found, name, next, err
+}
+
+func (t target) documents(ctx context.Context, l Listing) ([]Document, string, error) {
 	if l.Namespace != "" {
 		if _, err := index.Namespace(l.Namespace); err != nil {
-			return nil, "", "", err
+			return nil, "", err
 		}
 	}
-	l.Filter = filter.And(r.visible, l.Filter)
+	l.Filter = filter.And(t.visible, l.Filter)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	found, next, err := pagination.List(l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
-		return documents(ctx, r.handle, r.index.ID, l, after, most)
+	return pagination.List(l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
+		return documents(ctx, t.handle, t.index.ID, l, after, most)
 	})
-	return found, r.index.Name, next, err
 }
 
 // Delete removes a document with its chunks, in whatever state it is. Errors:
 // NotFound.
 func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
-	return s.onIndex(ctx, tenant.Write, indexName, func(r reader) error {
+	return s.onIndex(ctx, tenant.Write, indexName, func(t target) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
-		defer s.queue.recount(r.tenant)
-		return r.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error {
-			return deleteDocument(ctx, tx, r.index, ref, r.visible)
+		defer s.queue.recount(t.tenant)
+		return t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+			return deleteDocument(ctx, tx, t.index, ref, t.visible)
 		})
 	})
 }
@@ -143,22 +129,22 @@ func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 // Chunks returns a page of a document's chunks in reading order and the token of
 // the next page. Errors: NotFound.
 func (s *Service) Chunks(ctx context.Context, indexName, documentID string, pageSize int32, pageToken string) (found []Chunk, next string, err error) {
-	err = s.onIndex(ctx, tenant.Read, indexName, func(r reader) error {
-		found, next, err = r.chunks(ctx, Ref{DocumentID: documentID}, pageSize, pageToken)
+	err = s.onIndex(ctx, tenant.Read, indexName, func(t target) error {
+		found, next, err = t.chunks(ctx, Ref{DocumentID: documentID}, pageSize, pageToken)
 		return err
 	})
 	return found, next, err
 }
 
-func (r reader) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken string) ([]Chunk, string, error) {
+func (t target) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken string) ([]Chunk, string, error) {
 	if err := ref.check(); err != nil {
 		return nil, "", err
 	}
 	return pagination.List(pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
-		if _, err := documentByRef(ctx, r.handle, r.index.ID, ref, r.visible); err != nil {
+		if _, err := documentByRef(ctx, t.handle, t.index.ID, ref, t.visible); err != nil {
 			return nil, err
 		}
-		return chunks(ctx, r.handle, ref.DocumentID, r.visible, after, most)
+		return chunks(ctx, t.handle, ref.DocumentID, t.visible, after, most)
 	})
 }
 

@@ -51,7 +51,7 @@ func copyPart(ctx context.Context, tx *tenant.Tx, part []storedAt) error {
 	if len(part) == 0 {
 		return nil
 	}
-	into := part[0].index()
+	into := part[0].into
 	texts := make([]string, len(part))
 	for i, at := range part {
 		texts[i] = at.Title + " " + at.chunks[at.ordinal].Text

@@ -38,7 +38,7 @@ func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map
 		return nil, nil
 	}
 	stored, err := tenant.Select[storedChunk](ctx, h, `
-		SELECT c.hash, (`+tasks[0].index().EmbeddingSQL("c.embedding")+`)::real[] AS embedding
+		SELECT c.hash, (`+tasks[0].into.EmbeddingSQL("c.embedding")+`)::real[] AS embedding
 		FROM (
 			SELECT c.embedding, `+hashSQL+` AS hash FROM tenant.chunk AS c WHERE c.document_id = ANY($1::uuid[])
 		) AS c
@@ -85,7 +85,7 @@ func storedOf(ctx context.Context, h *tenant.Handle, t *task, chunks []chunk.Chu
 		return nil, nil
 	}
 	found, err := tenant.Select[storedChunk](ctx, h, `
-		SELECT `+hashSQL+` AS hash, (`+t.index().EmbeddingSQL("c.embedding")+`)::real[] AS embedding
+		SELECT `+hashSQL+` AS hash, (`+t.into.EmbeddingSQL("c.embedding")+`)::real[] AS embedding
 		FROM tenant.chunk AS c WHERE c.document_id = $1 AND c.ordinal = ANY($2)`, t.DocumentID, ordinals)
 	return byHash(found), err
 }

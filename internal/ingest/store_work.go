@@ -14,39 +14,23 @@ import (
 
 // workDocument is what a worker needs of a document.
 type workDocument struct {
-	ID             string
-	Namespace      string
-	Present        int // the version
-	URI            string
-	Title          string
-	ContentType    string
-	Metadata       map[string]any
-	Chunking       map[string]any
-	Extract        map[string]any // nil for nothing
-	Status         string
-	ChunkCount     int
-	Generation     int
-	EmbeddingModel string
-	Dimension      int
-	Metric         index.Metric
-	IndexConfig    index.Config
-	TextLanguage   string
-	VectorType     index.VectorType
+	ID          string
+	Namespace   string
+	Present     int // the version
+	URI         string
+	Title       string
+	ContentType string
+	Metadata    map[string]any
+	Chunking    map[string]any
+	Extract     map[string]any // nil for nothing
+	Status      string
+	ChunkCount  int
 }
 
 // workContent is what a document consists of; of a large one, its first part.
 type workContent struct {
 	DocumentID string
 	Content    []byte
-}
-
-// index returns what is known of the document's index.
-func (t *task) index() index.Index {
-	d := t.workDocument
-	return index.Index{
-		ID: t.IndexID, Generation: d.Generation, EmbeddingModel: d.EmbeddingModel, Dimension: d.Dimension, Metric: d.Metric, Config: d.IndexConfig,
-		TextLanguage: d.TextLanguage, VectorType: d.VectorType,
-	}
 }
 
 func (t *task) file() file {
@@ -61,19 +45,20 @@ func (t *task) file() file {
 // whatever it believes of the size of tables that are just being filled. Where it may
 // join, it compares each with each, or looks every id of the batch up for every id.
 
-// begin marks the jobs as running and reads the versions of the documents that they
-// are about, in one round trip. Documents that are ready stay ready. A task whose
+// begin marks the jobs as running and reads the documents that they are about, with
+// their index, in one round trip. Documents that are ready stay ready. A task whose
 // version is not the current one gets errOvertaken.
 func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	jobs, documents, versions, attempts := columnsOfTasks(tasks)
 	var found []workDocument
 	var contents []workContent
+	var into index.Index
 	b := h.Batch()
 	b.Query(tenant.Rows(&found), `
-		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count,
-			i.generation, i.embedding_model, i.dimension, i.metric, i.index_config, i.text_language, i.vector_type
-		FROM tenant.documents AS d JOIN tenant.indexes AS i USING (index_id)
+		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count
+		FROM tenant.documents AS d
 		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
+	index.Load(b, tasks[0].IndexID, &into)
 	b.Query(tenant.Rows(&contents), `
 		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
 		WHERE c.document_id = ANY($1::uuid[]) AND c.part = 0`, documents)
@@ -97,11 +82,11 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	}
 	for _, t := range tasks {
 		d, ok := current[t.DocumentID]
-		if !ok || d.Present != t.Version {
+		if !ok || d.Present != t.Version || into.ID == 0 {
 			t.err = errOvertaken
 			continue
 		}
-		t.workDocument, t.content = d, content[t.DocumentID]
+		t.workDocument, t.into, t.content = d, into, content[t.DocumentID]
 	}
 	return nil
 }

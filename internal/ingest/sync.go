@@ -47,16 +47,16 @@ func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 		return Difference{}, err
 	}
 	var d Difference
-	err := s.onIndex(ctx, tenant.Write, source.IndexName, func(r reader) (err error) {
-		defer s.queue.recount(r.tenant)
-		d, err = r.sync(ctx, source)
+	err := s.onIndex(ctx, tenant.Write, source.IndexName, func(t target) (err error) {
+		defer s.queue.recount(t.tenant)
+		d, err = t.sync(ctx, source)
 		return err
 	})
 	return d, err
 }
 
-func (r reader) sync(ctx context.Context, source Source) (Difference, error) {
-	rows, err := compare(ctx, r.handle, r.index.ID, source, r.visible)
+func (t target) sync(ctx context.Context, source Source) (Difference, error) {
+	rows, err := compare(ctx, t.handle, t.index.ID, source, t.visible)
 	if err != nil {
 		return Difference{}, err
 	}
@@ -77,7 +77,7 @@ func (r reader) sync(ctx context.Context, source Source) (Difference, error) {
 		return d, nil
 	}
 	for some := range slices.Chunk(gone, deletedAtOnce) {
-		err := r.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, r.index, some) })
+		err := t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, t.index, some) })
 		if err != nil {
 			return Difference{}, err
 		}

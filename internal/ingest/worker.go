@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -40,6 +41,7 @@ var errOvertaken = errors.New("overtaken by a newer version or a deletion")
 type task struct {
 	claim
 	workDocument
+	into       index.Index
 	content    []byte // at first, of a large document, its first part
 	chunks     []chunk.Chunk
 	embeddings embeddings
@@ -104,7 +106,7 @@ func (b *batch) begin(ctx context.Context, open []*task) error {
 		return err
 	}
 	if current := b.open(); len(current) > 0 {
-		b.handle = b.handle.OfIndex(current[0].IndexID, current[0].Generation)
+		b.handle = b.handle.OfIndex(current[0].into.ID, current[0].into.Generation)
 	}
 	return nil
 }
@@ -251,7 +253,7 @@ func passes(err error) bool {
 
 // connect brings the documents into the graph.
 func (b *batch) connect(ctx context.Context, open []*task) error {
-	into := open[0].index()
+	into := open[0].into
 	var documents []graph.Document
 	var connected []*task
 	for _, t := range open {
@@ -328,7 +330,7 @@ func (b *batch) excuseMoved(ctx context.Context) {
 			continue
 		}
 		generation, err := tenant.Value[int](ctx, b.handle, `SELECT i.generation FROM tenant.indexes AS i WHERE i.index_id = $1`, t.IndexID)
-		if err == nil && generation != t.Generation {
+		if err == nil && generation != t.into.Generation {
 			t.err = fault.New(fault.Conflict, "the index got another embedding model meanwhile")
 		}
 	}

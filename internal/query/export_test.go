@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -17,11 +18,15 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) 
 	if err != nil {
 		return "", err
 	}
-	i, err := s.indexes.Resolve(ctx, id, req.IndexName)
-	if err != nil {
-		return "", err
-	}
-	h := s.db.Handle(id).OfIndex(i.ID, i.Generation)
+	var plan string
+	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		plan, err = s.explainPlan(ctx, id, i, tables, p)
+		return err
+	})
+	return plan, err
+}
+
+func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p plan) (string, error) {
 	find := search{index: i, plan: p, approach: exact}
 	if p.mode != Vector {
 		asked, err := lookUp(ctx, h, i, p.text)
@@ -31,6 +36,7 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) 
 		find.keywords = asked.keywords(keywordCandidates)
 	}
 	if p.mode != Keyword {
+		var err error
 		if find.estimate, err = s.estimates.of(ctx, id, h, i, p.scope); err != nil {
 			return "", err
 		}
@@ -41,10 +47,10 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) 
 	b := h.Batch()
 	find.configure(b, len(args.Values()))
 	var lines []string
-	b.Query(func(rows pgx.Rows) error {
+	b.Query(func(rows pgx.Rows) (err error) {
 		lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	}, "EXPLAIN (ANALYZE, COSTS OFF) "+statement, args.Values()...)
-	err = b.Run(ctx)
+	err := b.Run(ctx)
 	return strings.Join(lines, "\n"), err
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 
@@ -19,26 +18,8 @@ type answer struct {
 	explain  Explain
 }
 
-// retrieve searches the named index. If the index turns out to have been
-// replaced since it was last looked up, it looks again, once.
-func (s *Service) retrieve(ctx context.Context, id tenant.ID, indexName string, p plan, watch *Stopwatch) (answer, error) {
-	found, err := s.indexes.Resolve(ctx, id, indexName)
-	if err != nil {
-		return answer{}, err
-	}
-	a, err := s.retrieveFrom(ctx, id, found, p, watch)
-	var gone *tenant.GoneError
-	if !errors.As(err, &gone) {
-		return a, err
-	}
-	s.indexes.Forget(id, found.Name)
-	if found, err = s.indexes.Resolve(ctx, id, indexName); err != nil {
-		return answer{}, err
-	}
-	return s.retrieveFrom(ctx, id, found, p, watch)
-}
-
-func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index, p plan, watch *Stopwatch) (a answer, err error) {
+// retrieve searches an index, whose tables are given.
+func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p plan, watch *Stopwatch) (a answer, err error) {
 	if p.sparse != nil {
 		const field = "databaseConfig.pinecone.sparseVector"
 		if len(p.vector) > 0 {
@@ -54,7 +35,6 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
-	h := s.db.Handle(id).OfIndex(i.ID, i.Generation)
 	if p.plain && len(p.vector) == 0 {
 		a, err = selected(ctx, h, i, p)
 		watch.Lap("search", len(a.sources))

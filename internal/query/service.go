@@ -13,7 +13,6 @@ import (
 
 // Service answers queries. Safe for concurrent use.
 type Service struct {
-	db           *tenant.DB
 	indexes      *index.Service
 	models       *embed.Registry
 	reranker     *rerank.Reranker
@@ -22,9 +21,9 @@ type Service struct {
 }
 
 // New returns a Service. defaultModel is what Embed uses when no model is named.
-func New(db *tenant.DB, indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string) *Service {
+func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string) *Service {
 	return &Service{
-		db: db, indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, estimates: newEstimator(),
+		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, estimates: newEstimator(),
 	}
 }
 
@@ -69,7 +68,11 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 	}
 	p.plain = plain
 	watch := StartStopwatch(ctx, "query")
-	found, err := s.retrieve(ctx, r.Tenant, req.IndexName, p, watch)
+	var found answer
+	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		found, err = s.retrieve(ctx, r.Tenant, i, tables, p, watch)
+		return err
+	})
 	if err != nil {
 		return Response{}, err
 	}

@@ -1,8 +1,8 @@
 package vector
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -25,39 +25,27 @@ func New(db *tenant.DB, indexes *index.Service, queue index.Inserter) *Service {
 	return &Service{db: db, indexes: indexes, queue: queue}
 }
 
-// writer is what a write needs to know of its request.
-type writer struct {
+// target is the index that a write is about, and what of it the credential may
+// see, and so change.
+type target struct {
 	tenant  tenant.ID
 	handle  *tenant.Handle
 	index   index.Index
-	visible filter.Filter // what the credential may see, and so change
+	visible filter.Filter
 }
 
-// write resolves the index and runs do. If the index turns out to have been
-// replaced since it was last looked up, it does both again, once.
-func (s *Service) write(ctx context.Context, indexName string, do func(w writer) error) error {
+// write calls do with the index that the name and the request context mean, as
+// index.Service.Use does.
+func (s *Service) write(ctx context.Context, indexName string, do func(t target) error) error {
 	r, err := tenant.Require(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}
-	if r.Overrides.IndexName != nil {
-		indexName = *r.Overrides.IndexName
-	}
-	for attempt := 0; ; attempt++ {
-		found, err := s.indexes.Resolve(ctx, r.Tenant, indexName)
-		if err != nil {
-			return err
-		}
-		err = do(writer{
-			tenant: r.Tenant, handle: s.db.Handle(r.Tenant).OfIndex(found.ID, found.Generation), index: found,
-			visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
+		return do(target{
+			tenant: r.Tenant, handle: tables, index: i, visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
 		})
-		var gone *tenant.GoneError
-		if !errors.As(err, &gone) || attempt > 0 {
-			return err
-		}
-		s.indexes.Forget(r.Tenant, found.Name)
-	}
+	})
 }
 
 // Upsert writes entries, all or none, and returns their ids in order. An entry
@@ -70,22 +58,22 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 	if err := replaced.check("delete"); err != nil {
 		return nil, fault.Rename("filter", "deleteFilter", err)
 	}
-	err = s.write(ctx, indexName, func(w writer) error {
-		rows, inOrder, err := rows(w.index, entries)
+	err = s.write(ctx, indexName, func(t target) error {
+		rows, inOrder, err := rows(t.index, entries)
 		if err != nil {
 			return err
 		}
 		ids = inOrder
-		return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
 			if replaced.FilterGiven {
-				if _, err := remove(ctx, tx, w, replaced); err != nil {
+				if _, err := remove(ctx, tx, t, replaced); err != nil {
 					return err
 				}
 			}
-			if err := upsert(ctx, tx, w, replaced.Namespace, rows); err != nil {
+			if err := upsert(ctx, tx, t, replaced.Namespace, rows); err != nil {
 				return err
 			}
-			return index.MaintainIfDue(ctx, s.queue, tx, w.tenant, w.index.ID)
+			return index.MaintainIfDue(ctx, s.queue, tx, t.tenant, t.index.ID)
 		})
 	})
 	return ids, err
@@ -116,19 +104,19 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 	if err != nil {
 		return 0, err
 	}
-	err = s.write(ctx, indexName, func(w writer) error {
+	err = s.write(ctx, indexName, func(t target) error {
 		changed := change{}
 		if len(c.Values) > 0 {
-			if err := w.index.CheckVector("values", c.Values); err != nil {
+			if err := t.index.CheckVector("values", c.Values); err != nil {
 				return err
 			}
-			changed.embedding = w.index.Column(c.Values)
+			changed.embedding = t.index.Column(c.Values)
 		}
 		if c.Metadata != nil {
 			changed.metadata = string(raw)
 		}
-		return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
-			n, err = update(ctx, tx, w, which, changed)
+		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
+			n, err = update(ctx, tx, t, which, changed)
 			return err
 		})
 	})
@@ -148,9 +136,9 @@ func (s *Service) Delete(ctx context.Context, indexName string, which Selection)
 	if err := which.check("delete"); err != nil {
 		return 0, err
 	}
-	err = s.write(ctx, indexName, func(w writer) error {
-		return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
-			n, err = remove(ctx, tx, w, which)
+	err = s.write(ctx, indexName, func(t target) error {
+		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
+			n, err = remove(ctx, tx, t, which)
 			return err
 		})
 	})

@@ -18,8 +18,8 @@ const countSQL = `
 	SELECT $1, pg_backend_pid() % 16, $2, $3, 0, 0, 0
 	ON CONFLICT (index_id, slot) DO UPDATE SET chunks = n.chunks + excluded.chunks, written = n.written + excluded.written`
 
-func count(ctx context.Context, tx *tenant.Tx, w writer, chunks, written int64) error {
-	_, err := tx.Exec(ctx, countSQL, w.index.ID, chunks, written)
+func count(ctx context.Context, tx *tenant.Tx, t target, chunks, written int64) error {
+	_, err := tx.Exec(ctx, countSQL, t.index.ID, chunks, written)
 	return err
 }
 
@@ -32,13 +32,13 @@ type written struct {
 // upsert writes rows in the order of their ids, in which every other writer locks
 // them too. Rows that may not be replaced are chunks of documents and what the
 // credential does not see.
-func upsert(ctx context.Context, tx *tenant.Tx, w writer, namespace string, rows []row) error {
+func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows []row) error {
 	ids, metadata, documents := make([]string, len(rows)), make([]string, len(rows)), make([]string, len(rows))
 	values := make([][]float32, len(rows))
 	for n, r := range rows {
 		ids[n], values[n], metadata[n], documents[n] = r.id, r.values, r.metadata, r.document
 	}
-	embeddings, arrayType := column(w.index, values)
+	embeddings, arrayType := column(t.index, values)
 	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents)
 	done, err := tenant.Get[written](ctx, tx, `
 		WITH written AS (
@@ -48,7 +48,7 @@ func upsert(ctx context.Context, tx *tenant.Tx, w writer, namespace string, rows
 			ON CONFLICT (namespace, chunk_id) DO UPDATE SET
 				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text,
 				words = excluded.words, word_weights = excluded.word_weights
-			WHERE c.document_id IS NULL AND `+w.visible.SQL("c.metadata", args, w.index.MetadataIndexes...)+`
+			WHERE c.document_id IS NULL AND `+t.visible.SQL("c.metadata", args, t.index.MetadataIndexes...)+`
 			RETURNING xmax = 0 AS inserted
 		)
 		SELECT count(*) AS rows, count(*) FILTER (WHERE inserted) AS inserted FROM written`, args.Values()...)
@@ -58,7 +58,7 @@ func upsert(ctx context.Context, tx *tenant.Tx, w writer, namespace string, rows
 	if done.Rows < int64(len(rows)) {
 		return fault.New(fault.Denied, "entries: %d of the ids belong to chunks of documents or to entries that this credential may not change", int64(len(rows))-done.Rows)
 	}
-	return count(ctx, tx, w, done.Inserted, done.Rows)
+	return count(ctx, tx, t, done.Inserted, done.Rows)
 }
 
 // column returns embeddings as one parameter, and the type of its elements.
@@ -83,12 +83,12 @@ func typed[T any](into index.Index, values [][]float32) []T {
 }
 
 // where is the condition on the chunks c that a selection is about.
-func (s Selection) where(w writer, args *filter.Args) string {
+func (s Selection) where(t target, args *filter.Args) string {
 	where := "c.document_id IS NULL AND c.namespace = " + args.Add(s.Namespace)
 	if len(s.IDs) > 0 {
 		where += " AND c.chunk_id = ANY(" + args.Add(s.IDs) + "::text[])"
 	}
-	return where + " AND " + filter.And(w.visible, s.Filter).SQL("c.metadata", args, w.index.MetadataIndexes...)
+	return where + " AND " + filter.And(t.visible, s.Filter).SQL("c.metadata", args, t.index.MetadataIndexes...)
 }
 
 // lockedSQL is the ids of a selection, locked in their order, so that writers of
@@ -102,19 +102,19 @@ func lockedSQL(where string) string {
 const writeTimeout = "SET LOCAL statement_timeout = '20s'"
 
 // remove deletes what is selected.
-func remove(ctx context.Context, tx *tenant.Tx, w writer, s Selection) (int64, error) {
+func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, error) {
 	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
 		return 0, err
 	}
 	args := filter.NewArgs()
 	n, err := tx.Exec(ctx, `
-		WITH locked AS (`+lockedSQL(s.where(w, args))+`)
+		WITH locked AS (`+lockedSQL(s.where(t, args))+`)
 		DELETE FROM tenant.chunk AS c USING locked
 		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
 	if err != nil || n == 0 {
 		return n, err
 	}
-	return n, count(ctx, tx, w, -n, 0)
+	return n, count(ctx, tx, t, -n, 0)
 }
 
 // change is what an update writes; nil leaves a column as it is.
@@ -123,12 +123,12 @@ type change struct {
 	metadata  any
 }
 
-func update(ctx context.Context, tx *tenant.Tx, w writer, s Selection, c change) (int64, error) {
+func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change) (int64, error) {
 	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
 		return 0, err
 	}
 	args := filter.NewArgs()
-	where := s.where(w, args)
+	where := s.where(t, args)
 	sets := ""
 	if c.embedding != nil {
 		sets = "embedding = " + args.Add(c.embedding)

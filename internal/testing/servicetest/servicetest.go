@@ -92,13 +92,13 @@ func New(t testing.TB, config Config) *Service {
 		run(t, queue)
 	}
 	indexes := index.New(db, models, model, queue)
-	queries := query.New(db, indexes, models, rerank.New(config.Rerank), model)
+	queries := query.New(indexes, models, rerank.New(config.Rerank), model)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
 		Ingest:  ingest.New(db, indexes, queue, extractor),
 		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
-		Graphs:  graph.New(db, indexes, queries),
+		Graphs:  graph.New(indexes, queries),
 		Tools:   tool.New(db, indexes),
 	}}
 	mux := http.NewServeMux()
