@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
@@ -35,21 +34,11 @@ type Options struct {
 	EdgeTypes  []EdgeType
 }
 
-// Request is a graph query as a caller sends it.
+// Request is a graph query as a caller sends it. Mode says how seeds are found;
+// without a Reranker the order of the walk stands.
 type Request struct {
-	QueryText       string
-	QueryVector     []float32 // instead of an embedding of QueryText
-	IndexName       string    // the tenant's only index if empty
-	VectorStoreName string
-	Namespace       string // of the index; index.DefaultNamespace if empty
-	TopK            *int   // query.DefaultTopK if nil
-	Filter          filter.Filter
-	Mode            query.Mode // how seeds are found; Hybrid if empty and possible
-	IncludeVectors  *bool
-	IncludeSources  *bool
-	Options         Options
-	Reranker        *query.Reranker // nil: the order of the walk
-	Explain         bool
+	query.Question
+	Options Options
 }
 
 // Source is one retrieved chunk.
@@ -110,22 +99,16 @@ type walkPlan struct {
 	withVectors, withSources bool // whether the answer has them
 }
 
-// override applies the request context, which goes before the body.
-func (r *Request) override(c *tenant.Request) (err error) {
-	o := c.Overrides
-	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
-	r.IndexName = *cmp.Or(o.IndexName, &r.IndexName)
-	r.VectorStoreName = *cmp.Or(o.VectorStoreName, &r.VectorStoreName)
-	r.TopK = cmp.Or(o.TopK, r.TopK)
-	r.IncludeVectors = cmp.Or(o.IncludeVectors, r.IncludeVectors)
-	r.IncludeSources = cmp.Or(o.IncludeSources, r.IncludeSources)
-	r.Options.Steps = cmp.Or(o.RandomWalkSteps, r.Options.Steps)
-	r.Options.Restart = cmp.Or(o.RestartProb, r.Options.Restart)
-	r.Reranker, err = query.OverrideReranker(r.Reranker, o.Reranker)
-	return err
+// effective returns the request with the overrides of the request context applied.
+func (r Request) effective(c *tenant.Request) (Request, error) {
+	var err error
+	r.Question, err = r.Question.Effective(c)
+	r.Options.Steps = cmp.Or(c.Overrides.RandomWalkSteps, r.Options.Steps)
+	r.Options.Restart = cmp.Or(c.Overrides.RestartProb, r.Options.Restart)
+	return r, err
 }
 
-// plan validates a request that override has seen.
+// plan validates an effective request.
 func (r Request) plan(i index.Index) (walkPlan, error) {
 	o := r.Options
 	restart, steps := DefaultRestart, 0

@@ -42,17 +42,12 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	if err := req.override(r); err != nil {
+	if req, err = req.effective(r); err != nil {
 		return Response{}, err
 	}
 	if err := s.queries.CheckReranker(req.Reranker); err != nil {
 		return Response{}, err
 	}
-	// What the request context says has been heard: the search inside is ours.
-	inner := *r
-	inner.Overrides = tenant.Overrides{}
-	ctx = tenant.NewContext(ctx, &inner)
-
 	var response Response
 	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
 		response, err = s.answer(ctx, r.Tenant, i, tables, req)
@@ -83,7 +78,7 @@ type run struct {
 	plan    walkPlan
 	watch   *query.Stopwatch
 
-	found    query.Response // the first stage
+	found    query.Found // the first stage
 	sources  []Source
 	explain  Explain
 	warnings []string // of what came after
@@ -91,15 +86,10 @@ type run struct {
 
 // search is the first stage.
 func (r *run) search(ctx context.Context, mode query.Mode, topK int, withVectors bool) (err error) {
-	req, all := r.plan.request, true
-	r.found, err = r.service.queries.Query(ctx, query.Request{
-		QueryText: req.QueryText, QueryVector: req.QueryVector, IndexName: r.plan.index.Name,
-		VectorStoreName: req.VectorStoreName, Namespace: req.Namespace, TopK: &topK, Filter: req.Filter, Mode: mode,
-		IncludeVectors: &withVectors, IncludeSources: &all, Explain: true,
-	})
-	if err == nil {
-		r.explain.Mode = r.found.Explain.Mode
-	}
+	q := r.plan.request.Question
+	q.Mode, q.TopK, q.IncludeVectors = mode, &topK, &withVectors
+	r.found, err = r.service.queries.Candidates(ctx, r.plan.tenant, r.plan.index, r.plan.tables, q)
+	r.explain.Mode = r.found.Mode
 	return err
 }
 

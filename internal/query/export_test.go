@@ -13,13 +13,13 @@ import (
 
 // ExplainSearch returns PostgreSQL's plan of the statement that a query comes
 // down to, as it ran.
-func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, req Request) (string, error) {
-	p, err := req.plan()
+func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, q Question) (string, error) {
+	p, err := Request{Question: q}.plan()
 	if err != nil {
 		return "", err
 	}
 	var plan string
-	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, id, q.IndexName, func(i index.Index, tables *tenant.Handle) error {
 		plan, err = s.explainPlan(ctx, id, i, tables, p)
 		return err
 	})

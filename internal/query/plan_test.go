@@ -44,28 +44,28 @@ func TestHotQueriesUseTheirIndexes(t *testing.T) {
 	awaitBuilt(t, c, "v", question)
 	for _, tc := range []struct {
 		name   string
-		req    query.Request
+		asks   query.Question
 		filter string
 		uses   []string
 		not    string
 	}{
-		{"nearest", query.Request{Mode: query.Vector}, "", []string{"Index Scan using embedding_1"}, "Seq Scan"},
-		{"nearest of half", query.Request{Mode: query.Vector}, `{"n": {"$gt": ` + itoa(rows/2) + `}}`, []string{"Index Scan using embedding_1"}, "Seq Scan"},
-		{"nearest of a few, by equality", query.Request{Mode: query.Vector}, `{"kind": "k7"}`, []string{"chunk_1_metadata_idx", "Tid Scan"}, "embedding_1"},
-		{"nearest of a few, by an array", query.Request{Mode: query.Vector}, `{"tags": "t3"}`, nil, "embedding_1"},
-		{"nearest of a few, in an array", query.Request{Mode: query.Vector}, `{"tags": {"$in": ["t3", "t4"]}}`, []string{"chunk_1_metadata_idx"}, "Seq Scan"},
-		{"nearest of a few, by order", query.Request{Mode: query.Vector}, `{"n": {"$lt": 60}}`, []string{"metadata_1_number_"}, "Seq Scan"},
-		{"words", query.Request{Mode: query.Keyword, QueryText: "word7 word123"}, "", []string{"chunk_1_words_idx", "Tid Scan"}, "Seq Scan"},
-		{"words of a few", query.Request{Mode: query.Keyword, QueryText: "word7"}, `{"kind": "k7"}`, nil, "Seq Scan"},
-		{"both", query.Request{Mode: query.Hybrid, QueryText: "word7 word123"}, "", []string{"embedding_1", "chunk_1_words_idx", "Tid Scan"}, "Seq Scan"},
+		{"nearest", query.Question{Mode: query.Vector}, "", []string{"Index Scan using embedding_1"}, "Seq Scan"},
+		{"nearest of half", query.Question{Mode: query.Vector}, `{"n": {"$gt": ` + itoa(rows/2) + `}}`, []string{"Index Scan using embedding_1"}, "Seq Scan"},
+		{"nearest of a few, by equality", query.Question{Mode: query.Vector}, `{"kind": "k7"}`, []string{"chunk_1_metadata_idx", "Tid Scan"}, "embedding_1"},
+		{"nearest of a few, by an array", query.Question{Mode: query.Vector}, `{"tags": "t3"}`, nil, "embedding_1"},
+		{"nearest of a few, in an array", query.Question{Mode: query.Vector}, `{"tags": {"$in": ["t3", "t4"]}}`, []string{"chunk_1_metadata_idx"}, "Seq Scan"},
+		{"nearest of a few, by order", query.Question{Mode: query.Vector}, `{"n": {"$lt": 60}}`, []string{"metadata_1_number_"}, "Seq Scan"},
+		{"words", query.Question{Mode: query.Keyword, QueryText: "word7 word123"}, "", []string{"chunk_1_words_idx", "Tid Scan"}, "Seq Scan"},
+		{"words of a few", query.Question{Mode: query.Keyword, QueryText: "word7"}, `{"kind": "k7"}`, nil, "Seq Scan"},
+		{"both", query.Question{Mode: query.Hybrid, QueryText: "word7 word123"}, "", []string{"embedding_1", "chunk_1_words_idx", "Tid Scan"}, "Seq Scan"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, err := filter.Parse(tc.filter)
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.req.IndexName, tc.req.QueryVector, tc.req.Filter = "v", question, f
-			plan, err := s.Handlers.Queries.ExplainSearch(t.Context(), "acme", tc.req)
+			tc.asks.IndexName, tc.asks.QueryVector, tc.asks.Filter = "v", question, f
+			plan, err := s.Handlers.Queries.ExplainSearch(t.Context(), "acme", tc.asks)
 			if err != nil {
 				t.Fatal(err)
 			}

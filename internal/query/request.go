@@ -4,61 +4,29 @@
 package query
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Limits of a query.
-const (
-	DefaultTopK = 10
-	MaxTopK     = 1000
-	// MaxQueryTextBytes bounds a question; longer texts belong in an upload.
-	MaxQueryTextBytes = 32 << 10
-	// MaxNeighbours bounds the chunks added before and after each source.
-	MaxNeighbours = 10
-)
+// MaxNeighbours bounds the chunks added before and after each source.
+const MaxNeighbours = 10
 
-// Mode is how candidates are found.
-type Mode string
-
-// The modes.
-const (
-	Vector  Mode = "vector"  // nearest embeddings
-	Keyword Mode = "keyword" // texts that share the question's words, see keywords
-	Hybrid  Mode = "hybrid"  // both, fused, see Fusion
-)
-
-// Request is a query as a caller sends it.
+// Request is a vector query as a caller sends it.
 type Request struct {
-	QueryText       string
-	QueryVector     []float32 // instead of an embedding of QueryText
-	IndexName       string    // the tenant's only index if empty
-	VectorStoreName string
-	Namespace       string // index.DefaultNamespace if empty
-	TopK            *int   // DefaultTopK if nil
-	Filter          filter.Filter
-	Mode            Mode // Hybrid if empty and possible, else Vector
-	Fusion          Fusion
-	MinScore        *float64 // sources score more than this
-	IncludeVectors  *bool
-	IncludeSources  *bool
-	DatabaseConfig  DatabaseConfig
-	Neighbours      int       // chunks to add before and after each source
-	Diversity       float64   // 0: by score alone, to 1: as unlike each other as can be
-	MaxPerDocument  int       // sources from one document; 0: any number
-	Reranker        *Reranker // nil: the order of the search
-	Explain         bool
-
-	bounded bool // by the credential's mandatory filter, which override adds
+	Question
+	Fusion         Fusion
+	MinScore       *float64 // sources score more than this
+	DatabaseConfig DatabaseConfig
+	Neighbours     int     // chunks to add before and after each source
+	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
+	MaxPerDocument int     // sources from one document; 0: any number
 }
 
 // Source is one retrieved chunk.
@@ -107,25 +75,16 @@ type plan struct {
 	warnings       []string
 }
 
-// override applies the request context, which goes before the body. Filters are
-// and-ed with the credential's.
-func (r *Request) override(c *tenant.Request) error {
-	o := c.Overrides
-	r.Filter = filter.And(c.Principal.MandatoryFilter, o.Filter, r.Filter)
-	r.bounded = !c.Principal.MandatoryFilter.IsZero()
-	r.IndexName = *cmp.Or(o.IndexName, &r.IndexName)
-	r.VectorStoreName = *cmp.Or(o.VectorStoreName, &r.VectorStoreName)
-	r.TopK = cmp.Or(o.TopK, r.TopK)
-	r.IncludeVectors = cmp.Or(o.IncludeVectors, r.IncludeVectors)
-	r.IncludeSources = cmp.Or(o.IncludeSources, r.IncludeSources)
+// effective returns the request with the overrides of the request context applied.
+func (r Request) effective(c *tenant.Request) (Request, error) {
 	var err error
-	if o.DatabaseConfig != nil {
-		if r.DatabaseConfig, err = parseDatabaseConfig(o.DatabaseConfig); err != nil {
-			return err
-		}
+	if r.Question, err = r.Question.Effective(c); err != nil {
+		return r, err
 	}
-	r.Reranker, err = OverrideReranker(r.Reranker, o.Reranker)
-	return err
+	if raw := c.Overrides.DatabaseConfig; raw != nil {
+		r.DatabaseConfig, err = parseDatabaseConfig(raw)
+	}
+	return r, err
 }
 
 func valueOr[T any](v *T, otherwise T) T {
@@ -194,6 +153,9 @@ func (p plan) checkText() error {
 
 // settle decides the mode and checks the question against the index.
 func (p *plan) settle(i index.Index) error {
+	if err := p.settleSparse(i); err != nil {
+		return err
+	}
 	hasText := strings.TrimSpace(p.text) != ""
 	hasVector := len(p.vector) > 0 || hasText && i.EmbeddingModel != ""
 	if p.mode == "" {
@@ -219,6 +181,21 @@ func (p *plan) settle(i index.Index) error {
 		return i.CheckVector("queryVector", p.vector)
 	}
 	return nil
+}
+
+// settleSparse makes a sparse query vector the vector.
+func (p *plan) settleSparse(i index.Index) (err error) {
+	if p.sparse == nil {
+		return nil
+	}
+	const field = "databaseConfig.pinecone.sparseVector"
+	if len(p.vector) > 0 {
+		return fault.Field(field, "and queryVector are mutually exclusive")
+	}
+	if p.vector, err = i.Dense(field, *p.sparse); err != nil {
+		return err
+	}
+	return i.CheckVector(field, p.vector)
 }
 
 // finite reports whether x is a number that can be compared with.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -18,20 +17,28 @@ type answer struct {
 	explain  Explain
 }
 
-// retrieve searches an index, whose tables are given.
-func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p plan, watch *Stopwatch) (a answer, err error) {
-	if p.sparse != nil {
-		const field = "databaseConfig.pinecone.sparseVector"
-		if len(p.vector) > 0 {
-			return a, fault.Field(field, "and queryVector are mutually exclusive")
-		}
-		if p.vector, err = i.Dense(field, *p.sparse); err != nil {
-			return a, err
-		}
-		if err := i.CheckVector(field, p.vector); err != nil {
-			return a, err
-		}
+// Found is what a search found: sources best first, ties by id.
+type Found struct {
+	Sources  []Source
+	Warnings []string
+	Mode     Mode // by which they were found
+}
+
+// Candidates searches an index for a question that Effective returned, by its mode
+// alone: without reranking. tables is the handle of the index's tables. Errors: as
+// for Query.
+func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *tenant.Handle, q Question) (Found, error) {
+	q.Reranker = nil
+	p, err := Request{Question: q}.plan()
+	if err != nil {
+		return Found{}, err
 	}
+	a, err := s.retrieve(ctx, id, i, tables, p, StartStopwatch(ctx, "query"))
+	return Found{a.sources, append(p.warnings, a.warnings...), a.explain.Mode}, err
+}
+
+// retrieve searches an index, whose tables are given, and arranges what it found.
+func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p plan, watch *Stopwatch) (a answer, err error) {
 	if err := p.settle(i); err != nil {
 		return a, err
 	}

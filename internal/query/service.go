@@ -31,7 +31,11 @@ func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Rerank
 // that nothing matched. Errors: Invalid naming the field, NotFound for an unknown
 // index, Unavailable when the embedding model does not answer.
 func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
-	response, err := s.answer(ctx, &req, false)
+	id, req, err := admit(ctx, req)
+	if err != nil {
+		return Response{}, err
+	}
+	response, err := s.answer(ctx, id, req, false)
 	response.RelevantContext = RelevantContext(response.Sources)
 	if !valueOr(req.IncludeSources, true) {
 		response.Sources = nil
@@ -43,22 +47,27 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 // vector those that the filter selects, in the order of their ids, with score 0.
 // Texts are neither needed nor embedded. Errors: as for Query.
 func (s *Service) Nearest(ctx context.Context, req Request) (Response, error) {
-	req.Mode, req.QueryText = Vector, ""
-	return s.answer(ctx, &req, true)
-}
-
-// answer applies the request context and retrieves. plain is for callers who know of no documents.
-func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Response, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	id, req, err := admit(ctx, req)
 	if err != nil {
 		return Response{}, err
 	}
-	if err := req.override(r); err != nil {
-		return Response{}, err
+	req.Mode, req.QueryText, req.Reranker = Vector, "", nil // there is no question to judge by
+	return s.answer(ctx, id, req, true)
+}
+
+// admit returns the caller's tenant and the request with the request context
+// applied.
+func admit(ctx context.Context, req Request) (tenant.ID, Request, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return "", req, err
 	}
-	if plain {
-		req.Reranker = nil // there is no question to judge by
-	}
+	req, err = req.effective(r)
+	return r.Tenant, req, err
+}
+
+// answer answers an effective request. plain is for callers who know of no documents.
+func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
 	p, err := req.plan()
 	if err != nil {
 		return Response{}, err
@@ -69,8 +78,8 @@ func (s *Service) answer(ctx context.Context, req *Request, plain bool) (Respons
 	p.plain = plain
 	watch := StartStopwatch(ctx, "query")
 	var found answer
-	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
-		found, err = s.retrieve(ctx, r.Tenant, i, tables, p, watch)
+	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		found, err = s.retrieve(ctx, id, i, tables, p, watch)
 		return err
 	})
 	if err != nil {

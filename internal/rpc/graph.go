@@ -16,10 +16,13 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 		return nil, err
 	}
 	found, err := h.Graphs.Query(ctx, graph.Request{
-		QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
-		VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, Mode: query.Mode(req.GetSearchMode()),
-		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
-		Options: graphOptions(req.GetGraphOptions()), Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
+		Question: query.Question{
+			QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
+			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
+			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
+			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
+		},
+		Options: graphOptions(req.GetGraphOptions()),
 	})
 	if err != nil {
 		return nil, err

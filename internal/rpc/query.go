@@ -20,13 +20,14 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 		return nil, err
 	}
 	found, err := h.Queries.Query(ctx, query.Request{
-		QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
-		VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
-		Mode: query.Mode(req.GetSearchMode()), Fusion: fusionOf(req.GetHybrid()),
-		IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
-		DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()), Neighbours: int(req.GetNeighbours()),
-		Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
-		Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
+		Question: query.Question{
+			QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
+			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
+			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
+			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
+		},
+		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
+		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
 	})
 	if err != nil {
 		return nil, err

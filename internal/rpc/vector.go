@@ -54,9 +54,12 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 		return nil, err
 	}
 	found, err := h.Queries.Nearest(ctx, query.Request{
-		QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(), VectorStoreName: req.GetVectorStoreName(),
-		Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, IncludeVectors: &req.IncludeVector,
-		MinScore: req.MinScore, DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()), Explain: req.GetExplain(),
+		Question: query.Question{
+			QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(), VectorStoreName: req.GetVectorStoreName(),
+			Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, IncludeVectors: &req.IncludeVector,
+			Explain: req.GetExplain(),
+		},
+		MinScore: req.MinScore, DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,63 @@
+package query
+
+import (
+	"cmp"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Limits of a question.
+const (
+	DefaultTopK = 10
+	MaxTopK     = 1000
+	// MaxQueryTextBytes bounds a question; longer texts belong in an upload.
+	MaxQueryTextBytes = 32 << 10
+)
+
+// Mode is how candidates are found.
+type Mode string
+
+// The modes.
+const (
+	Vector  Mode = "vector"  // nearest embeddings
+	Keyword Mode = "keyword" // texts that share the question's terms, see keywords
+	Hybrid  Mode = "hybrid"  // both, fused, see Fusion
+)
+
+// Question is what a caller asks of an index: what a vector query and a graph
+// query have in common.
+type Question struct {
+	QueryText       string
+	QueryVector     []float32 // instead of an embedding of QueryText
+	IndexName       string    // the tenant's only index if empty
+	VectorStoreName string
+	Namespace       string // index.DefaultNamespace if empty
+	TopK            *int   // DefaultTopK if nil
+	Filter          filter.Filter
+	Mode            Mode      // Hybrid if empty and possible, else Vector
+	IncludeVectors  *bool     // false if nil
+	IncludeSources  *bool     // true if nil
+	Reranker        *Reranker // nil: the order of the search
+	Explain         bool
+
+	bounded bool // by the credential's mandatory filter, which Effective adds
+}
+
+// Effective returns the question that a request asks: the overrides of the request
+// context replace what the body says, and its filter and the credential's mandatory
+// filter are and-ed with the body's. Services call it once per request; what they
+// call takes the result. Errors: Invalid.
+func (q Question) Effective(r *tenant.Request) (Question, error) {
+	o := r.Overrides
+	q.Filter = filter.And(r.Principal.MandatoryFilter, o.Filter, q.Filter)
+	q.bounded = !r.Principal.MandatoryFilter.IsZero()
+	q.IndexName = *cmp.Or(o.IndexName, &q.IndexName)
+	q.VectorStoreName = *cmp.Or(o.VectorStoreName, &q.VectorStoreName)
+	q.TopK = cmp.Or(o.TopK, q.TopK)
+	q.IncludeVectors = cmp.Or(o.IncludeVectors, q.IncludeVectors)
+	q.IncludeSources = cmp.Or(o.IncludeSources, q.IncludeSources)
+	var err error
+	q.Reranker, err = OverrideReranker(q.Reranker, o.Reranker)
+	return q, err
+}
