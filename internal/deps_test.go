@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/postgres/embedded": {"internal/fault"},
 	"internal/query":             {"internal/embed", "internal/fault", "internal/filter", "internal/httpserver", "internal/index", "internal/rerank", "internal/tenant", "internal/textlimit"},
 	"internal/rerank":            {"internal/endpoint", "internal/fault", "internal/lexical", "internal/llm", "internal/lru", "internal/textlimit"},
-	"internal/rpc":               {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/fault", "internal/filter", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/tenant", "internal/tool", "internal/vector"},
+	"internal/rpc":               {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/chunk", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/metadata", "internal/query", "internal/rerank", "internal/tenant", "internal/tool", "internal/vector"},
 	"internal/tenant":            {"internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "migrations"},
 	"internal/tenant/oauth":      {"internal/fault", "internal/filter", "internal/tenant"},
 	"internal/textlimit":         {},

@@ -16,22 +16,22 @@ import (
 func BenchmarkCompare(b *testing.B) {
 	for _, c := range []struct {
 		name, input string
-		ours        map[string]any
+		ours        ragd.Settings
 		theirs      textsplitter.TextSplitter
 	}{
 		{
 			"recursive", "prose-large.txt",
-			map[string]any{"maxSize": 1000, "overlap": 100},
+			ragd.Settings{MaxSize: new(1000), Overlap: new(100)},
 			textsplitter.NewRecursiveCharacter(textsplitter.WithChunkSize(1000), textsplitter.WithChunkOverlap(100)),
 		},
 		{
 			"recursive words", "prose-large.txt",
-			map[string]any{"maxSize": 200, "overlap": 40},
+			ragd.Settings{MaxSize: new(200), Overlap: new(40)},
 			textsplitter.NewRecursiveCharacter(textsplitter.WithChunkSize(200), textsplitter.WithChunkOverlap(40)),
 		},
 		{
 			"markdown", "guide.md",
-			map[string]any{"strategy": "markdown", "maxSize": 1000, "overlap": 100},
+			ragd.Settings{Strategy: ragd.Markdown, MaxSize: new(1000), Overlap: new(100)},
 			textsplitter.NewMarkdownTextSplitter(textsplitter.WithChunkSize(1000), textsplitter.WithChunkOverlap(100)),
 		},
 	} {
@@ -41,7 +41,7 @@ func BenchmarkCompare(b *testing.B) {
 		}{{"10kB", 10_000}, {"1MB", 1_000_000}} {
 			b.Run(c.name+"/"+size.name, func(b *testing.B) {
 				text := sample(b, c.input, size.bytes)
-				opts, err := ragd.ParseOptions(c.ours)
+				opts, err := c.ours.Options()
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -23,7 +23,7 @@ func main() {
 		os.Exit(2)
 	}
 	if err := run(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "spaneval:", err)
+		fmt.Fprintln(os.Stderr, "chunkspans:", err)
 		os.Exit(1)
 	}
 }
@@ -36,7 +36,7 @@ func run(dir string) error {
 	fmt.Println("| strategy | size | overlap | chunks | recall | precision | IoU | characters | recall at 4,000 |")
 	fmt.Println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, c := range configurations() {
-		opts, err := chunk.ParseOptions(c)
+		opts, err := c.Options()
 		if err != nil {
 			return err
 		}
@@ -50,24 +50,24 @@ func run(dir string) error {
 	return nil
 }
 
-// configurations are the rows of the table.
-func configurations() []map[string]any {
-	var out []map[string]any
-	add := func(strategy string, size, overlap int) {
-		out = append(out, map[string]any{"strategy": strategy, "maxSize": size, "overlap": overlap})
+// configurations returns the settings of the rows of the table.
+func configurations() []chunk.Settings {
+	var out []chunk.Settings
+	add := func(strategy chunk.Strategy, size, overlap int) {
+		out = append(out, chunk.Settings{Strategy: strategy, MaxSize: &size, Overlap: &overlap})
 	}
 	for _, size := range []int{200, 300, 400, 500, 600, 800, 1000, 1200, 1600, 2000, 4000} {
 		for _, overlap := range []int{0, size / 8, size / 4} {
-			add("recursive", size, overlap)
+			add(chunk.Recursive, size, overlap)
 		}
 	}
 	for _, size := range []int{300, 500, 800, 1200} {
-		add("sentence", size, 0)
-		add("sentence", size, size/4)
+		add(chunk.Sentence, size, 0)
+		add(chunk.Sentence, size, size/4)
 	}
 	for _, size := range []int{100, 200, 400} {
-		add("token", size, 0)
-		add("token", size, size/4)
+		add(chunk.Token, size, 0)
+		add(chunk.Token, size, size/4)
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func BenchmarkSplit(b *testing.B) {
 		}{{"10kB", 10_000}, {"1MB", 1_000_000}, {"50MB", 50_000_000}} {
 			b.Run(c.name+"/"+size.name, func(b *testing.B) {
 				text := benchText(b, c.input, size.bytes)
-				opts, err := ParseOptions(c.raw)
+				opts, err := parseOptions(c.raw)
 				if err != nil {
 					b.Fatal(err)
 				}

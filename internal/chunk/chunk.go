@@ -1,7 +1,7 @@
 // Package chunk cuts a text into chunks: text and options in, chunks out. It
 // does no I/O, keeps no state and is safe for concurrent use.
 //
-//	opts, err := chunk.ParseOptions(map[string]any{"strategy": "recursive", "maxSize": 800})
+//	opts, err := chunk.Settings{Strategy: chunk.Recursive, MaxSize: new(800)}.Options()
 //	chunks, err := chunk.Split(text, opts)
 package chunk
 
@@ -52,12 +52,12 @@ const (
 // HeaderKey maps a header marker ("##") or an HTML tag ("h2") to the metadata
 // key under which its text is stored.
 type HeaderKey struct {
-	Marker string
-	Key    string
+	Marker string `json:"marker"`
+	Key    string `json:"key"`
 }
 
-// Options are the settings of one split, resolved and validated: make them with
-// ParseOptions, which knows the defaults of each strategy. Sizes are in UTF-16
+// Options are the settings of one split, checked and with the defaults of the
+// strategy. Settings.Options makes them. Sizes are in UTF-16
 // code units, except for the strategies that count tokens.
 type Options struct {
 	Strategy          Strategy

@@ -52,11 +52,11 @@ func encodingOf(model string) (string, bool) {
 }
 
 // resolveEncoding settles EncodingName; a model beats an encoding.
-func (r *optionReader) resolveEncoding(o *Options) {
+func (c *checker) resolveEncoding(o *Options) {
 	if o.ModelName != "" {
 		e, ok := encodingOf(o.ModelName)
 		if !ok {
-			r.refuse("modelName", "no known encoding for the model %q; give encodingName instead, one of %s",
+			c.refuse("modelName", "no known encoding for the model %q; give encodingName instead, one of %s",
 				o.ModelName, strings.Join(encodingNames, ", "))
 			return
 		}
@@ -66,8 +66,8 @@ func (r *optionReader) resolveEncoding(o *Options) {
 		o.EncodingName = defaultEncoding
 	}
 	if !slices.Contains(encodingNames, o.EncodingName) {
-		r.refuse("encodingName", "unknown encoding %q; choose one of %s", o.EncodingName, strings.Join(encodingNames, ", "))
+		c.refuse("encodingName", "unknown encoding %q; choose one of %s", o.EncodingName, strings.Join(encodingNames, ", "))
 		return
 	}
-	r.checkSpecialNames(o)
+	c.checkSpecialNames(o)
 }

@@ -8,7 +8,7 @@ import (
 
 func ExampleSplit() {
 	text := "# Bees\n\nBees make honey. They live in hives.\n\n## Hives\n\nA hive has one queen.\n"
-	opts, err := chunk.ParseOptions(map[string]any{"strategy": "markdown", "maxSize": 50, "overlap": 0})
+	opts, err := chunk.Settings{Strategy: chunk.Markdown, MaxSize: new(50), Overlap: new(0)}.Options()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -27,8 +27,8 @@ func ExampleSplit() {
 	// 46-77 [Bees Hives] "## Hives\n\nA hive has one queen."
 }
 
-func ExampleParseOptions() {
-	_, err := chunk.ParseOptions(map[string]any{"maxSize": 100, "overlap": 100, "joinThreshold": 5})
+func ExampleSettings_Options() {
+	_, err := chunk.Settings{MaxSize: new(100), Overlap: new(100), JoinThreshold: new(5)}.Options()
 	fmt.Println(err)
 	// Output:
 	// joinThreshold: not an option of the recursive strategy; it knows addStartIndex, isSeparatorRegex, keepSeparator, language, maxSize, overlap, separatorPosition, separators, size, stripWhitespace; overlap: must be smaller than maxSize (100), got 100

@@ -53,15 +53,14 @@ func FuzzSeparators(f *testing.F) {
 	})
 }
 
-// FuzzParseOptions gives an option any value and checks that a refusal names
-// it.
-func FuzzParseOptions(f *testing.F) {
+// FuzzSettings gives an option any value and checks that a refusal names it.
+func FuzzSettings(f *testing.F) {
 	for _, name := range append(commonOptions, "separators", "headers", "sentenceEnders", "joinThreshold", "language", "modelName") {
 		f.Add("recursive", name, "x", 1.5, byte(0))
 	}
 	f.Fuzz(func(t *testing.T, strategy, name, text string, number float64, kind byte) {
 		values := []any{nil, text, number, true, []any{text, text}, []any{[]any{text, name}}, map[string]any{"marker": text}, []any{map[string]any{"marker": text, "key": name}}}
-		o, err := ParseOptions(map[string]any{"strategy": strategy, name: values[int(kind)%len(values)]})
+		o, err := parseOptions(map[string]any{"strategy": strategy, name: values[int(kind)%len(values)]})
 		if err == nil {
 			if _, err := Split("Some text.\n\nMore of it.", o); err != nil && fault.KindOf(err) != fault.Invalid {
 				t.Errorf("Split: %v", err)

@@ -64,7 +64,7 @@ func TestGolden(t *testing.T) {
 			for k, v := range c.Params {
 				raw[k] = v
 			}
-			opts, err := ParseOptions(raw)
+			opts, err := parseOptions(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,7 +228,7 @@ func TestGoldenErrors(t *testing.T) {
 			for k, v := range c.Params {
 				raw[k] = v
 			}
-			opts, err := ParseOptions(raw)
+			opts, err := parseOptions(raw)
 			if err == nil {
 				_, err = Split(c.Text, opts)
 			}

@@ -26,7 +26,7 @@ func describe(text string, chunks []Chunk) []string {
 
 func mustSplit(t *testing.T, text string, raw map[string]any) []Chunk {
 	t.Helper()
-	o, err := ParseOptions(raw)
+	o, err := parseOptions(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestHTMLLongTitleIsContent(t *testing.T) {
 func TestHTMLRefusesSelectors(t *testing.T) {
 	t.Parallel()
 	for _, selector := range []string{"h1 h2", "div > p", "a[href]", "p:first-child", ".", "#a#b", "h1,h2", "*", ""} {
-		_, err := ParseOptions(map[string]any{"strategy": "html", "sections": []any{[]any{selector, "k"}}})
+		_, err := parseOptions(map[string]any{"strategy": "html", "sections": []any{[]any{selector, "k"}}})
 		if err == nil || !strings.Contains(err.Error(), "sections[0]") {
 			t.Errorf("%q: error %v", selector, err)
 		}
@@ -367,7 +367,7 @@ func checkHTML(t *testing.T, text string, set map[string]any, maxSize int) {
 	for k, v := range set {
 		raw[k] = v
 	}
-	o, err := ParseOptions(raw)
+	o, err := parseOptions(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func splitHuge(t *testing.T, text string, raw map[string]any, times int) {
 	if hugeSize() > 2<<20 {
 		leastRate = 0.5
 	}
-	opts, err := ParseOptions(raw)
+	opts, err := parseOptions(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestJSONRefuses(t *testing.T) {
 		"", " ", "{", "[", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `[1,]`, `[,1]`, `{a:1}`, `{"a" 1}`, `[1 2]`, `]`, `[1]]`, `{"a":1}}`, `[1}`, `{"a":1]`,
 		"01", "1.", ".5", "1e", "+1", "-", "nul", "truee", "NaN", "'a'", `"a`, "\"a\nb\"", `"\x"`, `"\u12"`, `"\u12g4"`, "\"\x00\"", "1 2", "{} x", deep, "\xff",
 	} {
-		o, err := ParseOptions(map[string]any{"strategy": "json", "maxSize": 100})
+		o, err := parseOptions(map[string]any{"strategy": "json", "maxSize": 100})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 func TestLocateGivesLinesAndHeadings(t *testing.T) {
 	t.Parallel()
 	text := "before\n\n# One\n\nfirst\n\n### Deep\n\nsecond\n```\n# code\n```\n\n## Two\n\nthird\nline\n"
-	opts, err := ParseOptions(map[string]any{"strategy": "markdown", "maxSize": 35, "overlap": 0})
+	opts, err := parseOptions(map[string]any{"strategy": "markdown", "maxSize": 35, "overlap": 0})
 	if err != nil {
 		t.Fatal(err)
 	}

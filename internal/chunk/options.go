@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -23,14 +24,14 @@ const (
 // one split, not what is useful.
 const (
 	// MaxSizeLimit is the largest maxSize, overlap, minSize, targetSize and
-	// joinThreshold that ParseOptions accepts.
+	// joinThreshold that Settings may have.
 	MaxSizeLimit = 1_000_000
 	maxListItems = 100  // entries of one list option
 	maxItemBytes = 1000 // length of one entry
 )
 
-// commonOptions are known to every strategy; where one has no use for an
-// option (overlap in json) it is checked and then ignored.
+// commonOptions are known to every strategy. A strategy without a use for an
+// option (overlap in json) checks it and ignores it.
 var commonOptions = []string{
 	"strategy", "maxSize", "size", "overlap",
 	"separatorPosition", "keepSeparator", "stripWhitespace", "addStartIndex",
@@ -49,194 +50,278 @@ var ownOptions = map[Strategy][]string{
 	Sentence:         {"minSize", "targetSize", "sentenceEnders", "fallbackToWords", "fallbackToCharacters"},
 }
 
-// ParseOptions decodes the options of a split from their JSON form: the keys of
-// the `chunking` message in camelCase, numbers as float64 or int, lists as
-// []any or []string. A nil or empty map is the recursive strategy with its
-// defaults; a nil value is an option left out.
+// Options checks the settings and returns them with the defaults of the strategy,
+// which is recursive if none is given.
 //
 // maxSize defaults to 4000, and overlap to 200 or a fifth of maxSize, whichever
 // is smaller. The markdown strategy with headers, html and semantic-markdown
 // leave MaxSize 0, no limit, unless the caller sets it.
 //
 // Errors are fault.Invalid and carry one violation for every option that is
-// wrong: unknown to the strategy, of the wrong type or out of range.
-func ParseOptions(raw map[string]any) (Options, error) {
-	r := optionReader{raw: raw, strategy: Recursive}
-	r.readStrategy()
-	if len(r.problems) > 0 { // without a strategy nothing else can be judged
-		return Options{}, r.err()
+// wrong: unknown to the strategy, out of range or in contradiction to another.
+func (s Settings) Options() (Options, error) {
+	c := checker{given: s, strategy: cmp.Or(s.Strategy, Recursive)}
+	if _, ok := ownOptions[c.strategy]; !ok { // nothing else can be checked
+		c.refuse("strategy", "unknown strategy %q; choose one of %s", s.Strategy, joinNames(slices.Collect(maps.Keys(ownOptions))))
+		return Options{}, c.err()
 	}
-	r.refuseUnknown()
+	c.refuseForeign()
 	o := Options{
-		Strategy:          r.strategy,
-		Separators:        r.strings("separators"),
-		Separator:         r.string("separator", "\n\n"),
-		IsSeparatorRegex:  r.bool("isSeparatorRegex", false),
-		SeparatorPosition: r.separatorPosition(),
-		StripWhitespace:   r.bool("stripWhitespace", true),
-		AddStartIndex:     r.bool("addStartIndex", false),
-		Language:          r.string("language", ""),
-		EncodingName:      r.string("encodingName", ""),
-		ModelName:         r.string("modelName", ""),
-		AllowedSpecial:    r.specials("allowedSpecial"),
-		DisallowedSpecial: r.specials("disallowedSpecial"),
-		Headers:           r.pairs("headers", "marker"),
-		Sections:          r.pairs("sections", "path"),
-		StripHeaders:      r.bool("stripHeaders", true),
-		ReturnEachLine:    r.bool("returnEachLine", false),
-		EnsureASCII:       r.bool("ensureAscii", true),
-		ConvertLists:      r.bool("convertLists", false),
-		JoinThreshold:     r.int("joinThreshold", 1, defaultJoinThreshold),
-		SentenceEnders:    r.strings("sentenceEnders"),
-		FallbackToWords:   r.bool("fallbackToWords", true),
-		FallbackToChars:   r.bool("fallbackToCharacters", true),
+		Strategy:          c.strategy,
+		Separators:        c.list("separators", s.Separators),
+		Separator:         c.text("separator", s.Separator, "\n\n"),
+		IsSeparatorRegex:  valueOr(s.IsSeparatorRegex, false),
+		SeparatorPosition: c.separatorPosition(),
+		StripWhitespace:   valueOr(s.StripWhitespace, true),
+		AddStartIndex:     valueOr(s.AddStartIndex, false),
+		Language:          c.text("language", s.Language, ""),
+		EncodingName:      c.text("encodingName", s.EncodingName, ""),
+		ModelName:         c.text("modelName", s.ModelName, ""),
+		AllowedSpecial:    c.list("allowedSpecial", s.AllowedSpecial),
+		DisallowedSpecial: c.list("disallowedSpecial", s.DisallowedSpecial),
+		Headers:           c.headers("headers", "marker", s.Headers),
+		Sections:          c.headers("sections", "path", s.sectionHeaders()),
+		StripHeaders:      valueOr(s.StripHeaders, true),
+		ReturnEachLine:    valueOr(s.ReturnEachLine, false),
+		EnsureASCII:       valueOr(s.EnsureASCII, true),
+		ConvertLists:      valueOr(s.ConvertLists, false),
+		JoinThreshold:     c.size("joinThreshold", s.JoinThreshold, 1, defaultJoinThreshold),
+		SentenceEnders:    c.list("sentenceEnders", s.SentenceEnders),
+		FallbackToWords:   valueOr(s.FallbackToWords, true),
+		FallbackToChars:   valueOr(s.FallbackToCharacters, true),
 	}
-	r.readSizes(&o)
-	r.resolve(&o)
-	if len(r.problems) > 0 {
-		return Options{}, r.err()
+	c.sizes(&o)
+	c.checkTogether(&o)
+	if len(c.problems) > 0 {
+		return Options{}, c.err()
 	}
 	return o, nil
 }
 
-// optionReader takes options out of a map and collects what is wrong with them.
-type optionReader struct {
-	raw      map[string]any
+func valueOr[T any](given *T, otherwise T) T {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}
+
+// checker turns settings into options and collects what is wrong with them.
+type checker struct {
+	given    Settings
 	strategy Strategy
 	problems []fault.Violation
 }
 
-func (r *optionReader) refuse(field, format string, args ...any) {
-	r.problems = append(r.problems, fault.Violation{Field: field, Reason: fmt.Sprintf(format, args...)})
+func (c *checker) refuse(field, format string, args ...any) {
+	c.problems = append(c.problems, fault.Violation{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (r *optionReader) err() error {
-	reasons := make([]string, len(r.problems))
-	for i, p := range r.problems {
+func (c *checker) err() error {
+	reasons := make([]string, len(c.problems))
+	for i, p := range c.problems {
 		reasons[i] = p.Field + ": " + p.Reason
 	}
-	return &fault.Error{Kind: fault.Invalid, Message: strings.Join(reasons, "; "), Violations: r.problems}
+	return &fault.Error{Kind: fault.Invalid, Message: strings.Join(reasons, "; "), Violations: c.problems}
 }
 
-// has reports whether the caller gave the option.
-func (r *optionReader) has(name string) bool { return r.raw[name] != nil }
-
-func (r *optionReader) readStrategy() {
-	name := r.string("strategy", string(Recursive))
-	r.strategy = Strategy(name)
-	if _, ok := ownOptions[r.strategy]; !ok && len(r.problems) == 0 {
-		r.refuse("strategy", "unknown strategy %q; choose one of %s", name, joinNames(slices.Collect(maps.Keys(ownOptions))))
-	}
-}
-
-func (r *optionReader) refuseUnknown() {
-	known := slices.Concat(commonOptions[1:], ownOptions[r.strategy])
-	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
-		if name != "strategy" && r.has(name) && !slices.Contains(known, name) {
-			r.refuse(name, "not an option of the %s strategy; it knows %s", r.strategy, joinNames(known))
+// refuseForeign refuses the options of other strategies.
+func (c *checker) refuseForeign() {
+	known := slices.Concat(commonOptions[1:], ownOptions[c.strategy])
+	for _, name := range c.given.names() {
+		if name != "strategy" && !slices.Contains(known, name) {
+			c.refuse(name, "not an option of the %s strategy; it knows %s", c.strategy, joinNames(known))
 		}
 	}
 }
 
-// readSizes reads the sizes, whose defaults and ranges depend on each other.
-func (r *optionReader) readSizes(o *Options) {
-	sizeName := "maxSize"
-	if r.has("size") {
-		sizeName = "size"
-		if r.has("maxSize") {
-			r.refuse("size", "an alias of maxSize; give only one of the two")
+// size returns a number of units or tokens from low to MaxSizeLimit.
+func (c *checker) size(name string, given *int, low, otherwise int) int {
+	if given == nil {
+		return otherwise
+	}
+	if *given < low || *given > MaxSizeLimit {
+		c.refuse(name, "must be a whole number from %d to %d, got %d", low, MaxSizeLimit, *given)
+		return otherwise
+	}
+	return *given
+}
+
+func (c *checker) text(name string, given *string, otherwise string) string {
+	text := valueOr(given, otherwise)
+	c.checkText(name, text)
+	return text
+}
+
+// list returns the given texts, nil if there are none.
+func (c *checker) list(name string, given []string) []string {
+	if !c.checkLength(name, len(given)) {
+		return nil
+	}
+	for i, text := range given {
+		c.checkText(fmt.Sprintf("%s[%d]", name, i), text)
+	}
+	return append([]string(nil), given...)
+}
+
+// headers returns the given headers; markerName is what the caller knows the
+// marker as.
+func (c *checker) headers(name, markerName string, given []HeaderKey) []HeaderKey {
+	if !c.checkLength(name, len(given)) {
+		return nil
+	}
+	for i, h := range given {
+		field := fmt.Sprintf("%s[%d]", name, i)
+		if strings.TrimSpace(h.Marker) == "" || h.Key == "" {
+			c.refuse(field, `must be a pair of non-empty strings, {"%s": ..., "key": ...}`, markerName)
+			continue
+		}
+		c.checkText(field, h.Marker)
+		c.checkText(field, h.Key)
+	}
+	return append([]HeaderKey(nil), given...)
+}
+
+func (c *checker) checkLength(name string, length int) bool {
+	if length > maxListItems {
+		c.refuse(name, "must have at most %d entries, got %d", maxListItems, length)
+		return false
+	}
+	return true
+}
+
+// checkText refuses a text that is too long or not UTF-8.
+func (c *checker) checkText(field, text string) {
+	if len(text) > maxItemBytes {
+		c.refuse(field, "must be at most %d bytes long, got %d", maxItemBytes, len(text))
+	}
+	if !utf8.ValidString(text) {
+		c.refuse(field, "must be valid UTF-8, got %q", text)
+	}
+}
+
+// separatorPosition reads separatorPosition or its alias keepSeparator.
+func (c *checker) separatorPosition() SeparatorPosition {
+	name, position := "separatorPosition", valueOr(c.given.SeparatorPosition, SeparatorDropped)
+	if keep := c.given.KeepSeparator; keep != nil {
+		name = "keepSeparator"
+		if c.given.SeparatorPosition != nil {
+			c.refuse(name, "an alias of separatorPosition; give only one of the two")
+		}
+		position = keep.position()
+	}
+	switch position {
+	case SeparatorDropped, SeparatorStart, SeparatorEnd:
+		return position
+	}
+	c.refuse(name, `must be "start" or "end", got %v; leave it out to drop separators at the edges of chunks`, position)
+	return SeparatorDropped
+}
+
+func (k KeepSeparator) position() SeparatorPosition {
+	switch k {
+	case KeepTrue:
+		return SeparatorStart
+	case KeepFalse:
+		return SeparatorDropped
+	}
+	return SeparatorPosition(k)
+}
+
+// sizes resolves the sizes, whose defaults and ranges depend on each other.
+func (c *checker) sizes(o *Options) {
+	name, given := "maxSize", c.given.MaxSize
+	if c.given.Size != nil {
+		name, given = "size", c.given.Size
+		if c.given.MaxSize != nil {
+			c.refuse("size", "an alias of maxSize; give only one of the two")
 		}
 	}
-	o.MaxSize = r.int(sizeName, 1, r.defaultMaxSize())
-	switch given := r.has(sizeName); {
-	case !given && (r.strategy == JSON || r.strategy == Sentence):
-		r.refuse("maxSize", "the %s strategy needs it; give the size of the largest chunk, such as 1000", r.strategy)
+	if given == nil && (c.strategy == JSON || c.strategy == Sentence) {
+		c.refuse("maxSize", "the %s strategy needs it; give the size of the largest chunk, such as 1000", c.strategy)
 		return
-	case o.MaxSize == 0 && !given: // no limit, nothing to overlap
-		o.Overlap = r.int("overlap", 0, 0)
-	default:
-		o.Overlap = r.int("overlap", 0, r.defaultOverlap(o.MaxSize))
 	}
+	o.MaxSize = c.size(name, given, 1, c.defaultMaxSize())
+	o.Overlap = c.size("overlap", c.given.Overlap, 0, c.defaultOverlap(o.MaxSize))
 	if o.MaxSize > 0 && o.Overlap >= o.MaxSize {
-		r.refuse("overlap", "must be smaller than %s (%d), got %d", sizeName, o.MaxSize, o.Overlap)
+		c.refuse("overlap", "must be smaller than %s (%d), got %d", name, o.MaxSize, o.Overlap)
 	}
-	switch r.strategy {
+	switch c.strategy {
 	case JSON:
-		o.MinSize = r.int("minSize", 0, min(max(o.MaxSize-200, defaultMinSize), o.MaxSize))
+		o.MinSize = c.size("minSize", c.given.MinSize, 0, min(max(o.MaxSize-200, defaultMinSize), o.MaxSize))
 	case Sentence:
-		o.MinSize = r.int("minSize", 0, min(defaultMinSize, o.MaxSize))
-		o.TargetSize = r.int("targetSize", 1, max(o.MaxSize*8/10, 1))
+		o.MinSize = c.size("minSize", c.given.MinSize, 0, min(defaultMinSize, o.MaxSize))
+		o.TargetSize = c.size("targetSize", c.given.TargetSize, 1, max(o.MaxSize*8/10, 1))
 		if o.MaxSize > 0 && o.TargetSize > o.MaxSize {
-			r.refuse("targetSize", "must be at most %s (%d), got %d", sizeName, o.MaxSize, o.TargetSize)
+			c.refuse("targetSize", "must be at most %s (%d), got %d", name, o.MaxSize, o.TargetSize)
 		}
 	}
 	if o.MaxSize > 0 && o.MinSize > o.MaxSize {
-		r.refuse("minSize", "must be at most %s (%d), got %d", sizeName, o.MaxSize, o.MinSize)
+		c.refuse("minSize", "must be at most %s (%d), got %d", name, o.MaxSize, o.MinSize)
 	}
 }
 
-func (r *optionReader) defaultMaxSize() int {
+func (c *checker) defaultMaxSize() int {
 	switch {
-	case r.strategy == HTML, r.strategy == SemanticMarkdown, r.strategy == Markdown && r.has("headers"):
+	case c.strategy == HTML, c.strategy == SemanticMarkdown, c.strategy == Markdown && len(c.given.Headers) > 0:
 		return 0
 	}
 	return defaultSize
 }
 
 // defaultOverlap keeps small sizes usable without an explicit overlap: a fixed
-// 200 would refuse every size up to 200.
-func (r *optionReader) defaultOverlap(maxSize int) int {
-	if r.strategy == Sentence || r.strategy == JSON {
+// 200 would refuse every size up to 200. Without a limit there is no overlap.
+func (c *checker) defaultOverlap(maxSize int) int {
+	if c.strategy == Sentence || c.strategy == JSON {
 		return 0
 	}
 	return min(defaultOverlap, maxSize/5)
 }
 
-// resolve checks options against each other and settles what follows from them.
-func (r *optionReader) resolve(o *Options) {
+// checkTogether checks options against each other and resolves the encoding.
+func (c *checker) checkTogether(o *Options) {
 	if o.Language != "" && !knownLanguage(o.Language) {
-		r.refuse("language", "no preset for %q; choose one of %s", o.Language, strings.Join(Languages(), ", "))
+		c.refuse("language", "no preset for %q; choose one of %s", o.Language, strings.Join(Languages(), ", "))
 	}
 	if o.IsSeparatorRegex {
 		for i, s := range o.Separators {
-			r.checkRegex(fmt.Sprintf("separators[%d]", i), s)
+			c.checkRegex(fmt.Sprintf("separators[%d]", i), s)
 		}
-		if r.has("separator") {
-			r.checkRegex("separator", o.Separator)
+		if c.given.Separator != nil {
+			c.checkRegex("separator", o.Separator)
 		}
 	}
 	if o.Strategy == HTML && len(o.Headers) == 0 && len(o.Sections) == 0 {
-		r.refuse("headers", `the html strategy needs headers or sections; give pairs of tag and metadata key, such as [["h1", "title"]]`)
+		c.refuse("headers", `the html strategy needs headers or sections; give pairs of tag and metadata key, such as [["h1", "title"]]`)
 	}
 	if o.Strategy == HTML {
-		r.checkSelectors("headers", o.Headers)
-		r.checkSelectors("sections", o.Sections)
+		c.checkSelectors("headers", o.Headers)
+		c.checkSelectors("sections", o.Sections)
 	}
 	if o.Strategy == Token || o.Strategy == SemanticMarkdown {
-		r.resolveEncoding(o)
+		c.resolveEncoding(o)
 	}
 	for i, s := range o.SentenceEnders {
 		if utf8.RuneCountInString(s) != 1 {
-			r.refuse(fmt.Sprintf("sentenceEnders[%d]", i), "must be a single character, got %q", s)
+			c.refuse(fmt.Sprintf("sentenceEnders[%d]", i), "must be a single character, got %q", s)
 		}
 	}
 }
 
-func (r *optionReader) checkRegex(field, source string) {
+func (c *checker) checkRegex(field, source string) {
 	re, err := regexp.Compile(source)
 	switch {
 	case source == "": // cut anywhere, in regular expressions as in literals
 	case err != nil:
-		r.refuse(field, "not a regular expression in RE2 syntax (no look-around, no back references): %v", err)
+		c.refuse(field, "not a regular expression in RE2 syntax (no look-around, no back references): %v", err)
 	case re.MatchString(""):
-		r.refuse(field, "the regular expression %q matches the empty text and so everywhere; use + in place of *", source)
+		c.refuse(field, "the regular expression %q matches the empty text and so everywhere; use + in place of *", source)
 	}
 }
 
-func (r *optionReader) checkSelectors(name string, pairs []HeaderKey) {
-	for i, p := range pairs {
-		if _, ok := parseSelector(p.Marker); !ok {
-			r.refuse(fmt.Sprintf("%s[%d]", name, i), "%q is not a selector of the forms %s", p.Marker, selectorForms)
+func (c *checker) checkSelectors(name string, headers []HeaderKey) {
+	for i, h := range headers {
+		if _, ok := parseSelector(h.Marker); !ok {
+			c.refuse(fmt.Sprintf("%s[%d]", name, i), "%q is not a selector of the forms %s", h.Marker, selectorForms)
 		}
 	}
 }

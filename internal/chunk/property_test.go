@@ -116,7 +116,7 @@ var optionSets = map[Strategy][]map[string]any{
 	},
 	Token: {
 		{}, {"encodingName": "gpt2"}, {"modelName": "gpt-4o", "stripWhitespace": false}, {"encodingName": "p50k_base", "addStartIndex": true},
-		{"allowedSpecial": "all"},
+		{"allowedSpecial": []any{"all"}},
 	},
 	Markdown:         {{}, {"separatorPosition": "start"}, {"separatorPosition": "end"}, {"addStartIndex": true}},
 	LaTeX:            {{}, {"separatorPosition": "end"}, {"stripWhitespace": false}},
@@ -132,7 +132,7 @@ func splitOnce(t *testing.T, strategy Strategy, set map[string]any, text string,
 	for k, v := range set {
 		raw[k] = v
 	}
-	o, err := ParseOptions(raw)
+	o, err := parseOptions(raw)
 	if err != nil {
 		return false
 	}

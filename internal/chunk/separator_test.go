@@ -12,7 +12,7 @@ import (
 // texts splits and returns the texts of the chunks.
 func texts(t *testing.T, text string, raw map[string]any) []string {
 	t.Helper()
-	o, err := ParseOptions(raw)
+	o, err := parseOptions(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestSeparatorsStayWhereTheyAreAskedTo(t *testing.T) {
 func TestAnExpressionThatLooksAheadTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a", 200_000)
-	o, err := ParseOptions(map[string]any{"separators": []any{"a*b|a"}, "isSeparatorRegex": true, "maxSize": 10})
+	o, err := parseOptions(map[string]any{"separators": []any{"a*b|a"}, "isSeparatorRegex": true, "maxSize": 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestSplitRefusesWhatWouldBeTooMuch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, err := ParseOptions(c.raw)
+			o, err := parseOptions(c.raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,9 +181,9 @@ func TestSpecialTokensAreTextUnlessNamed(t *testing.T) {
 		want int // tokens, 0 for refused
 	}{
 		{"by default", nil, 9},
-		{"allowed", map[string]any{"allowedSpecial": "all"}, 3},
-		{"disallowed", map[string]any{"disallowedSpecial": "all"}, 0},
-		{"disallowed but allowed", map[string]any{"disallowedSpecial": "all", "allowedSpecial": []any{"<|endoftext|>"}}, 3},
+		{"allowed", map[string]any{"allowedSpecial": []any{"all"}}, 3},
+		{"disallowed", map[string]any{"disallowedSpecial": []any{"all"}}, 0},
+		{"disallowed but allowed", map[string]any{"disallowedSpecial": []any{"all"}, "allowedSpecial": []any{"<|endoftext|>"}}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +191,7 @@ func TestSpecialTokensAreTextUnlessNamed(t *testing.T) {
 			for k, v := range c.raw {
 				raw[k] = v
 			}
-			o, err := ParseOptions(raw)
+			o, err := parseOptions(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestSpecialTokensAreTextUnlessNamed(t *testing.T) {
 func TestSemanticMarkdownCutsSectionsOverMaxSize(t *testing.T) {
 	t.Parallel()
 	text := "# Long\n\n" + strings.Repeat("A paragraph of some words.\n\n", 40) + "# Empty end"
-	o, err := ParseOptions(map[string]any{"strategy": "semantic-markdown", "maxSize": 50, "overlap": 0})
+	o, err := parseOptions(map[string]any{"strategy": "semantic-markdown", "maxSize": 50, "overlap": 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // MaxChunks is the largest number of chunks that Split makes of one text.
 const MaxChunks = 1_000_000
 
-// Split cuts text by the options, which come from ParseOptions. The chunks are
+// Split cuts text by the options, which come from Settings. The chunks are
 // in the order of the text (json: of the parts that they show); a blank text
 // has none.
 //
@@ -21,7 +21,7 @@ const MaxChunks = 1_000_000
 // the whole source in memory.
 //
 // Errors are fault.Invalid: text that is not valid UTF-8 or not what the
-// strategy reads, options that ParseOptions would refuse, and splits into more
+// strategy reads, options that Settings.Options would refuse, and splits into more
 // than MaxChunks or with so much overlap that a text is repeated over and over.
 func Split(text string, opts Options) ([]Chunk, error) {
 	if !utf8.ValidString(text) {

@@ -1,7 +1,6 @@
 package chunk
 
 import (
-	"maps"
 	"path"
 	"strings"
 )
@@ -26,9 +25,9 @@ func StrategyFor(contentType, fileName string) (Strategy, string) {
 	return Recursive, ""
 }
 
-// Sizes that suit retrieval, for callers that have no wish of their own: see the
-// measurements in docs/chunking.md. The defaults of ParseOptions are larger and
-// stay what clients of other chunkers are used to.
+// Sizes that suit retrieval, for callers that leave them open: see the
+// measurements in docs/chunking.md. The defaults of Options are larger and stay
+// what clients of other chunkers are used to.
 const (
 	DefaultMaxSize       = 800 // UTF-16 code units
 	DefaultOverlap       = 200
@@ -36,59 +35,56 @@ const (
 	DefaultOverlapTokens = 50
 )
 
-// ParseOptionsFor is ParseOptions for a document whose options may leave the
-// strategy to its content type and file name. The strategy so chosen gets what
-// it cannot work without: json a maxSize, html the headings h1 to h6 and, as
-// sections may be long, a maxSize. The map is not changed.
-func ParseOptionsFor(contentType, fileName string, raw map[string]any) (Options, error) {
-	return ParseOptions(fillStrategy(contentType, fileName, raw))
+// OptionsFor is Options for a document whose settings may leave the strategy to
+// its content type and file name. The strategy so chosen gets what it cannot work
+// without: json a maxSize, html the headings h1 to h6 and a maxSize, as sections
+// may be long.
+func (s Settings) OptionsFor(contentType, fileName string) (Options, error) {
+	return s.withStrategy(contentType, fileName).Options()
 }
 
-// ParseRetrievalOptions is ParseOptionsFor for a document that is going to be
-// searched: sizes left out are DefaultMaxSize and DefaultOverlap, or
-// DefaultMaxTokens and DefaultOverlapTokens for the token strategy.
-// semantic-markdown, whose size is the joinThreshold, is left alone.
-func ParseRetrievalOptions(contentType, fileName string, raw map[string]any) (Options, error) {
-	filled := fillStrategy(contentType, fileName, raw)
+// RetrievalOptions is OptionsFor for a document that is going to be searched:
+// sizes left out are DefaultMaxSize and DefaultOverlap, or DefaultMaxTokens and
+// DefaultOverlapTokens for the token strategy. semantic-markdown has no default
+// size: its joinThreshold limits its chunks.
+func (s Settings) RetrievalOptions(contentType, fileName string) (Options, error) {
+	filled := s.withStrategy(contentType, fileName)
+	if s.hasSize() || filled.Strategy == SemanticMarkdown {
+		return filled.Options()
+	}
 	size, overlap := DefaultMaxSize, DefaultOverlap
-	switch filled["strategy"] {
-	case string(Token):
+	if filled.Strategy == Token {
 		size, overlap = DefaultMaxTokens, DefaultOverlapTokens
-	case string(SemanticMarkdown):
-		return ParseOptions(filled)
 	}
-	if raw["maxSize"] == nil && raw["size"] == nil {
-		filled["maxSize"] = size
-		if raw["overlap"] == nil {
-			filled["overlap"] = overlap
-		}
+	filled.MaxSize = &size
+	if s.Overlap == nil {
+		filled.Overlap = &overlap
 	}
-	return ParseOptions(filled)
+	return filled.Options()
 }
 
-// fillStrategy returns a copy of raw with a strategy, and with what that needs
-// if it was not the caller who chose it.
-func fillStrategy(contentType, fileName string, raw map[string]any) map[string]any {
-	filled := maps.Clone(raw)
-	if filled == nil {
-		filled = map[string]any{}
+func (s Settings) hasSize() bool { return s.MaxSize != nil || s.Size != nil }
+
+// withStrategy returns the settings with a strategy, and with what that needs if
+// the caller did not choose it.
+func (s Settings) withStrategy(contentType, fileName string) Settings {
+	if s.Strategy != "" {
+		return s
 	}
-	if raw["strategy"] != nil {
-		return filled
-	}
-	strategy, language := StrategyFor(contentType, fileName)
-	filled["strategy"] = string(strategy)
-	switch strategy {
+	filled := s
+	var language string
+	filled.Strategy, language = StrategyFor(contentType, fileName)
+	switch filled.Strategy {
 	case Recursive:
-		if language != "" && raw["language"] == nil && raw["separators"] == nil {
-			filled["language"] = language
+		if language != "" && s.Language == nil && len(s.Separators) == 0 {
+			filled.Language = &language
 		}
 	case HTML, JSON:
-		if raw["maxSize"] == nil && raw["size"] == nil {
-			filled["maxSize"] = defaultSize
+		if !s.hasSize() {
+			filled.MaxSize = new(defaultSize)
 		}
-		if strategy == HTML && raw["headers"] == nil && raw["sections"] == nil {
-			filled["headers"] = DefaultHTMLHeaders
+		if filled.Strategy == HTML && len(s.Headers) == 0 && len(s.Sections) == 0 {
+			filled.Headers = DefaultHTMLHeaders
 		}
 	}
 	return filled

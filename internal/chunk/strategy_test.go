@@ -40,7 +40,7 @@ func TestStrategiesOnlyNameKnownLanguages(t *testing.T) {
 	}
 }
 
-func TestParseOptionsForFillsWhatTheStrategyNeeds(t *testing.T) {
+func TestOptionsForFillsWhatTheStrategyNeeds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, contentType, fileName string
@@ -57,7 +57,11 @@ func TestParseOptionsForFillsWhatTheStrategyNeeds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o, err := ParseOptionsFor(c.contentType, c.fileName, c.raw)
+			s, err := settingsOf(c.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := s.OptionsFor(c.contentType, c.fileName)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +72,7 @@ func TestParseOptionsForFillsWhatTheStrategyNeeds(t *testing.T) {
 	}
 }
 
-func TestParseRetrievalOptionsFillsSizes(t *testing.T) {
+func TestRetrievalOptionsFillSizes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string
@@ -84,7 +88,11 @@ func TestParseRetrievalOptionsFillsSizes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o, err := ParseRetrievalOptions("text/plain", "", c.raw)
+			s, err := settingsOf(c.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := s.RetrievalOptions("text/plain", "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -134,11 +134,11 @@ func checkSpecials(text string, o *Options) error {
 }
 
 // checkSpecialNames refuses the names of tokens that the encoding does not have.
-func (r *optionReader) checkSpecialNames(o *Options) {
+func (c *checker) checkSpecialNames(o *Options) {
 	for name, list := range map[string][]string{"allowedSpecial": o.AllowedSpecial, "disallowedSpecial": o.DisallowedSpecial} {
 		for _, s := range list {
 			if known := specialTokens[o.EncodingName]; s != "all" && !slices.Contains(known, s) {
-				r.refuse(name, `%q is no special token of %s; choose from %s, or "all"`, s, o.EncodingName, strings.Join(known, ", "))
+				c.refuse(name, `%q is no special token of %s; choose from %s, or "all"`, s, o.EncodingName, strings.Join(known, ", "))
 			}
 		}
 	}

@@ -3,7 +3,7 @@
 // gives. A language model does, but for title and keywords, which also work
 // without one. What fails for a chunk fails for it alone.
 //
-//	options, err := extract.ParseOptions(map[string]any{"model": "openai/gpt-5-mini", "summary": true})
+//	options, err := extract.Settings{Model: "openai/gpt-5-mini", Summary: &extract.SummarySettings{}}.Options()
 //	result, err := extractor.Extract(ctx, extract.Request{Tenant: "acme", Options: options, Chunks: chunks})
 //
 // docs/extraction.md says what is written where.

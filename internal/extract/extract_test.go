@@ -28,11 +28,11 @@ func setup(t *testing.T) (*modelserver.Server, *extract.Extractor) {
 
 func options(t *testing.T, raw string) extract.Options {
 	t.Helper()
-	var object map[string]any
-	if err := json.Unmarshal([]byte(raw), &object); err != nil {
+	settings, err := extract.ParseSettings([]byte(raw))
+	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := extract.ParseOptions(object)
+	o, err := settings.Options()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,6 @@ package extract
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +20,8 @@ const (
 	defaultCount     = 5
 )
 
-// Options say what to extract. Nil is not at all. Make them with ParseOptions.
+// Options say what to extract, checked and with the defaults; nil is not extracted.
+// Settings.Options makes them.
 type Options struct {
 	Title     *Title
 	Summary   *Summary
@@ -93,50 +91,155 @@ func (o Options) models() map[string]string {
 	return models
 }
 
-// perChunk is how many questions about each chunk a language model is asked.
+// perChunk returns how many questions about each chunk a language model is asked.
 func (o Options) perChunk() int {
 	calls := 0
 	for field, model := range o.models() {
-		if model != "" && field != "title" { // asks about the first chunks alone
+		if model != "" && field != "title" { // the title needs only the first chunks
 			calls++
 		}
 	}
 	return calls
 }
 
-// ParseOptions decodes options from their JSON form: model, and title, summary,
-// questions, keywords and schema, each true, false, null or an object. Errors are
+// Options checks the settings and returns them with the defaults. Errors are
 // Invalid with one violation for every option that is wrong.
-func ParseOptions(raw map[string]any) (Options, error) {
-	p := &problems{}
-	top := reader{raw: raw, problems: p}
-	top.know("model", "title", "summary", "questions", "keywords", "schema")
-	model := top.text("model", "", maxKeyBytes)
+func (s Settings) Options() (Options, error) {
+	c := checker{model: s.Model}
+	c.checkText("model", s.Model, maxKeyBytes)
 	var o Options
-	if r, ok := top.part("title", "model", "nodes", "nodeTemplate", "combineTemplate"); ok {
-		o.Title = &Title{r.text("model", model, maxKeyBytes), r.count("nodes"), r.template("nodeTemplate"), r.template("combineTemplate")}
+	if t := s.Title; t != nil {
+		o.Title = &Title{
+			Model: c.optionalModel("title", t.Model), Nodes: c.count("title.nodes", t.Nodes),
+			NodeTemplate:    c.template("title.nodeTemplate", t.NodeTemplate),
+			CombineTemplate: c.template("title.combineTemplate", t.CombineTemplate),
+		}
 	}
-	if r, ok := top.part("summary", "model", "summaries", "promptTemplate"); ok {
-		o.Summary = &Summary{Model: r.model(model), Template: r.template("promptTemplate")}
-		r.summaries(o.Summary)
+	if t := s.Summary; t != nil {
+		o.Summary = &Summary{Model: c.neededModel("summary", t.Model), Template: c.template("summary.promptTemplate", t.PromptTemplate)}
+		c.summaries(t.Summaries, o.Summary)
 	}
-	if r, ok := top.part("questions", "model", "questions", "promptTemplate", "embeddingOnly"); ok {
-		r.boolean("embeddingOnly") // of no meaning, here as elsewhere
-		o.Questions = &Questions{r.model(model), r.count("questions"), r.template("promptTemplate")}
+	if t := s.Questions; t != nil {
+		o.Questions = &Questions{
+			Model: c.neededModel("questions", t.Model), Count: c.count("questions.questions", t.Questions),
+			Template: c.template("questions.promptTemplate", t.PromptTemplate),
+		}
 	}
-	if r, ok := top.part("keywords", "model", "keywords", "promptTemplate"); ok {
-		o.Keywords = &Keywords{r.text("model", model, maxKeyBytes), r.count("keywords"), r.template("promptTemplate")}
+	if t := s.Keywords; t != nil {
+		o.Keywords = &Keywords{
+			Model: c.optionalModel("keywords", t.Model), Count: c.count("keywords.keywords", t.Keywords),
+			Template: c.template("keywords.promptTemplate", t.PromptTemplate),
+		}
 	}
-	if r, ok := top.part("schema", "model", "schema", "instructions", "metadataKey"); ok {
-		o.Schema = &Schema{Model: r.model(model), Instructions: r.text("instructions", "", maxTemplateBytes), MetadataKey: r.text("metadataKey", "", maxKeyBytes)}
-		r.schema(o.Schema)
+	if t := s.Schema; t != nil {
+		c.checkText("schema.instructions", t.Instructions, maxTemplateBytes)
+		c.checkText("schema.metadataKey", t.MetadataKey, maxKeyBytes)
+		o.Schema = &Schema{Model: c.neededModel("schema", t.Model), Instructions: t.Instructions, MetadataKey: t.MetadataKey}
+		c.schema(t.Schema, o.Schema)
 	}
-	return o, p.err()
+	return o, c.err()
 }
 
-// problems are what is wrong with options.
+// checker turns settings into options and collects what is wrong with them.
+type checker struct {
+	problems
+	model string // of what has none of its own
+}
+
+func (c *checker) checkText(field, text string, most int) {
+	switch {
+	case len(text) > most:
+		c.refuse(field, "is %d bytes, over the limit of %d", len(text), most)
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		c.refuse(field, "must be valid UTF-8 without null characters")
+	}
+}
+
+// optionalModel returns the model for a field that does without one too.
+func (c *checker) optionalModel(field string, own *string) string {
+	if own == nil {
+		return c.model
+	}
+	c.checkText(field+".model", *own, maxKeyBytes)
+	return *own
+}
+
+// neededModel returns the model for a field that needs one.
+func (c *checker) neededModel(field string, own *string) string {
+	model := c.optionalModel(field, own)
+	if model == "" {
+		c.refuse(field+".model", "is needed, such as openai/gpt-5-mini: only title and keywords work without one")
+	}
+	return model
+}
+
+func (c *checker) count(field string, given *int) int {
+	if given == nil {
+		return defaultCount
+	}
+	if *given < 1 || *given > maxCount {
+		c.refuse(field, "must be a whole number between 1 and %d, got %d", maxCount, *given)
+	}
+	return *given
+}
+
+func (c *checker) template(field, template string) string {
+	c.checkText(field, template, maxTemplateBytes)
+	if template != "" && !strings.Contains(template, "{context}") {
+		c.refuse(field, "must have {context} where the text goes")
+	}
+	return template
+}
+
+func (c *checker) summaries(given []string, s *Summary) {
+	s.Self = given == nil
+	if given != nil && len(given) == 0 {
+		c.refuse("summary.summaries", "must be a list of some of self, prev and next")
+	}
+	for i, which := range given {
+		switch which {
+		case "self":
+			s.Self = true
+		case "prev":
+			s.Prev = true
+		case "next":
+			s.Next = true
+		default:
+			c.refuse(fmt.Sprintf("summary.summaries[%d]", i), "must be self, prev or next, got %s", which)
+		}
+	}
+}
+
+func (c *checker) schema(given json.RawMessage, s *Schema) {
+	const field = "schema.schema"
+	var object map[string]any
+	if err := json.Unmarshal(given, &object); err != nil || len(object) == 0 {
+		c.refuse(field, "is needed: a JSON Schema of an object")
+		return
+	}
+	raw, err := json.Marshal(object)
+	if err != nil || len(raw) > maxSchemaBytes {
+		c.refuse(field, "must be at most %d bytes of JSON", maxSchemaBytes)
+		return
+	}
+	if kind := object["type"]; kind != nil && kind != "object" {
+		c.refuse(field, `must describe an object, not "type": %v`, kind)
+		return
+	}
+	s.JSON = string(raw)
+	if s.compiled, err = compile(raw); err != nil {
+		c.refuse(field, "is not a JSON Schema: %v", err)
+	}
+}
+
+// problems are what is wrong with settings.
 type problems []fault.Violation
 
+func (p *problems) refuse(field, format string, args ...any) {
+	*p = append(*p, fault.Violation{Field: field, Reason: fmt.Sprintf(format, args...)})
+}
+
+// err returns the problems as one error, nil if there are none.
 func (p *problems) err() error {
 	if len(*p) == 0 {
 		return nil
@@ -146,148 +249,4 @@ func (p *problems) err() error {
 		reasons[i] = v.Field + ": " + v.Reason
 	}
 	return &fault.Error{Kind: fault.Invalid, Message: strings.Join(reasons, "; "), Violations: *p}
-}
-
-// reader takes options out of an object.
-type reader struct {
-	raw      map[string]any
-	path     string // of the object, with a dot behind
-	problems *problems
-}
-
-func (r reader) refuse(key, format string, args ...any) {
-	*r.problems = append(*r.problems, fault.Violation{Field: r.path + key, Reason: fmt.Sprintf(format, args...)})
-}
-
-func (r reader) know(keys ...string) {
-	for _, key := range slices.Sorted(maps.Keys(r.raw)) {
-		if !slices.Contains(keys, key) {
-			r.refuse(key, "is not known here; known are %s", strings.Join(keys, ", "))
-		}
-	}
-}
-
-// part returns the reader of what is to be extracted, or false if it is not.
-func (r reader) part(key string, keys ...string) (reader, bool) {
-	inner := reader{path: r.path + key + ".", problems: r.problems}
-	switch value := r.raw[key].(type) {
-	case nil:
-		return inner, false
-	case bool:
-		return inner, value
-	case map[string]any:
-		inner.raw = value
-		inner.know(keys...)
-		return inner, true
-	}
-	r.refuse(key, "must be true, false or an object")
-	return inner, false
-}
-
-func (r reader) text(key, otherwise string, most int) string {
-	value, ok := r.raw[key].(string)
-	switch {
-	case r.raw[key] == nil:
-		return otherwise
-	case !ok:
-		r.refuse(key, "must be a string")
-	case len(value) > most:
-		r.refuse(key, "is %d bytes, over the limit of %d", len(value), most)
-	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
-		r.refuse(key, "must be valid UTF-8 without null characters")
-	}
-	return value
-}
-
-// model is that of what cannot do without one.
-func (r reader) model(otherwise string) string {
-	model := r.text("model", otherwise, maxKeyBytes)
-	if model == "" {
-		r.refuse("model", "is needed, such as openai/gpt-5-mini: only title and keywords work without one")
-	}
-	return model
-}
-
-func (r reader) boolean(key string) {
-	if _, ok := r.raw[key].(bool); !ok && r.raw[key] != nil {
-		r.refuse(key, "must be true or false")
-	}
-}
-
-func (r reader) count(key string) int {
-	var value float64
-	switch n := r.raw[key].(type) {
-	case nil:
-		return defaultCount
-	case float64:
-		value = n
-	case int:
-		value = float64(n)
-	default:
-		r.refuse(key, "must be a number")
-		return 0
-	}
-	if value < 1 || value > maxCount || value != math.Trunc(value) {
-		r.refuse(key, "must be a whole number between 1 and %d, got %v", maxCount, value)
-	}
-	return int(value)
-}
-
-func (r reader) template(key string) string {
-	template := r.text(key, "", maxTemplateBytes)
-	if template != "" && !strings.Contains(template, "{context}") {
-		r.refuse(key, "must have {context} where the text goes")
-	}
-	return template
-}
-
-func (r reader) summaries(s *Summary) {
-	var list []any
-	switch value := r.raw["summaries"].(type) {
-	case nil:
-		s.Self = true
-		return
-	case []any:
-		list = value
-	case []string:
-		for _, v := range value {
-			list = append(list, v)
-		}
-	}
-	if len(list) == 0 {
-		r.refuse("summaries", "must be a list of some of self, prev and next")
-	}
-	for i, which := range list {
-		switch which {
-		case "self":
-			s.Self = true
-		case "prev":
-			s.Prev = true
-		case "next":
-			s.Next = true
-		default:
-			r.refuse(fmt.Sprintf("summaries[%d]", i), "must be self, prev or next, got %v", which)
-		}
-	}
-}
-
-func (r reader) schema(s *Schema) {
-	object, ok := r.raw["schema"].(map[string]any)
-	if !ok || len(object) == 0 {
-		r.refuse("schema", "is needed: a JSON Schema of an object")
-		return
-	}
-	raw, err := json.Marshal(object)
-	if err != nil || len(raw) > maxSchemaBytes {
-		r.refuse("schema", "must be at most %d bytes of JSON", maxSchemaBytes)
-		return
-	}
-	if kind := object["type"]; kind != nil && kind != "object" {
-		r.refuse("schema", `must describe an object, not "type": %v`, kind)
-		return
-	}
-	s.JSON = string(raw)
-	if s.compiled, err = compile(raw); err != nil {
-		r.refuse("schema", "is not a JSON Schema: %v", err)
-	}
 }

@@ -1,6 +1,7 @@
 package extract_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
-func TestParseOptions(t *testing.T) {
+func TestOptions(t *testing.T) {
 	t.Parallel()
 	o := options(t, `{"model": "openai/a", "title": true, "summary": {"summaries": ["prev"], "model": "openai/b"}, "questions": {"questions": 3},
 		"keywords": false, "schema": null}`)
@@ -25,9 +26,49 @@ func TestParseOptions(t *testing.T) {
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Error(diff)
 	}
-	if o, err := extract.ParseOptions(nil); err != nil || o != (extract.Options{}) {
+	if o, err := (extract.Settings{}).Options(); err != nil || o != (extract.Options{}) {
 		t.Error(o, err)
 	}
+}
+
+// What the database keeps reads as what the caller sent.
+func TestSettingsKeepTheirMeaningAsJSON(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{}`: `{}`,
+		`{"model": "openai/m", "title": true, "keywords": false, "summary": null}`:                        `{"model":"openai/m","title":{}}`,
+		`{"title": {"model": "", "nodes": 3}, "keywords": {"keywords": 7}}`:                               `{"title":{"model":"","nodes":3},"keywords":{"keywords":7}}`,
+		`{"model": "openai/m", "summary": {"summaries": ["next"]}, "questions": {"embeddingOnly": true}}`: `{"model":"openai/m","summary":{"summaries":["next"]},"questions":{"embeddingOnly":true}}`,
+		`{"schema": {"model": "openai/m", "schema": {"type": "object"}, "metadataKey": "facts"}}`:         `{"schema":{"model":"openai/m","schema":{"type":"object"},"metadataKey":"facts"}}`,
+	} {
+		settings, err := extract.ParseSettings([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := json.Marshal(settings)
+		if err != nil || string(kept) != want {
+			t.Errorf("%s became %s, %v", raw, kept, err)
+		}
+		var again extract.Settings
+		if err := json.Unmarshal(kept, &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(settings, again, cmp.Transformer("compact", func(raw json.RawMessage) string { return compact(t, raw) })); diff != "" {
+			t.Errorf("%s (-sent +kept):\n%s", raw, diff)
+		}
+	}
+}
+
+func compact(t *testing.T, raw json.RawMessage) string {
+	t.Helper()
+	if raw == nil {
+		return ""
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -58,11 +99,10 @@ func TestOptionsAreChecked(t *testing.T) {
 		{`{"model": "openai/m", "schema": {"schema": {"$ref": "http://localhost/x"}}}`, "schema.schema"},
 		{`{"model": "openai/m", "schema": {"schema": {"type": "object", "description": "` + strings.Repeat("x", 17000) + `"}}}`, "schema.schema"},
 	} {
-		var raw map[string]any
-		if err := json.Unmarshal([]byte(tc.raw), &raw); err != nil {
-			t.Fatal(err)
+		settings, err := extract.ParseSettings([]byte(tc.raw))
+		if err == nil {
+			_, err = settings.Options()
 		}
-		_, err := extract.ParseOptions(raw)
 		var invalid *fault.Error
 		if !errors.As(err, &invalid) || len(invalid.Violations) != 1 || invalid.Violations[0].Field != tc.field {
 			t.Errorf("%.80s: %v, want a violation of %s alone", tc.raw, err, tc.field)

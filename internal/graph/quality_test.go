@@ -163,7 +163,7 @@ func pieces(t *testing.T, text string, size int) (all []string) {
 	if size == 0 {
 		return []string{text}
 	}
-	options, err := chunk.ParseOptions(map[string]any{"maxSize": size, "overlap": 0})
+	options, err := chunk.Settings{MaxSize: &size, Overlap: new(0)}.Options()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -67,7 +68,7 @@ type Index struct {
 	Config          Config
 	MetadataIndexes []string       // fields of the metadata with Postgres indexes of their own
 	EmbeddingModel  string         // provider/model; empty: ready-made vectors only
-	Chunking        map[string]any // defaults of uploads, as chunk.ParseOptions takes them
+	Chunking        chunk.Settings // defaults of uploads
 	TextLanguage    string         // text search configuration of PostgreSQL
 	Graph           Graph
 	// Built says that the Postgres index over the embeddings is there. Until it
@@ -126,7 +127,7 @@ type Spec struct {
 	Config          Config
 	MetadataIndexes []string
 	EmbeddingModel  string
-	Chunking        map[string]any
+	Chunking        chunk.Settings
 	TextLanguage    string
 	Graph           Graph
 }

@@ -65,9 +65,6 @@ func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) er
 	if err := spec.check(); err != nil {
 		return err
 	}
-	if spec.Chunking == nil {
-		spec.Chunking = map[string]any{}
-	}
 	if spec.MetadataIndexes == nil {
 		spec.MetadataIndexes = []string{}
 	}
@@ -88,10 +85,7 @@ func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) er
 }
 
 func (s *Spec) checkChunking() error {
-	if len(s.Chunking) == 0 {
-		return nil
-	}
-	_, err := chunk.ParseOptions(s.Chunking)
+	_, err := s.Chunking.Options()
 	return fault.Under("chunking", err)
 }
 
@@ -205,7 +199,7 @@ type Change struct {
 	Dimension       int     // of the embedding model; 0: the model's own
 	Config          *Config
 	MetadataIndexes *[]string
-	Chunking        *map[string]any // of uploads from now on
+	Chunking        *chunk.Settings // of uploads from now on
 	Graph           *Graph
 }
 

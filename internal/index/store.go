@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -21,7 +22,7 @@ type indexRow struct {
 	IndexConfig     Config
 	MetadataIndexes []string
 	EmbeddingModel  string
-	Chunking        map[string]any
+	Chunking        chunk.Settings
 	TextLanguage    string
 	Graph           Graph
 	Built           bool

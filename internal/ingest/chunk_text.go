@@ -17,7 +17,7 @@ const MaxChunkTextBytes = 10 << 20
 // clients of other chunkers know it, not as it suits retrieval: an upload makes
 // the same chunks where it is given the same sizes. A blank text has no chunks.
 // Errors: Invalid naming the option.
-func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking map[string]any) ([]chunk.Chunk, error) {
+func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {
 	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 		}
 		text, settled = parsed.Text, parsed.ContentType
 	}
-	options, err := chunk.ParseOptionsFor(settled, "", chunking)
+	options, err := chunking.OptionsFor(settled, "")
 	if err != nil {
 		return nil, fault.Under("chunking", err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -40,14 +39,11 @@ type ExtractionFailure struct {
 }
 
 // checkExtract refuses what cannot be extracted.
-func checkExtract(extractor *extract.Extractor, raw map[string]any) error {
-	if len(raw) == 0 {
+func checkExtract(extractor *extract.Extractor, settings *extract.Settings) error {
+	if settings == nil {
 		return nil
 	}
-	if _, err := metadata.Marshal("extract", raw); err != nil {
-		return err
-	}
-	options, err := extract.ParseOptions(raw)
+	options, err := settings.Options()
 	if err != nil {
 		return fault.Under("extract", err)
 	}
@@ -60,7 +56,7 @@ func (b *batch) extract(ctx context.Context, open []*task) error {
 	var group errgroup.Group
 	group.SetLimit(extractDocuments)
 	for _, t := range open {
-		if t.Status != DocumentReady && len(t.Extract) > 0 {
+		if t.Status != DocumentReady && t.Extract != nil {
 			group.Go(func() error {
 				t.err = guarded(func() error { return b.extractFrom(ctx, t) })
 				return nil
@@ -71,7 +67,7 @@ func (b *batch) extract(ctx context.Context, open []*task) error {
 }
 
 func (b *batch) extractFrom(ctx context.Context, t *task) error {
-	options, err := extract.ParseOptions(t.Extract)
+	options, err := t.Extract.Options()
 	if err != nil {
 		return fault.Under("extract", err)
 	}

@@ -14,13 +14,13 @@ type ParseFunc func(context.Context, parse.Source) (parse.Document, error)
 
 // keepsSource reports whether a document is cut as it was sent: a page whose
 // markup the split wants to see.
-func keepsSource(asked map[string]any, format parse.Format) bool {
-	return format == parse.HTML && asked["strategy"] == string(chunk.HTML)
+func keepsSource(asked chunk.Settings, format parse.Format) bool {
+	return format == parse.HTML && asked.Strategy == chunk.HTML
 }
 
 // textType is the content type of the text that is cut, which need not be the
 // document's.
-func textType(asked map[string]any, format parse.Format, contentType string) string {
+func textType(asked chunk.Settings, format parse.Format, contentType string) string {
 	if made := format.TextType(); made != "" && !keepsSource(asked, format) {
 		return made
 	}
@@ -30,7 +30,7 @@ func textType(asked map[string]any, format parse.Format, contentType string) str
 // file is a document as it came, on its way to being cut.
 type file struct {
 	parse.Source
-	Chunking map[string]any
+	Chunking chunk.Settings
 }
 
 // split turns a file into chunks. What is known about their places in the file is
@@ -40,7 +40,7 @@ func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chun
 	if err != nil {
 		return parsed, nil, err
 	}
-	options, err := chunk.ParseRetrievalOptions(parsed.ContentType, f.FileName, f.Chunking)
+	options, err := f.Chunking.RetrievalOptions(parsed.ContentType, f.FileName)
 	if err != nil {
 		return parsed, nil, fault.Under("chunking", err)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
@@ -161,7 +163,9 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 // the same content and have not failed, and those that the filter hides.
 func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
 	var ids, namespaces, uris, titles, types, hashes, jobs []string
-	var metadata, chunking, extracts []map[string]any
+	var metadata []map[string]any
+	var chunking []chunk.Settings
+	var extracts []*extract.Settings
 	var sizes []int64
 	var fingerprints []string
 	for _, d := range docs {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/parse"
@@ -21,8 +23,8 @@ type workDocument struct {
 	Title       string
 	ContentType string
 	Metadata    map[string]any
-	Chunking    map[string]any
-	Extract     map[string]any // nil for nothing
+	Chunking    chunk.Settings
+	Extract     *extract.Settings // nil for nothing
 	Status      string
 	ChunkCount  int
 }

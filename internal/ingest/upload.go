@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/metadata"
@@ -23,15 +24,15 @@ import (
 // Upload is a document as a caller sends it.
 type Upload struct {
 	IndexName   string
-	Namespace   string         // index.DefaultNamespace if empty
-	URI         string         // made from the document's id if empty
-	Title       string         // found in the document if empty
-	ContentType string         // found from the uri and the bytes if empty
-	Content     []byte         // text, or a file of a format that parse knows
-	Metadata    map[string]any // copied into every chunk's
-	Chunking    map[string]any // as chunk.ParseOptions takes them; the index's if empty
-	Extract     map[string]any // as extract.ParseOptions takes them; nothing if empty
-	Fingerprint string         // what tells this content of the uri from others to the caller
+	Namespace   string            // index.DefaultNamespace if empty
+	URI         string            // made from the document's id if empty
+	Title       string            // found in the document if empty
+	ContentType string            // found from the uri and the bytes if empty
+	Content     []byte            // text, or a file of a format that parse knows
+	Metadata    map[string]any    // copied into every chunk's
+	Chunking    chunk.Settings    // the index's if empty
+	Extract     *extract.Settings // nothing if nil
+	Fingerprint string            // what tells this content of the uri from others to the caller
 }
 
 // Upload stores a document and starts the job that makes it searchable. The
@@ -128,13 +129,13 @@ func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload
 type newDocument struct {
 	Document
 	into     index.Index
-	chunking map[string]any
-	extract  map[string]any
+	chunking chunk.Settings
+	extract  *extract.Settings
 	content  []byte
 }
 
 func (u Upload) document(into index.Index) (newDocument, error) {
-	d := newDocument{into: into, content: u.Content, chunking: u.Chunking, extract: u.Extract}
+	d := newDocument{into: into, content: u.Content, chunking: u.Chunking.Or(into.Chunking), extract: u.Extract}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
 	d.JobID = uuid.Must(uuid.NewV7()).String()
 	d.Namespace, d.URI, d.Title, d.Metadata, d.Fingerprint = u.Namespace, u.URI, u.Title, u.Metadata, u.Fingerprint
@@ -150,9 +151,6 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if format, d.ContentType, err = contentType(u.ContentType, u.URI, u.Content); err != nil {
 		return d, err
 	}
-	if len(d.chunking) == 0 {
-		d.chunking = into.Chunking
-	}
 	if isCutAsSent(d.chunking, format, u.Content) {
 		if len(u.Content) > parse.MaxText {
 			return d, errTooMuchText
@@ -165,7 +163,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if d.Title == "" && format.IsText() {
 		d.Title = parse.TitleOf(d.ContentType, string(u.Content[:min(len(u.Content), titleBytes)]))
 	}
-	if _, err := chunk.ParseRetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI, d.chunking); err != nil {
+	if _, err := d.chunking.RetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI); err != nil {
 		return d, fault.Under("chunking", err)
 	}
 	d.ContentHash, err = d.hash()
@@ -173,7 +171,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 }
 
 // isCutAsSent reports whether what is cut of a document are its bytes, or more than they.
-func isCutAsSent(chunking map[string]any, format parse.Format, content []byte) bool {
+func isCutAsSent(chunking chunk.Settings, format parse.Format, content []byte) bool {
 	return format.IsText() && (keepsSource(chunking, format) || !parse.IsEncoded(format, content))
 }
 
@@ -184,7 +182,7 @@ var errTooMuchText = fault.Field("content", "is over the limit of %d bytes for t
 // model: with another one, all documents of the index are embedded again.
 func (d newDocument) hash() (string, error) {
 	decisive := []any{d.Title, d.ContentType, d.Metadata, d.chunking}
-	if len(d.extract) > 0 {
+	if d.extract != nil {
 		decisive = append(decisive, d.extract)
 	}
 	settings, err := json.Marshal(decisive)

@@ -9,7 +9,7 @@ import (
 
 // ChunkText implements ChunkService.
 func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {
-	chunking, err := chunkingMap(req.GetChunking())
+	chunking, err := chunkingSettings(req.GetChunking())
 	if err != nil {
 		return nil, err
 	}

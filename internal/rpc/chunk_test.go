@@ -5,11 +5,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -45,10 +48,11 @@ func TestChunkTextMatchesTheSplitter(t *testing.T) {
 			}
 			params := map[string]any{"strategy": tc.Strategy}
 			maps.Copy(params, tc.Params)
-			want := splitDirectly(t, string(input), params)
+			chunking := chunkingOf(t, params)
+			want := splitDirectly(t, string(input), chunking)
 			res, err := acme.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{
 				Source:   &ragdv1.ChunkTextRequest_Content{Content: input},
-				Metadata: servicetest.Object(t, tc.Document), Chunking: chunkingOf(t, params),
+				Metadata: servicetest.Object(t, tc.Document), Chunking: chunking,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -73,9 +77,17 @@ func TestChunkTextMatchesTheSplitter(t *testing.T) {
 	}
 }
 
-func splitDirectly(t *testing.T, text string, params map[string]any) []chunk.Chunk {
+func splitDirectly(t *testing.T, text string, chunking *ragdv1.Chunking) []chunk.Chunk {
 	t.Helper()
-	options, err := chunk.ParseOptions(params)
+	raw, err := protojson.Marshal(chunking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := chunk.ParseSettings(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := settings.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,5 +177,38 @@ func TestChunkTextRefusesBadOptions(t *testing.T) {
 	res, err := acme.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{Source: &ragdv1.ChunkTextRequest_Text{Text: " \n"}})
 	if err != nil || len(res.Chunks) != 0 {
 		t.Errorf("a blank text = %v, %v", res, err)
+	}
+}
+
+func TestAnIndexExistsWithEqualChunkingOrWithOther(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	create := func(chunking *ragdv1.Chunking) (*ragdv1.Index, error) {
+		return acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", Chunking: chunking})
+	}
+	cut := func() *ragdv1.Chunking {
+		return &ragdv1.Chunking{
+			Strategy: "markdown", MaxSize: new(int32(900)), KeepSeparator: structpb.NewBoolValue(true), StripHeaders: new(false),
+			Headers: []*ragdv1.ChunkingHeader{{Marker: "#", Key: "title"}},
+		}
+	}
+	for range 2 {
+		made, err := create(cut())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(cut(), made.Chunking, protocmp.Transform()); diff != "" {
+			t.Errorf("(-sent +kept):\n%s", diff)
+		}
+	}
+	other := cut()
+	other.MaxSize = new(int32(901))
+	for name, chunking := range map[string]*ragdv1.Chunking{"another size": other, "no settings": nil} {
+		_, err := create(chunking)
+		servicetest.WantCode(t, name, err, connect.CodeAlreadyExists)
+		if err != nil && !strings.Contains(err.Error(), `chunking is {"strategy":"markdown","maxSize":900,`) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -10,36 +10,56 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/extract"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/metadata"
 )
 
-// chunkingMap gives chunking options the form that chunk.ParseOptions and the
-// database take: what was not set is absent.
-func chunkingMap(c *ragdv1.Chunking) (map[string]any, error) {
+// chunkingSettings reads the settings of a split, empty for nil.
+func chunkingSettings(c *ragdv1.Chunking) (chunk.Settings, error) {
 	if c == nil {
-		return nil, nil
+		return chunk.Settings{}, nil
 	}
 	raw, err := protojson.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("read chunking options: %w", err)
+		return chunk.Settings{}, fmt.Errorf("read chunking settings: %w", err)
 	}
-	var out map[string]any
-	return out, json.Unmarshal(raw, &out)
+	settings, err := chunk.ParseSettings(raw)
+	return settings, fault.Under("chunking", err)
 }
 
-func chunkingMessage(options map[string]any) (*ragdv1.Chunking, error) {
-	if len(options) == 0 {
+// chunkingMessage writes the settings of a split, nil for empty.
+func chunkingMessage(s chunk.Settings) (*ragdv1.Chunking, error) {
+	if s.IsZero() {
 		return nil, nil
 	}
-	raw, err := json.Marshal(options)
+	raw, err := json.Marshal(s)
 	if err != nil {
-		return nil, fmt.Errorf("write chunking options: %w", err)
+		return nil, fmt.Errorf("write chunking settings: %w", err)
 	}
 	out := &ragdv1.Chunking{}
 	if err := protojson.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("write chunking options: %w", err)
+		return nil, fmt.Errorf("write chunking settings: %w", err)
 	}
 	return out, nil
+}
+
+// extractSettings reads what to extract, nil for nothing. Errors are Invalid.
+func extractSettings(s *structpb.Struct) (*extract.Settings, error) {
+	if len(s.GetFields()) == 0 {
+		return nil, nil
+	}
+	raw, err := metadata.Marshal("extract", s.AsMap())
+	if err != nil {
+		return nil, err
+	}
+	settings, err := extract.ParseSettings(raw)
+	if err != nil {
+		return nil, fault.Under("extract", err)
+	}
+	return &settings, nil
 }
 
 // structOf converts a JSON object to a message. It fails only for values that JSON does

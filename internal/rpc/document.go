@@ -24,11 +24,15 @@ func (h *Handlers) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumen
 }
 
 func uploadOf(req *ragdv1.UploadDocumentRequest) (ingest.Upload, error) {
-	chunking, err := chunkingMap(req.GetChunking())
+	chunking, err := chunkingSettings(req.GetChunking())
+	if err != nil {
+		return ingest.Upload{}, err
+	}
+	extract, err := extractSettings(req.GetExtract())
 	return ingest.Upload{
 		IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), URI: req.GetUri(), Title: req.GetTitle(), ContentType: req.GetContentType(),
 		Content: contentOf(req.GetText(), req.GetContent()), Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
-		Extract: req.GetExtract().AsMap(), Fingerprint: req.GetFingerprint(),
+		Extract: extract, Fingerprint: req.GetFingerprint(),
 	}, err
 }
 

@@ -9,7 +9,7 @@ import (
 
 // CreateIndex implements IndexService.
 func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexRequest) (*ragdv1.Index, error) {
-	chunking, err := chunkingMap(req.GetChunking())
+	chunking, err := chunkingSettings(req.GetChunking())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		change.MetadataIndexes = &fields
 	}
 	if c := req.GetChunking(); c != nil {
-		chunking, err := chunkingMap(c)
+		chunking, err := chunkingSettings(c)
 		if err != nil {
 			return nil, err
 		}

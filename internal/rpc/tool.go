@@ -102,11 +102,11 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 		return fault.Field("settings", "do not fit %s: %s", kind, protoReason(err))
 	}
 	if chunker, ok := request.(*ragdv1.ChunkTextRequest); ok && chunker.GetChunking() != nil {
-		options, err := chunkingMap(chunker.GetChunking())
+		settings, err := chunkingSettings(chunker.GetChunking())
 		if err != nil {
 			return err
 		}
-		if _, err := h.Ingest.ChunkText(ctx, []byte("a"), chunker.GetContentType(), options); err != nil {
+		if _, err := h.Ingest.ChunkText(ctx, []byte("a"), chunker.GetContentType(), settings); err != nil {
 			return fault.Under("settings", err)
 		}
 	}

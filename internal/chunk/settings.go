@@ -1,0 +1,188 @@
+package chunk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Settings say how to cut a text, as a caller gives them: what is nil or empty
+// was left out. Their JSON form is that of the Chunking message and of the
+// database. Options, OptionsFor and RetrievalOptions check them and fill in the
+// defaults.
+type Settings struct {
+	Strategy             Strategy           `json:"strategy,omitempty"`
+	MaxSize              *int               `json:"maxSize,omitempty"`
+	Size                 *int               `json:"size,omitempty"` // alias of MaxSize
+	MinSize              *int               `json:"minSize,omitempty"`
+	TargetSize           *int               `json:"targetSize,omitempty"`
+	Overlap              *int               `json:"overlap,omitempty"`
+	Separators           []string           `json:"separators,omitempty"`
+	Separator            *string            `json:"separator,omitempty"`
+	IsSeparatorRegex     *bool              `json:"isSeparatorRegex,omitempty"`
+	SeparatorPosition    *SeparatorPosition `json:"separatorPosition,omitempty"`
+	KeepSeparator        *KeepSeparator     `json:"keepSeparator,omitempty"` // alias of SeparatorPosition
+	StripWhitespace      *bool              `json:"stripWhitespace,omitempty"`
+	AddStartIndex        *bool              `json:"addStartIndex,omitempty"`
+	Language             *string            `json:"language,omitempty"`
+	EncodingName         *string            `json:"encodingName,omitempty"`
+	ModelName            *string            `json:"modelName,omitempty"`
+	AllowedSpecial       []string           `json:"allowedSpecial,omitempty"`    // "all" stands for every one
+	DisallowedSpecial    []string           `json:"disallowedSpecial,omitempty"` // likewise
+	Headers              []HeaderKey        `json:"headers,omitempty"`
+	Sections             []SectionKey       `json:"sections,omitempty"`
+	StripHeaders         *bool              `json:"stripHeaders,omitempty"`
+	ReturnEachLine       *bool              `json:"returnEachLine,omitempty"`
+	EnsureASCII          *bool              `json:"ensureAscii,omitempty"`
+	ConvertLists         *bool              `json:"convertLists,omitempty"`
+	JoinThreshold        *int               `json:"joinThreshold,omitempty"`
+	SentenceEnders       []string           `json:"sentenceEnders,omitempty"`
+	FallbackToWords      *bool              `json:"fallbackToWords,omitempty"`
+	FallbackToCharacters *bool              `json:"fallbackToCharacters,omitempty"`
+}
+
+// SectionKey maps an HTML selector to the metadata key under which the text of
+// the elements it matches is stored.
+type SectionKey struct {
+	Path string `json:"path"`
+	Key  string `json:"key"`
+}
+
+// KeepSeparator is the value of the alias keepSeparator. In JSON, KeepTrue and
+// KeepFalse are booleans, the others strings.
+type KeepSeparator string
+
+// The values of KeepSeparator.
+const (
+	KeepTrue  KeepSeparator = "true"  // SeparatorStart
+	KeepFalse KeepSeparator = "false" // SeparatorDropped
+	KeepStart KeepSeparator = "start"
+	KeepEnd   KeepSeparator = "end"
+)
+
+// MarshalJSON writes KeepTrue and KeepFalse as booleans.
+func (k KeepSeparator) MarshalJSON() ([]byte, error) {
+	if k == KeepTrue || k == KeepFalse {
+		return []byte(k), nil
+	}
+	return json.Marshal(string(k))
+}
+
+// UnmarshalJSON reads true, false, "start", "end" or "" for false. Errors are
+// fault.Invalid about the field keepSeparator.
+func (k *KeepSeparator) UnmarshalJSON(raw []byte) error {
+	switch text := string(raw); text {
+	case "true", "false":
+		*k = KeepSeparator(text)
+	case `"start"`:
+		*k = KeepStart
+	case `"end"`:
+		*k = KeepEnd
+	case `""`:
+		*k = KeepFalse
+	default:
+		return fault.Field("keepSeparator", `must be true, false, "start" or "end", got %.100s`, text)
+	}
+	return nil
+}
+
+// ParseSettings reads settings from a JSON object. Errors are fault.Invalid and
+// name a field that is unknown or of the wrong type; values are checked by Options.
+func ParseSettings(raw []byte) (Settings, error) {
+	var s Settings
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return Settings{}, decodingError(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Settings{}, fault.New(fault.Invalid, "the settings are more than one JSON object")
+	}
+	return s, nil
+}
+
+// decodingError returns an error of encoding/json as one about the field.
+func decodingError(err error) error {
+	var invalid *fault.Error
+	if errors.As(err, &invalid) {
+		return invalid
+	}
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) && wrongType.Field != "" {
+		return fault.Field(wrongType.Field, "must be %s, got %s", typeName(wrongType.Type), wrongType.Value)
+	}
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		if name, err := strconv.Unquote(quoted); err == nil {
+			return fault.Field(name, "is not a chunking option")
+		}
+	}
+	return fault.Wrap(fault.Invalid, err, "the settings are not a JSON object")
+}
+
+// typeName names the JSON type of a setting for an error message.
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct:
+		return "an object"
+	default:
+		return "a whole number"
+	}
+}
+
+// IsZero reports whether nothing was given.
+func (s Settings) IsZero() bool { return reflect.ValueOf(s).IsZero() }
+
+// Or returns s, or the defaults of an index if s is empty. The two are not mixed:
+// an option of one strategy means nothing to another.
+func (s Settings) Or(defaults Settings) Settings {
+	if s.IsZero() {
+		return defaults
+	}
+	return s
+}
+
+// String returns the JSON of the settings.
+func (s Settings) String() string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Sprintf("(%v)", err)
+	}
+	return string(raw)
+}
+
+// sectionHeaders returns the sections as headers whose marker is the path.
+func (s Settings) sectionHeaders() []HeaderKey {
+	headers := make([]HeaderKey, len(s.Sections))
+	for i, section := range s.Sections {
+		headers[i] = HeaderKey{Marker: section.Path, Key: section.Key}
+	}
+	return headers
+}
+
+// names returns the names of the options that were given, sorted.
+func (s Settings) names() []string {
+	var names []string
+	value := reflect.ValueOf(s)
+	for field, v := range value.Fields() {
+		if !v.IsZero() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

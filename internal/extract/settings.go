@@ -1,0 +1,169 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Settings say what to extract, as a caller gives them: what is nil is not
+// extracted. Their JSON form is that of the upload's extract object and of the
+// database. Options checks them and fills in the defaults.
+type Settings struct {
+	Model     string             `json:"model,omitempty"` // of what has none of its own
+	Title     *TitleSettings     `json:"title,omitempty"`
+	Summary   *SummarySettings   `json:"summary,omitempty"`
+	Questions *QuestionsSettings `json:"questions,omitempty"`
+	Keywords  *KeywordsSettings  `json:"keywords,omitempty"`
+	Schema    *SchemaSettings    `json:"schema,omitempty"`
+}
+
+// TitleSettings are those of Title.
+type TitleSettings struct {
+	Model           *string `json:"model,omitempty"`
+	Nodes           *int    `json:"nodes,omitempty"`
+	NodeTemplate    string  `json:"nodeTemplate,omitempty"`
+	CombineTemplate string  `json:"combineTemplate,omitempty"`
+}
+
+// SummarySettings are those of Summary.
+type SummarySettings struct {
+	Model          *string  `json:"model,omitempty"`
+	Summaries      []string `json:"summaries,omitzero"` // self, prev, next; nil for self
+	PromptTemplate string   `json:"promptTemplate,omitempty"`
+}
+
+// QuestionsSettings are those of Questions.
+type QuestionsSettings struct {
+	Model          *string `json:"model,omitempty"`
+	Questions      *int    `json:"questions,omitempty"`
+	PromptTemplate string  `json:"promptTemplate,omitempty"`
+	EmbeddingOnly  *bool   `json:"embeddingOnly,omitempty"` // accepted for other libraries' sake and ignored
+}
+
+// KeywordsSettings are those of Keywords.
+type KeywordsSettings struct {
+	Model          *string `json:"model,omitempty"`
+	Keywords       *int    `json:"keywords,omitempty"`
+	PromptTemplate string  `json:"promptTemplate,omitempty"`
+}
+
+// SchemaSettings are those of Schema.
+type SchemaSettings struct {
+	Model        *string         `json:"model,omitempty"`
+	Schema       json.RawMessage `json:"schema,omitempty"` // a JSON Schema
+	Instructions string          `json:"instructions,omitempty"`
+	MetadataKey  string          `json:"metadataKey,omitempty"`
+}
+
+// ParseSettings reads settings from the JSON object of a caller, where each field
+// but model may also be true for its defaults, or false or null for nothing.
+// Errors are Invalid with one violation for every option that is unknown or of
+// the wrong type; values are checked by Options.
+func ParseSettings(raw []byte) (Settings, error) {
+	var p problems
+	r := reader{problems: &p}
+	if err := json.Unmarshal(raw, &r.members); err != nil {
+		return Settings{}, fault.Wrap(fault.Invalid, err, "the settings are not a JSON object")
+	}
+	r.allow("model", "title", "summary", "questions", "keywords", "schema")
+	s := Settings{Model: valueOf(read[string](r, "model", aString))}
+	if r, ok := r.part("title", "model", "nodes", "nodeTemplate", "combineTemplate"); ok {
+		s.Title = &TitleSettings{
+			Model: read[string](r, "model", aString), Nodes: read[int](r, "nodes", aCount),
+			NodeTemplate: valueOf(read[string](r, "nodeTemplate", aString)), CombineTemplate: valueOf(read[string](r, "combineTemplate", aString)),
+		}
+	}
+	if r, ok := r.part("summary", "model", "summaries", "promptTemplate"); ok {
+		s.Summary = &SummarySettings{
+			Model: read[string](r, "model", aString), Summaries: valueOf(read[[]string](r, "summaries", "a list of some of self, prev and next")),
+			PromptTemplate: valueOf(read[string](r, "promptTemplate", aString)),
+		}
+	}
+	if r, ok := r.part("questions", "model", "questions", "promptTemplate", "embeddingOnly"); ok {
+		s.Questions = &QuestionsSettings{
+			Model: read[string](r, "model", aString), Questions: read[int](r, "questions", aCount),
+			PromptTemplate: valueOf(read[string](r, "promptTemplate", aString)), EmbeddingOnly: read[bool](r, "embeddingOnly", "true or false"),
+		}
+	}
+	if r, ok := r.part("keywords", "model", "keywords", "promptTemplate"); ok {
+		s.Keywords = &KeywordsSettings{
+			Model: read[string](r, "model", aString), Keywords: read[int](r, "keywords", aCount),
+			PromptTemplate: valueOf(read[string](r, "promptTemplate", aString)),
+		}
+	}
+	if r, ok := r.part("schema", "model", "schema", "instructions", "metadataKey"); ok {
+		s.Schema = &SchemaSettings{
+			Model: read[string](r, "model", aString), Schema: valueOf(read[json.RawMessage](r, "schema", "an object")),
+			Instructions: valueOf(read[string](r, "instructions", aString)), MetadataKey: valueOf(read[string](r, "metadataKey", aString)),
+		}
+	}
+	return s, p.err()
+}
+
+// What an option must be, for error messages.
+const (
+	aString = "a string"
+	aCount  = "a whole number"
+)
+
+// reader reads the members of an object of settings.
+type reader struct {
+	members  map[string]json.RawMessage
+	path     string // of the object, with a dot at the end
+	problems *problems
+}
+
+// allow refuses members with other keys.
+func (r reader) allow(keys ...string) {
+	for _, key := range slices.Sorted(maps.Keys(r.members)) {
+		if !slices.Contains(keys, key) {
+			r.problems.refuse(r.path+key, "is not known here; known are %s", strings.Join(keys, ", "))
+		}
+	}
+}
+
+// part returns the reader of a member that is an object of options, empty for
+// true, and whether the member is asked for.
+func (r reader) part(key string, keys ...string) (reader, bool) {
+	inner := reader{path: r.path + key + ".", problems: r.problems}
+	switch raw := string(bytes.TrimSpace(r.members[key])); {
+	case raw == "", raw == "null", raw == "false":
+		return inner, false
+	case raw == "true":
+		return inner, true
+	case json.Unmarshal([]byte(raw), &inner.members) == nil:
+		inner.allow(keys...)
+		return inner, true
+	}
+	r.problems.refuse(r.path+key, "must be true, false or an object")
+	return inner, false
+}
+
+// read returns a member, nil if it is absent, null or of another type than T,
+// which the error calls wanted.
+func read[T any](r reader, key, wanted string) *T {
+	raw, ok := r.members[key]
+	if !ok || string(raw) == "null" {
+		return nil
+	}
+	value := new(T)
+	if err := json.Unmarshal(raw, value); err != nil {
+		r.problems.refuse(r.path+key, "must be %s", wanted)
+		return nil
+	}
+	return value
+}
+
+// valueOf returns the value, the zero value for nil.
+func valueOf[T any](p *T) T {
+	if p == nil {
+		var none T
+		return none
+	}
+	return *p
+}
