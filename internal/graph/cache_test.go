@@ -35,9 +35,9 @@ func TestRememberedEdgesServeTheirTenantIndexAndVersionAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := map[string]graph.Place{}
+	at := map[string]graph.ChunkRef{}
 	for _, d := range list.Documents {
-		at[d.Uri] = graph.Place{DocumentID: d.DocumentId}
+		at[d.Uri] = graph.ChunkRef{DocumentID: d.DocumentId}
 	}
 	counts, err := index.GraphCountsOf(t.Context(), g.handle, g.index.ID)
 	if err != nil {

@@ -8,61 +8,68 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Document is a document as connecting sees it.
+// Document is a stored document whose edges are to be found.
 type Document struct {
 	DocumentID string
 	Namespace  string // of the index
 	Title      string
 	URI        string
-	Texts      []string // of the chunks, in their order
-	// Metadata are those of its chunks; of an email they tell its thread.
+	Texts      []string // of the chunks, by ordinal
+	// Metadata is that of the document's chunks. The field "file" of an email
+	// holds the ids of its thread.
 	Metadata map[string]any
 }
 
+// ChunkRef identifies a chunk of an index by its document and its position in it.
+type ChunkRef struct {
+	DocumentID string
+	Ordinal    int
+}
+
 const (
-	// similarCount is how many near chunks a chunk is linked to.
+	// similarCount is the number of nearest chunks that a chunk is connected to.
 	similarCount = 8
-	// mostDefinitions is how many chunks may have a name before it says too
-	// little to follow.
-	mostDefinitions = 50
-	// mostMentions is how many chunks may mention a name for it to be followed.
-	// Stored are all: a filter may leave no more than that in sight.
-	mostMentions = 200
+	// maxDefinitions is the number of chunks that may have a name. A name that
+	// more chunks have says too little and is not followed.
+	maxDefinitions = 50
+	// maxMentions is the number of chunks that may mention a name that is
+	// followed. All mentions are stored: under a filter fewer may be visible.
+	maxMentions = 200
 )
 
-// Types of rows in an edge table. A name is 1, and the first words of one that is
-// longer 4.
+// Types of rows in an edge table.
 const (
-	mentionRow = 2
-	similarRow = 3
-	partRow    = 5 // leads back: from a chunk to the head of its section
+	nameRow    = 1 // a chunk has a name
+	mentionRow = 2 // a chunk mentions a name
+	similarRow = 3 // two chunks are similar; one row for both directions
+	prefixRow  = 4 // a chunk has a name that begins with these two words
+	sectionRow = 5 // from a chunk to the head of its section; followed in the other direction
 )
 
-// connectedTexts is how many texts, and connectedNames how many names, are looked for
-// with one statement. It bounds what a batch takes in memory: a text has some 600
-// phrases, and a name is looked for in some 200 texts.
+// connectedTexts and connectedNames are the numbers of texts and of names that
+// one statement looks up. They bound the memory of a batch: a text has some 600
+// phrases, and a name is searched for in some 200 texts.
 const (
 	connectedTexts = 500
 	connectedNames = 200
 )
 
-// textPhrases is about how many of a text's phrases would have to be looked up. Where
-// an index has fewer names than that, it is the names that are read.
+// textPhrases estimates how many phrases of a text need a lookup. An index with
+// fewer names than the phrases of a batch has all its names read instead.
 const textPhrases = 200
 
-// Connect brings documents into the graph of their index: the names of their
-// chunks, what they mention, who mentions them, their sections, and the chunks near
-// them, as far as the index keeps such edges. The chunks must be committed, and edges
-// of an earlier version gone with its chunks; to connect again is harmless. Many
-// documents at once cost far less than each alone.
-//
-// Connect may be called for several documents at the same time. Names are
-// committed before texts are searched, so that of two documents at least the
-// later one sees the other.
+// Connect stores the edges of documents, of the types that the index keeps: the
+// names of their chunks, what they mention, which other chunks mention them, their
+// sections, and the chunks similar to them. The chunks must be committed, and the
+// edges of an earlier version deleted with its chunks. Connect is idempotent and
+// safe for concurrent use: names are committed before texts are searched, so of
+// two documents at least the later one sees the other. Many documents in one call
+// cost far less than one call for each.
 func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...Document) error {
 	if len(documents) == 0 {
 		return nil
@@ -77,18 +84,19 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 		}
 	}
 	if settings.Keeps(string(Next)) {
-		for parts := range slices.Chunk(partsOf(documents), connectedTexts) {
-			if err := insertParts(ctx, h, documents, parts); err != nil {
+		for chunks := range slices.Chunk(sectionChunks(documents), connectedTexts) {
+			if err := insertSections(ctx, h, documents, chunks); err != nil {
 				return fmt.Errorf("store the sections of documents: %w", err)
 			}
 		}
 	}
-	return linkSimilar(ctx, h, i, settings, idsOf(documents))
+	return connectSimilar(ctx, h, i, settings, idsOf(documents))
 }
 
-// linkSimilar links chunks of documents to those near to them, or notes that this is to
-// be done.
-func linkSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings index.Graph, ids []string) error {
+// connectSimilar connects the chunks of documents to similar ones. Where finding
+// these would mean reading all chunks, it notes instead that a job has to do it
+// later.
+func connectSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings index.Graph, ids []string) error {
 	if !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return nil
 	}
@@ -103,47 +111,48 @@ func linkSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings 
 		return index.NoteUnlinked(ctx, h, i.ID)
 	}
 	if err := insertSimilar(ctx, h, ids, settings.Similarity()); err != nil {
-		return fmt.Errorf("link documents to what is near: %w", err)
+		return fmt.Errorf("store the similar chunks of documents: %w", err)
 	}
 	return nil
 }
 
-// connectNames does so for names and who mentions them.
+// connectNames stores the names of documents, what they mention and which other
+// chunks mention them.
 func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, documents []Document) error {
-	names, texts := namesOf(documents), textsOf(documents)
-	for part := range slices.Chunk(names, connectedNames) {
-		if err := insertNames(ctx, h, documents, part); err != nil {
+	defined, texts := namesOf(documents), textsOf(documents)
+	for batch := range slices.Chunk(defined, connectedNames) {
+		if err := insertNames(ctx, h, documents, batch); err != nil {
 			return fmt.Errorf("store the names of documents: %w", err)
 		}
 	}
 	all, err := namesOfIndex(ctx, h, i.ID, len(texts)*textPhrases)
 	if err != nil {
-		return fmt.Errorf("read the names that an index has: %w", err)
+		return fmt.Errorf("read the names of an index: %w", err)
 	}
 	threads := threadMentions(documents)
-	for part := range slices.Chunk(texts, connectedTexts) {
-		mentions, err := mentionsIn(ctx, h, part, all, threads)
+	for batch := range slices.Chunk(texts, connectedTexts) {
+		mentions, err := mentionsIn(ctx, h, batch, all, threads)
 		if err != nil {
 			return fmt.Errorf("find what documents mention: %w", err)
 		}
-		if err := insertMentions(ctx, h, part, mentions); err != nil {
+		if err := insertMentions(ctx, h, batch, mentions); err != nil {
 			return fmt.Errorf("store what documents mention: %w", err)
 		}
 	}
-	for part := range slices.Chunk(names, connectedNames) {
-		others, err := textsWith(ctx, h, i.TextLanguage, part, documents)
+	for batch := range slices.Chunk(defined, connectedNames) {
+		others, err := textsWith(ctx, h, i.TextLanguage, batch, documents)
 		if err != nil {
-			return fmt.Errorf("find what mentions documents: %w", err)
+			return fmt.Errorf("find chunks that mention documents: %w", err)
 		}
-		if err := insertMentions(ctx, h, others, mentionsOf(part, others)); err != nil {
-			return fmt.Errorf("store what mentions documents: %w", err)
+		if err := insertMentions(ctx, h, others, mentionsOf(batch, others)); err != nil {
+			return fmt.Errorf("store chunks that mention documents: %w", err)
 		}
 	}
 	return nil
 }
 
-// Reconnect does the same for documents whose texts are not at hand. Those that
-// were deleted are left out.
+// Reconnect reads documents and connects them as Connect does. It ignores ids of
+// deleted documents.
 func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs ...string) error {
 	documents, err := documentsByID(ctx, h, documentIDs)
 	if err != nil {
@@ -152,22 +161,24 @@ func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs
 	return Connect(ctx, h, i, documents...)
 }
 
-// Rebuild connects every document of an index anew, in the order of their ids,
-// and calls report after each batch, which ends it by an error. Queries go on
-// meanwhile and see each document's edges come and go. It mends what an
-// interrupted connection left behind and takes up how names are found now.
+// Rebuild deletes and finds the edges of every document of an index, in the order
+// of their ids. After each batch it calls report with the number of documents
+// done, and stops if report returns an error. Queries keep running and see
+// fewer edges of the documents in work. A rebuild repairs interrupted
+// connections and applies the current rules for names.
 func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
-	return eachDocuments(ctx, h, i.ID, report, func(ids []string) error {
+	return eachBatch(ctx, h, i.ID, report, func(ids []string) error {
 		if err := disconnect(ctx, h, ids); err != nil {
-			return fmt.Errorf("drop the edges of documents: %w", err)
+			return fmt.Errorf("delete the edges of documents: %w", err)
 		}
 		return Reconnect(ctx, h, i, ids...)
 	})
 }
 
-// eachDocuments does something with all documents of an index, some at a time in the
-// order of their ids, and calls report after each time, which ends it by an error.
-func eachDocuments(ctx context.Context, h *tenant.Handle, indexID int64, report func(done int) error, do func(ids []string) error) error {
+// eachBatch calls do for all documents of an index in batches, in the order of
+// their ids. After each batch it calls report with the number of documents done.
+// It stops at the first error of either.
+func eachBatch(ctx context.Context, h *tenant.Handle, indexID int64, report func(done int) error, do func(ids []string) error) error {
 	after, done := uuid.Nil.String(), 0
 	for {
 		ids, err := documentIDs(ctx, h, indexID, after)
@@ -187,25 +198,25 @@ func eachDocuments(ctx context.Context, h *tenant.Handle, indexID int64, report 
 	}
 }
 
-// Relink finds anew which chunks of an index are near to each other, after all of them
-// have got other embeddings. Queries go on meanwhile, with fewer edges.
+// Relink deletes and finds the similar edges of an index after all its chunks got
+// other embeddings. Queries keep running and see fewer edges meanwhile.
 func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
-	if err := dropSimilar(ctx, h); err != nil {
-		return fmt.Errorf("drop what was near: %w", err)
+	if err := deleteSimilar(ctx, h); err != nil {
+		return fmt.Errorf("delete similar edges: %w", err)
 	}
 	return link(ctx, h, i, func(int) error { return nil })
 }
 
-// link finds which chunks of an index are near to each other, beside what was found
-// before, and calls report after each batch of documents, which ends it by an error.
+// link adds the missing similar edges of an index. report is called as by
+// Rebuild.
 func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
 	settings, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return err
 	}
-	return eachDocuments(ctx, h, i.ID, report, func(ids []string) error {
-		for some := range slices.Chunk(ids, relinkDocuments) {
-			if err := linkSimilar(ctx, h, i, settings, some); err != nil {
+	return eachBatch(ctx, h, i.ID, report, func(ids []string) error {
+		for some := range slices.Chunk(ids, linkedDocuments) {
+			if err := connectSimilar(ctx, h, i, settings, some); err != nil {
 				return err
 			}
 		}
@@ -213,85 +224,102 @@ func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done
 	})
 }
 
-// relinkDocuments is how many documents are linked by one statement.
-const relinkDocuments = 50
+// linkedDocuments is the number of documents whose similar edges one statement
+// finds.
+const linkedDocuments = 50
 
-// canSimilar reports whether the chunks near to another can be found once there is a
-// Postgres index: one that compares by cosine, without which every new chunk would be
+// canSimilar reports whether an index over the embeddings can find similar
+// chunks: it has to compare by cosine. Without one every new chunk would be
 // compared with all.
 func canSimilar(i index.Index) bool {
 	return i.Metric == index.Cosine && (i.VectorType == index.Vector || i.VectorType == index.HalfVec)
 }
 
-// Place tells a chunk: its document and its position there.
-type Place struct {
-	DocumentID string
-	Ordinal    int
+// namespaceOf returns how keys of names are stored for a namespace of an index.
+func namespaceOf(namespace string) names.Namespace {
+	if namespace == index.DefaultNamespace {
+		return names.Namespace{}
+	}
+	return names.NamespaceOf(namespace)
 }
 
-// placedName is a name of the chunk at a place.
-type placedName struct {
-	Name
-	Place
+// definition is a name that a chunk has, with the key of its namespace.
+type definition struct {
+	names.Name
+	ChunkRef
 	namespace string
 }
 
-// mention is a name that a chunk mentions.
+// mention is a name that a chunk mentions, by the key of its namespace.
 type mention struct {
-	Place
-	key Key
+	ChunkRef
+	key names.Key
 }
 
-func namesOf(documents []Document) []placedName {
-	var all []placedName
+// namesOf returns the names of all chunks of the documents.
+func namesOf(documents []Document) []definition {
+	var all []definition
 	for _, d := range documents {
-		space := spaceOf(d.Namespace)
+		namespace := namespaceOf(d.Namespace)
 		for ordinal, text := range d.Texts {
-			names := NamesInText(text)
+			found := names.InText(text)
 			if ordinal == 0 {
-				id, _ := threadOf(d.Metadata)
-				names = slices.Concat(NamesOfDocument(d.Title, d.URI, id), names)
+				id, _ := emailHeaders(d.Metadata)
+				found = slices.Concat(names.OfDocument(d.Title, d.URI, id), found)
 			}
-			for _, name := range names {
-				name.Key, name.Prefix = space.key(name.Key), space.key(name.Prefix)
-				all = append(all, placedName{name, Place{d.DocumentID, ordinal}, d.Namespace})
+			for _, name := range found {
+				name.Key, name.Prefix = namespace.Key(name.Key), namespace.Key(name.Prefix)
+				all = append(all, definition{name, ChunkRef{d.DocumentID, ordinal}, d.Namespace})
 			}
 		}
 	}
 	return all
 }
 
-// textsAt returns the texts at the places, each once.
-func textsAt(places []Place, documents []Document) []placedText {
-	byID := make(map[string]Document, len(documents))
-	for _, d := range documents {
-		byID[d.DocumentID] = d
-	}
-	slices.SortFunc(places, comparePlaces)
-	var texts []placedText
-	for _, place := range slices.Compact(places) {
-		d := byID[place.DocumentID]
-		texts = append(texts, placedText{place.DocumentID, place.Ordinal, d.Namespace, d.Texts[place.Ordinal]})
-	}
-	return texts
+// chunkText is a chunk with its text.
+type chunkText struct {
+	DocumentID string
+	Ordinal    int
+	Namespace  string
+	Text       string
 }
 
-// textsOf are the documents' chunks as statements tell them.
-func textsOf(documents []Document) []placedText {
-	var texts []placedText
+// phrases returns the phrases of the text, with the keys of its namespace.
+func (t chunkText) phrases() []names.Phrase {
+	return namespaceOf(t.Namespace).Phrases(names.Phrases(t.Text))
+}
+
+// textsOf returns the texts of all chunks of the documents.
+func textsOf(documents []Document) []chunkText {
+	var texts []chunkText
 	for _, d := range documents {
 		for ordinal, text := range d.Texts {
-			texts = append(texts, placedText{d.DocumentID, ordinal, d.Namespace, text})
+			texts = append(texts, chunkText{d.DocumentID, ordinal, d.Namespace, text})
 		}
 	}
 	return texts
 }
 
-// mentionsIn returns what the texts mention: names that are known, and whatever
-// looks like an identifier or a path, should it become a name, as well as what threads
-// say of them. all are the names that the index has, or nil to look phrases up.
-func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all map[Key]bool, threads map[Place][]Key) ([]mention, error) {
-	phrases := make([][]phrase, len(texts))
+// textsAt returns the texts of the chunks, each once. It sorts chunks.
+func textsAt(chunks []ChunkRef, documents []Document) []chunkText {
+	byID := make(map[string]Document, len(documents))
+	for _, d := range documents {
+		byID[d.DocumentID] = d
+	}
+	slices.SortFunc(chunks, compareChunks)
+	var texts []chunkText
+	for _, chunk := range slices.Compact(chunks) {
+		d := byID[chunk.DocumentID]
+		texts = append(texts, chunkText{chunk.DocumentID, chunk.Ordinal, d.Namespace, d.Texts[chunk.Ordinal]})
+	}
+	return texts
+}
+
+// mentionsIn returns what the texts mention: known names, whatever looks like an
+// identifier or a path (it may become a name later), and the messages of threads.
+// all are the names of the index, or nil to look phrases up.
+func mentionsIn(ctx context.Context, h *tenant.Handle, texts []chunkText, all map[names.Key]bool, threads map[ChunkRef][]names.Key) ([]mention, error) {
+	phrases := make([][]names.Phrase, len(texts))
 	for i, text := range texts {
 		phrases[i] = text.phrases()
 	}
@@ -304,38 +332,38 @@ func mentionsIn(ctx context.Context, h *tenant.Handle, texts []placedText, all m
 	}
 	var found []mention
 	for i, text := range texts {
-		place := Place{text.DocumentID, text.Ordinal}
-		keys := spaceOf(text.Namespace).keys(append(References(text.Text), threads[place]...))
+		chunk := ChunkRef{text.DocumentID, text.Ordinal}
+		keys := namespaceOf(text.Namespace).Keys(append(names.References(text.Text), threads[chunk]...))
 		for _, p := range phrases[i] {
-			if known[p.key] {
-				keys = append(keys, p.key)
+			if known[p.Key] {
+				keys = append(keys, p.Key)
 			}
 		}
 		for _, key := range distinct(keys) {
-			found = append(found, mention{place, key})
+			found = append(found, mention{chunk, key})
 		}
 	}
 	return found, nil
 }
 
-// namesAmong returns which of the phrases are names: the short ones first, then
-// those of the long ones that begin as a name does.
-func namesAmong(ctx context.Context, h *tenant.Handle, phrases []phrase) (map[Key]bool, error) {
-	var short, beginnings, long []Key
+// namesAmong returns which phrases are names. It looks up short phrases first,
+// then those long ones that begin as a name does.
+func namesAmong(ctx context.Context, h *tenant.Handle, phrases []names.Phrase) (map[names.Key]bool, error) {
+	var short, prefixes, long []names.Key
 	for _, p := range phrases {
-		if p.prefix == 0 {
-			short = append(short, p.key)
+		if p.Prefix == 0 {
+			short = append(short, p.Key)
 		} else {
-			beginnings = append(beginnings, p.prefix)
+			prefixes = append(prefixes, p.Prefix)
 		}
 	}
-	known, begun, err := knownKeys(ctx, h, distinct(short), distinct(beginnings))
+	known, begun, err := knownKeys(ctx, h, distinct(short), distinct(prefixes))
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range phrases {
-		if begun[p.prefix] {
-			long = append(long, p.key)
+		if begun[p.Prefix] {
+			long = append(long, p.Key)
 		}
 	}
 	more, _, err := knownKeys(ctx, h, distinct(long), nil)
@@ -343,28 +371,24 @@ func namesAmong(ctx context.Context, h *tenant.Handle, phrases []phrase) (map[Ke
 	return known, err
 }
 
-// mentionsOf returns which of the texts mention which of the names. That a text
-// search proposed them is not enough: the words decide.
-func mentionsOf(names []placedName, texts []placedText) []mention {
-	wanted := map[Key]bool{}
-	for _, name := range names {
+// mentionsOf returns which texts mention which names. The texts come from a
+// full-text search, which also finds texts that do not mention a name.
+func mentionsOf(defined []definition, texts []chunkText) []mention {
+	wanted := map[names.Key]bool{}
+	for _, name := range defined {
 		wanted[name.Key] = true
 	}
 	var found []mention
 	for _, text := range texts {
-		var keys []Key
-		for _, p := range text.phrases() {
-			keys = append(keys, p.key)
-		}
-		for _, key := range Mentions(keys, func(key Key) bool { return wanted[key] }) {
-			found = append(found, mention{Place{text.DocumentID, text.Ordinal}, key})
+		for _, key := range names.Mentioned(names.Keys(text.phrases()), func(key names.Key) bool { return wanted[key] }) {
+			found = append(found, mention{ChunkRef{text.DocumentID, text.Ordinal}, key})
 		}
 	}
 	return found
 }
 
 // distinct sorts the keys and returns each once.
-func distinct(keys []Key) []Key {
+func distinct(keys []names.Key) []names.Key {
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

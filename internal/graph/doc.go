@@ -1,12 +1,8 @@
-// Package graph is about the links between chunks: it finds them in the texts,
-// walks them from what a question asks for, and draws what the walk saw.
+// Package graph maintains the graph of an index, whose nodes are chunks, and
+// answers queries by walking it.
 //
-// The walk is a random walk with restart, worked out rather than drawn: a walker
-// stands on a seed, each step goes along a link chosen in proportion to its
-// weight or, with the probability of a restart, back to the seeds, and what
-// counts is the share of time spent on each node. The same question gives the
-// same answer.
-//
-//	links := []graph.Link{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: 1}}
-//	shares := graph.NewAdjacency(3, links, Shape{}).Walk([]graph.Seed{{Node: 0, Weight: 1}}, graph.Walk{Restart: 0.5})
+// Connect stores the edges of documents as they are ingested: a chunk mentions a
+// name of another (package names), is next to it, or is similar to it by
+// embedding. Service.Query loads the edges around the seeds of a question and
+// ranks chunks by a random walk with restart (package walk).
 package graph

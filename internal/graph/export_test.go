@@ -7,18 +7,18 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// LimitCache gives the edges of all tenants so many bytes, and forgets them.
-func (s *Service) LimitCache(bytes int64) { s.edges = lru.New[edgeKey, []placedEdge](bytes) }
+// LimitCache replaces the cache of edges by an empty one of so many bytes.
+func (s *Service) LimitCache(bytes int64) { s.edges = lru.New[edgeKey, []chunkEdge](bytes) }
 
-// CacheBytes returns what they take.
+// CacheBytes returns the size of the cached edges.
 func (s *Service) CacheBytes() int64 { return s.edges.Bytes() }
 
-// Forge remembers an edge that is not there, under a tenant, index and version.
-func (s *Service) Forge(id tenant.ID, index, version int64, from, to Place) {
-	s.edges.Put(edgeKey{id, index, version, from}, []placedEdge{{from: from, to: to, kind: Mention, weight: 1, words: "forged"}}, 100)
+// Forge caches an edge that does not exist, for a tenant, index and version.
+func (s *Service) Forge(id tenant.ID, index, version int64, from, to ChunkRef) {
+	s.edges.Put(edgeKey{id, index, version, from}, []chunkEdge{{from: from, to: to, kind: Mention, weight: 1, label: "forged"}}, 100)
 }
 
-// Limit bounds what is loaded for one query.
+// Limit sets the bounds of what one query loads.
 func (s *Service) Limit(nodes, edges int, bytes int64, time time.Duration) {
 	s.bounds = bounds{nodes, edges, bytes, time}
 }

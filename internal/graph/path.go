@@ -1,34 +1,36 @@
 package graph
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// paths finds, for every node, the likeliest way that a walk takes from a seed to
-// it, and says it in words.
+// paths holds, for every node of a neighborhood, the likeliest path of a walk
+// from a seed to it.
 type paths struct {
-	around *surroundings
-	words  map[int32]string // of seeds
-	best   []float64
-	by     []int32 // edge that the best way ends with, -1 at a seed
+	around  *neighborhood
+	reasons map[int32]string // of seeds
+	best    []float64        // probability of the likeliest path, times the seed's weight
+	by      []int32          // last edge of that path, -1 at a seed
 }
 
-func newPaths(around *surroundings, seeds []seed, restart float64) *paths {
-	n := len(around.places)
-	p := &paths{around: around, words: map[int32]string{}, best: make([]float64, n), by: make([]int32, n)}
+func newPaths(around *neighborhood, seeds []seed, restart float64) *paths {
+	n := len(around.chunks)
+	p := &paths{around: around, reasons: map[int32]string{}, best: make([]float64, n), by: make([]int32, n)}
 	for i := range p.by {
 		p.by[i] = -1
 	}
 	for _, seed := range seeds {
-		node := around.node[seed.Place]
-		if words := p.words[node]; words != "" {
-			p.words[node] = words + " and " + seed.words
+		node := around.node[seed.ChunkRef]
+		if reason := p.reasons[node]; reason != "" {
+			p.reasons[node] = reason + " and " + seed.reason
 		} else {
-			p.words[node] = seed.words
+			p.reasons[node] = seed.reason
 		}
 		p.best[node] += seed.weight
 	}
 	shares := around.shares()
-	// As far as edges were loaded, no way has more of them than this.
-	for range maxHops {
+	for range maxHops { // edges were loaded no further than this
 		for i, edge := range around.edges {
 			from, to := around.node[edge.from], around.node[edge.to]
 			if reached := p.best[from] * (1 - restart) * shares[i]; reached > p.best[to] {
@@ -39,8 +41,8 @@ func newPaths(around *surroundings, seeds []seed, restart float64) *paths {
 	return p
 }
 
-// to returns the way to a node, or "" if no walk comes there.
-func (p *paths) to(node int32, title func(Place) string) string {
+// to describes the path to a node, or returns "" if no walk reaches it.
+func (p *paths) to(node int32, title func(ChunkRef) string) string {
 	var steps []string
 	for range maxHops + 1 {
 		i := p.by[node]
@@ -48,32 +50,31 @@ func (p *paths) to(node int32, title func(Place) string) string {
 			break
 		}
 		edge := p.around.edges[i]
-		steps = append(steps, edge.words+" → "+title(edge.to))
+		steps = append(steps, edge.label+" → "+title(edge.to))
 		node = p.around.node[edge.from]
 	}
 	if p.best[node] == 0 {
 		return ""
 	}
-	words := p.words[node]
-	if words == "" {
-		words = "reached"
+	reason := p.reasons[node]
+	if reason == "" {
+		reason = "reached"
 	}
-	steps = append(steps, words+": "+title(p.around.places[node]))
-	for a, b := 0, len(steps)-1; a < b; a, b = a+1, b-1 {
-		steps[a], steps[b] = steps[b], steps[a]
-	}
+	steps = append(steps, reason+": "+title(p.around.chunks[node]))
+	slices.Reverse(steps)
 	return strings.Join(steps, ", ")
 }
 
-// shares returns the probability that a step takes each edge.
-func (s *surroundings) shares() []float64 {
-	sums := make([]float64, len(s.places))
-	for _, edge := range s.edges {
-		sums[s.node[edge.from]] += edge.weight
+// shares returns, for each edge, the probability that a step from its source
+// takes it if it does not restart.
+func (n *neighborhood) shares() []float64 {
+	sums := make([]float64, len(n.chunks))
+	for _, edge := range n.edges {
+		sums[n.node[edge.from]] += edge.weight
 	}
-	shares := make([]float64, len(s.edges))
-	for i, edge := range s.edges {
-		shares[i] = edge.weight / max(sums[s.node[edge.from]], leastWeight)
+	shares := make([]float64, len(n.edges))
+	for i, edge := range n.edges {
+		shares[i] = edge.weight / max(sums[n.node[edge.from]], leastWeight)
 	}
 	return shares
 }

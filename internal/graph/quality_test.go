@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/graph/names"
+	"github.com/ragdhq/ragd/internal/graph/walk"
 	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
@@ -16,7 +19,7 @@ import (
 // it is done.
 type design struct {
 	name      string
-	without   NameKind
+	without   names.Kind
 	noGraph   bool
 	restart   float64
 	least     float64
@@ -35,7 +38,7 @@ type design struct {
 }
 
 // asBuilt is how it is done, but for edges within documents.
-var asBuilt = design{restart: DefaultRestart, least: leastWeight, seeds: seedCount, named: namedWeight, mentions: mostMentions}
+var asBuilt = design{restart: defaultRestart, least: leastWeight, seeds: seedCount, named: namedWeight, mentions: maxMentions}
 
 // designs are the rows of the first table in docs/graph.md.
 func designs() []design {
@@ -59,14 +62,14 @@ func designs() []design {
 	with("restart 0.15", func(d *design) { d.restart = 0.15 })
 	with("restart 0.3", func(d *design) { d.restart = 0.3 })
 	with("restart 0.7", func(d *design) { d.restart = 0.7 })
-	with("weak links take all steps", func(d *design) { d.least = 0 })
+	with("weak edges take all steps", func(d *design) { d.least = 0 })
 	with("3 seeds found", func(d *design) { d.seeds = 3 })
 	with("5 seeds found", func(d *design) { d.seeds = 5 })
 	with("edges backwards too, weight 0.3", func(d *design) { d.backwards = 0.3 })
 	with("walk and first stage fused by rank", func(d *design) { d.fused = true })
 	with("similar edges over 0.7", func(d *design) { d.similar = 0.7 })
 	with("similar edges over 0.5", func(d *design) { d.similar = 0.5 })
-	for _, kind := range []NameKind{TitlePart, Identifier, Path, Heading, Term} {
+	for _, kind := range []names.Kind{names.TitleSegment, names.Identifier, names.Path, names.Heading, names.Term} {
 		with("without names of kind "+string(kind), func(d *design) { d.without = kind })
 	}
 	return all
@@ -93,18 +96,18 @@ func sectionDesigns() []design {
 // the chunks.
 type corpusGraph struct {
 	set      *dataset.Set
-	head     []int                // first chunk of the document, by chunk
-	names    map[Key][]definition // by chunk
-	mentions [][]Key              // by chunk
-	counts   map[Key]int          // chunks that mention the name
-	found    [][]int              // first stage, by question
-	similar  []Link
+	head     []int                      // first chunk of the document, by chunk
+	names    map[names.Key][]namedChunk // by chunk
+	mentions [][]names.Key              // by chunk
+	counts   map[names.Key]int          // chunks that mention the name
+	found    [][]int                    // first stage, by question
+	similar  []walk.Edge
 }
 
-// definition is a chunk that has a name.
-type definition struct {
+// namedChunk is a chunk that has a name.
+type namedChunk struct {
 	chunk int
-	kind  NameKind
+	kind  names.Kind
 }
 
 // newCorpusGraph makes chunks of up to so many characters of the set's documents, or
@@ -112,7 +115,7 @@ type definition struct {
 func newCorpusGraph(t *testing.T, whole *dataset.Set, size int) *corpusGraph {
 	t.Helper()
 	set := &dataset.Set{}
-	g := &corpusGraph{set: set, names: map[Key][]definition{}, counts: map[Key]int{}}
+	g := &corpusGraph{set: set, names: map[names.Key][]namedChunk{}, counts: map[names.Key]int{}}
 	chunks := map[int]int{} // heads, by document of the whole set
 	for i, d := range whole.Documents {
 		chunks[i] = len(set.Documents)
@@ -130,20 +133,20 @@ func newCorpusGraph(t *testing.T, whole *dataset.Set, size int) *corpusGraph {
 		set.Questions = append(set.Questions, dataset.Question{Text: q.Text, Relevant: relevant})
 	}
 	for i, d := range set.Documents {
-		names := NamesInText(d.Text)
+		found := names.InText(d.Text)
 		if g.head[i] == i {
-			names = slices.Concat(NamesOfDocument(d.Title, d.ID, ""), names)
+			found = slices.Concat(names.OfDocument(d.Title, d.ID, ""), found)
 		}
-		for _, name := range names {
+		for _, name := range found {
 			known := g.names[name.Key]
 			if len(known) == 0 || known[len(known)-1].chunk != i {
-				g.names[name.Key] = append(known, definition{i, name.Kind})
+				g.names[name.Key] = append(known, namedChunk{i, name.Kind})
 			}
 		}
 	}
-	known := func(key Key) bool { return g.names[key] != nil }
+	known := func(key names.Key) bool { return g.names[key] != nil }
 	for _, d := range set.Documents {
-		mentioned := Mentions(Phrases(d.Text), known)
+		mentioned := names.Mentioned(names.Keys(names.Phrases(d.Text)), known)
 		g.mentions = append(g.mentions, mentioned)
 		for _, key := range mentioned {
 			g.counts[key]++
@@ -178,7 +181,7 @@ func pieces(t *testing.T, text string, size int) (all []string) {
 }
 
 // definitions returns the chunks that a name leads to in a design.
-func (g *corpusGraph) definitions(key Key, d design) []int {
+func (g *corpusGraph) definitions(key names.Key, d design) []int {
 	var out []int
 	for _, n := range g.names[key] {
 		if n.kind != d.without {
@@ -188,8 +191,8 @@ func (g *corpusGraph) definitions(key Key, d design) []int {
 	return out
 }
 
-func (g *corpusGraph) adjacency(t *testing.T, d design) *Adjacency {
-	var links []Link
+func (g *corpusGraph) adjacency(t *testing.T, d design) *walk.Adjacency {
+	var edges []walk.Edge
 	for from, keys := range g.mentions {
 		for _, key := range keys {
 			definitions := g.definitions(key, d)
@@ -202,63 +205,69 @@ func (g *corpusGraph) adjacency(t *testing.T, d design) *Adjacency {
 			}
 			for _, to := range definitions {
 				if to != from {
-					links = append(links, Link{int32(from), int32(to), weight}, Link{int32(to), int32(from), d.backwards * weight})
+					edges = append(edges, walk.Edge{From: int32(from), To: int32(to), Weight: weight}, walk.Edge{From: int32(to), To: int32(from), Weight: d.backwards * weight})
 				}
 			}
 		}
 	}
-	links = append(links, g.within(d)...)
+	edges = append(edges, g.within(d)...)
 	if d.similar > 0 {
 		if g.similar == nil {
 			g.similar = nearest(t, g.set.Texts, 8)
 		}
-		for _, link := range g.similar {
-			if link.Weight >= d.similar {
-				links = append(links, Link{link.From, link.To, similarWeight * link.Weight}, Link{link.To, link.From, similarWeight * link.Weight})
+		for _, edge := range g.similar {
+			if edge.Weight >= d.similar {
+				edges = append(edges, walk.Edge{From: edge.From, To: edge.To, Weight: similarWeight * edge.Weight}, walk.Edge{From: edge.To, To: edge.From, Weight: similarWeight * edge.Weight})
 			}
 		}
 	}
-	return NewAdjacency(len(g.set.Documents), links, Shape{Least: d.least})
+	return walk.NewAdjacency(len(g.set.Documents), edges, walk.Shape{Least: d.least})
 }
 
-// within returns the links between chunks of one document.
-func (g *corpusGraph) within(d design) (links []Link) {
+// within returns the edges between chunks of one document.
+func (g *corpusGraph) within(d design) (edges []walk.Edge) {
 	for i, head := range g.head {
 		chunk, head := int32(i), int32(head)
 		if head < chunk {
-			links = append(links, Link{chunk, chunk - 1, d.next}, Link{chunk - 1, chunk, d.next})
+			edges = append(edges, walk.Edge{From: chunk, To: chunk - 1, Weight: d.next}, walk.Edge{From: chunk - 1, To: chunk, Weight: d.next})
 		}
 		if head < chunk-1 {
-			links = append(links, Link{head, chunk, d.parts}, Link{chunk, head, d.heads})
+			edges = append(edges, walk.Edge{From: head, To: chunk, Weight: d.parts}, walk.Edge{From: chunk, To: head, Weight: d.heads})
 		}
 	}
-	return links
+	return edges
 }
 
 // rank returns the heads of the documents that answer a question, best first.
-func (g *corpusGraph) rank(a *Adjacency, question int, d design) []int {
+func (g *corpusGraph) rank(t *testing.T, a *walk.Adjacency, question int, d design) []int {
 	found := g.found[question]
 	if d.noGraph {
 		return g.documents(found)
 	}
-	var seeds []Seed
+	var seeds []walk.Seed
 	for rank, chunk := range found[:min(d.seeds, len(found))] {
-		seeds = append(seeds, Seed{int32(chunk), foundSeedWeight(rank)})
+		seeds = append(seeds, walk.Seed{Node: int32(chunk), Weight: foundSeedWeight(rank)})
 	}
-	known := func(key Key) bool { return len(g.definitions(key, d)) > 0 }
-	named := Named
+	known := func(key names.Key) bool { return len(g.definitions(key, d)) > 0 }
+	named := names.InQuestion
 	if d.nested {
-		named = func(question string, known func(Key) bool) []Key { return Mentions(Phrases(question), known) }
+		named = func(question string, known func(names.Key) bool) []names.Key {
+			return names.Mentioned(names.Keys(names.Phrases(question)), known)
+		}
 	}
 	for _, key := range named(g.set.Questions[question].Text, known) {
 		definitions := g.definitions(key, d)
 		for _, chunk := range definitions {
-			seeds = append(seeds, Seed{int32(chunk), d.named / namedWeight * namedSeedWeight(len(definitions))})
+			seeds = append(seeds, walk.Seed{Node: int32(chunk), Weight: d.named / namedWeight * namedSeedWeight(len(definitions))})
 		}
 	}
-	walked := dataset.Best(a.Walk(seeds, Walk{Restart: d.restart, Steps: d.steps}), 50)
+	scores, err := a.Walk(t.Context(), seeds, walk.Options{Restart: d.restart, Steps: d.steps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	walked := dataset.Best(scores, 50)
 	if d.fused {
-		return g.documents(dataset.Best(dataset.Fuse(a.Nodes(), walked, found), 50))
+		return g.documents(dataset.Best(dataset.Fuse(a.NodeCount(), walked, found), 50))
 	}
 	return g.documents(append(walked, found...))
 }
@@ -283,7 +292,7 @@ func (g *corpusGraph) measure(t *testing.T, d design) measured {
 	var m measured
 	share := 1 / float64(len(g.set.Questions))
 	for i, q := range g.set.Questions {
-		ranking := g.rank(a, i, d)
+		ranking := g.rank(t, a, i, d)
 		recall := func(k int) float64 {
 			hits := 0.0
 			for _, chunk := range ranking[:min(k, len(ranking))] {
@@ -301,8 +310,8 @@ func (g *corpusGraph) measure(t *testing.T, d design) measured {
 	return m
 }
 
-// nearest returns links from each text to the k nearest by the builtin model.
-func nearest(t *testing.T, texts []string, k int) []Link {
+// nearest returns edges from each text to the k nearest by the builtin model.
+func nearest(t *testing.T, texts []string, k int) []walk.Edge {
 	t.Helper()
 	model, err := embed.NewRegistry(embed.Config{}).Model("builtin/hash-512")
 	if err != nil {
@@ -316,7 +325,7 @@ func nearest(t *testing.T, texts []string, k int) []Link {
 		}
 		vectors = append(vectors, made...)
 	}
-	near := make([][]Scored, len(vectors))
+	near := make([][]walk.Scored, len(vectors))
 	for i, a := range vectors {
 		for j, b := range vectors[:i] {
 			var cosine float32
@@ -324,19 +333,19 @@ func nearest(t *testing.T, texts []string, k int) []Link {
 				cosine += a[x] * b[x]
 			}
 			if cosine >= 0.5 {
-				near[i] = append(near[i], Scored{int32(j), float64(cosine)})
-				near[j] = append(near[j], Scored{int32(i), float64(cosine)})
+				near[i] = append(near[i], walk.Scored{Node: int32(j), Score: float64(cosine)})
+				near[j] = append(near[j], walk.Scored{Node: int32(i), Score: float64(cosine)})
 			}
 		}
 	}
-	var links []Link
+	var edges []walk.Edge
 	for i := range near {
-		sortScored(near[i])
+		slices.SortFunc(near[i], func(a, b walk.Scored) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Node, b.Node)) })
 		for _, s := range near[i][:min(k, len(near[i]))] {
-			links = append(links, Link{int32(i), s.Node, s.Score})
+			edges = append(edges, walk.Edge{From: int32(i), To: s.Node, Weight: s.Score})
 		}
 	}
-	return links
+	return edges
 }
 
 // labelled are the sets to measure on, and what the graph is held to on each. They need

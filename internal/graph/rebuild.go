@@ -64,9 +64,9 @@ func (r *Rebuilder) rebuild(ctx context.Context, h *tenant.Handle, args index.Re
 	if err := find(ctx, h, i, func(done int) error { return progressOf(ctx, h, args, done) }); err != nil {
 		return err
 	}
-	parts, err := components(ctx, h, i)
+	count, err := countComponents(ctx, h, i)
 	if err != nil {
 		return fmt.Errorf("count the components of a graph: %w", err)
 	}
-	return endRebuild(ctx, h, args, parts)
+	return endRebuild(ctx, h, args, count)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/graph/walk"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
@@ -68,19 +69,19 @@ type Explain struct {
 
 // Node is a chunk that the walk saw.
 type Node struct {
-	Place
+	ChunkRef
 	Title  string
 	Score  float64
 	Seed   float64 // weight as a seed, 0 if it is none
 	Source bool    // whether it is among the sources
 }
 
-// Edge is an edge that the walk saw, between places in Explain.Nodes.
+// Edge is an edge that the walk saw, between two indices of Explain.Nodes.
 type Edge struct {
 	From, To int
 	Type     EdgeType
 	Share    float64 // probability that a step from From takes it
-	Words    string  // what the edge says: names "X", next to, similar 0.83
+	Label    string  // such as: names "X", next to, similar 0.83
 }
 
 // walkPlan is a request with everything decided.
@@ -93,7 +94,7 @@ type walkPlan struct {
 	fetch     int // sources to choose topK from
 	seeds     int // of a walk over candidates
 	threshold float64
-	walk      Walk
+	walk      walk.Options
 	types     []EdgeType
 
 	withVectors, withSources bool // whether the answer has them
@@ -111,17 +112,17 @@ func (r Request) effective(c *tenant.Request) (Request, error) {
 // plan validates an effective request.
 func (r Request) plan(i index.Index) (walkPlan, error) {
 	o := r.Options
-	restart, steps := DefaultRestart, 0
+	restart, steps := defaultRestart, 0
 	if o.Candidates > 0 {
 		restart, steps = candidateRestart, candidateSteps
 	}
 	p := walkPlan{
 		request: r, index: i, topK: *cmp.Or(r.TopK, new(query.DefaultTopK)), threshold: *cmp.Or(o.Threshold, new(defaultThreshold)),
-		walk: Walk{Restart: *cmp.Or(o.Restart, &restart), Steps: *cmp.Or(o.Steps, &steps)}, types: o.EdgeTypes,
+		walk: walk.Options{Restart: *cmp.Or(o.Restart, &restart), Steps: *cmp.Or(o.Steps, &steps)}, types: o.EdgeTypes,
 		withVectors: *cmp.Or(r.IncludeVectors, new(false)), withSources: *cmp.Or(r.IncludeSources, new(true)),
 	}
 	if len(p.types) == 0 {
-		p.types = slices.DeleteFunc([]EdgeType{Mention, Next, Similar}, func(t EdgeType) bool { return !i.Graph.Keeps(string(t)) })
+		p.types = slices.DeleteFunc(slices.Clone(edgeTypes), func(t EdgeType) bool { return !i.Graph.Keeps(string(t)) })
 	}
 	var err error
 	if p.request.Namespace, err = index.Namespace(r.Namespace); err != nil {
@@ -145,7 +146,7 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		return p, fault.New(fault.Precondition, "index %q keeps no graph: change its graph by UpdateIndex, or give graphOptions.candidates", i.Name)
 	}
 	for _, t := range p.types {
-		if !slices.Contains([]EdgeType{Mention, Next, Similar}, t) {
+		if !slices.Contains(edgeTypes, t) {
 			return p, fault.Field("graphOptions.edgeTypes", "unknown type %q; known are mention, next and similar", t)
 		}
 		if !i.Graph.Keeps(string(t)) && o.Candidates == 0 {

@@ -2,35 +2,37 @@ package graph
 
 import "strings"
 
-// mostParts is how many chunks of its section a chunk leads to.
-const mostParts = 20
+// maxSectionEdges is the number of chunks of its section that the chunk with the
+// heading leads to.
+const maxSectionEdges = 20
 
-// placedPart is a chunk of a section that another chunk begins.
-type placedPart struct {
-	Place
-	head int // ordinal of the chunk with the section's heading
+// sectionChunk is a chunk of a section whose heading is in an earlier chunk.
+type sectionChunk struct {
+	ChunkRef
+	head int // ordinal of the chunk with the heading
 }
 
-// partsOf returns the chunks that are led to from where their sections begin: those
-// that do not follow on it, as what does is next to it anyway.
-func partsOf(documents []Document) []placedPart {
-	var parts []placedPart
+// sectionChunks returns the chunks that the heads of their sections lead to. The
+// chunk after a head is left out: reading order connects the two already.
+func sectionChunks(documents []Document) []sectionChunk {
+	var chunks []sectionChunk
 	for _, d := range documents {
 		count := map[int]int{}
-		for ordinal, head := range headsOf(d.Texts) {
-			if head+1 < ordinal && count[head] < mostParts {
+		for ordinal, head := range sectionHeads(d.Texts) {
+			if head+1 < ordinal && count[head] < maxSectionEdges {
 				count[head]++
-				parts = append(parts, placedPart{Place{d.DocumentID, ordinal}, head})
+				chunks = append(chunks, sectionChunk{ChunkRef{d.DocumentID, ordinal}, head})
 			}
 		}
 	}
-	return parts
+	return chunks
 }
 
-// headsOf returns, for each text of a document, the place of the one in which the
-// section around it begins. The section of a text that begins with a heading is the
-// one above that; the document is the section of what has no heading.
-func headsOf(texts []string) []int {
+// sectionHeads returns, for each text of a document, the index of the text in
+// which the section around it begins. A text that begins with a heading belongs
+// to the section above that heading; text without a heading above it belongs to
+// the document, which begins at 0.
+func sectionHeads(texts []string) []int {
 	heads := make([]int, len(texts))
 	open := outline{{0, 0}}
 	fenced := false
@@ -62,17 +64,17 @@ func headsOf(texts []string) []int {
 	return heads
 }
 
-// outline is the sections that are open at a place, the document first.
+// outline is the stack of sections that are open at a line, the document first.
 type outline []section
 
 type section struct {
 	level int // of its heading, 0 for the document
-	head  int
+	head  int // index of the text with the heading
 }
 
 func (o outline) head() int { return o[len(o)-1].head }
 
-// above returns what stays open when a heading of the level comes.
+// above returns the sections that stay open at a heading of the level.
 func (o outline) above(level int) outline {
 	for o[len(o)-1].level >= level {
 		o = o[:len(o)-1]
@@ -80,7 +82,7 @@ func (o outline) above(level int) outline {
 	return o
 }
 
-// headingLevel returns how many marks a Markdown heading has, or 0 for another line.
+// headingLevel returns the level of a Markdown heading, or 0 for another line.
 func headingLevel(line string) int {
 	rest := strings.TrimLeft(line, " ")
 	text := strings.TrimLeft(rest, "#")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestHeadsOf(t *testing.T) {
+func TestSectionHeads(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name  string
@@ -26,21 +26,21 @@ func TestHeadsOf(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if got := headsOf(tc.texts); !slices.Equal(got, tc.want) {
+			if got := sectionHeads(tc.texts); !slices.Equal(got, tc.want) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestPartsOfALongSectionAreBounded(t *testing.T) {
+func TestEdgesOfALongSectionAreBounded(t *testing.T) {
 	t.Parallel()
 	texts := make([]string, 100)
 	for i := range texts {
 		texts[i] = fmt.Sprint(i)
 	}
-	parts := partsOf([]Document{{DocumentID: "d", Texts: texts}})
-	if len(parts) != mostParts || parts[0] != (placedPart{Place{"d", 2}, 0}) {
-		t.Errorf("%d parts, the first %v", len(parts), parts[0])
+	chunks := sectionChunks([]Document{{DocumentID: "d", Texts: texts}})
+	if len(chunks) != maxSectionEdges || chunks[0] != (sectionChunk{ChunkRef{"d", 2}, 0}) {
+		t.Errorf("%d chunks, the first %v", len(chunks), chunks[0])
 	}
 }

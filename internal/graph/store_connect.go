@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -20,15 +21,15 @@ func documentsByID(ctx context.Context, h *tenant.Handle, ids []string) ([]Docum
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id`, ids)
 }
 
-// idBatch is how many documents, and chunkBatch about how many chunks, are
-// connected anew at once.
+// idBatch and chunkBatch are the numbers of documents and, approximately, of
+// chunks in a batch of a rebuild.
 const (
 	idBatch    = 200
 	chunkBatch = 2000
 )
 
-// documentIDs returns the ids of an index's documents after the given one: up to
-// idBatch that have chunkBatch chunks together, and one at least.
+// documentIDs returns the next ids of an index's documents, ascending: at least
+// one, at most idBatch, with up to chunkBatch chunks before the last of them.
 func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after string) ([]string, error) {
 	return tenant.Values[string](ctx, h, `
 		SELECT n.document_id::text FROM (
@@ -41,8 +42,8 @@ func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after str
 		) AS n WHERE n.chunks - n.chunk_count < $4 ORDER BY n.document_id`, indexID, after, idBatch, chunkBatch)
 }
 
-// disconnect drops the edges of documents, in the order in which others store
-// theirs, so as never to wait for each other in a circle.
+// disconnect deletes the edges of documents. It locks rows in the order in which
+// they are inserted, so that it cannot deadlock with an insert.
 func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 	for _, statement := range []string{
 		`WITH gone AS MATERIALIZED (
@@ -64,17 +65,17 @@ func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 	return nil
 }
 
-// dropSimilar drops the edges between chunks that are near to each other.
-func dropSimilar(ctx context.Context, h *tenant.Handle) error {
+// deleteSimilar deletes the similar edges of an index.
+func deleteSimilar(ctx context.Context, h *tenant.Handle) error {
 	_, err := h.Exec(ctx, `DELETE FROM tenant.edge WHERE type = $1`, similarRow)
 	return err
 }
 
-// held tells chunks by place and the hash of their text, and keeps them from
-// being deleted until the end of the transaction: what was found in a text must
-// not be stored for the next version's, nor outlive it.
-const held = `
-		WITH held AS MATERIALIZED (
+// unchangedSQL selects the chunks whose text still has the given hash, and locks
+// them against deletion until the end of the transaction: what was found in a
+// text must neither be stored for its next version nor outlive it.
+const unchangedSQL = `
+		WITH unchanged AS MATERIALIZED (
 			SELECT c.document_id, c.ordinal
 			FROM unnest($1::uuid[], $2::int[], $3::bytea[]) AS h (document_id, ordinal, hash)
 			JOIN tenant.chunk AS c USING (document_id, ordinal)
@@ -83,8 +84,8 @@ const held = `
 			FOR KEY SHARE OF c
 		)`
 
-// heldColumns are the parameters of held.
-func heldColumns(texts []placedText) []any {
+// unchangedArgs returns the arguments of unchangedSQL, $1 to $3.
+func unchangedArgs(texts []chunkText) []any {
 	documents, ordinals, hashes := make([]string, len(texts)), make([]int, len(texts)), make([][]byte, len(texts))
 	for i, text := range texts {
 		hash := sha256.Sum256([]byte(text.Text))
@@ -93,21 +94,21 @@ func heldColumns(texts []placedText) []any {
 	return []any{documents, ordinals, hashes}
 }
 
-// insertNames stores the names of chunks, with the first words of long ones.
-func insertNames(ctx context.Context, h *tenant.Handle, of []Document, names []placedName) error {
-	documents, ordinals := make([]string, len(names)), make([]int, len(names))
-	keys, prefixes := make([]int64, len(names)), make([]int64, len(names))
-	kinds, written := make([]string, len(names)), make([]string, len(names))
-	places := make([]Place, len(names))
-	for i, name := range names {
-		places[i] = name.Place
+// insertNames stores the names of chunks and the beginnings of long names.
+func insertNames(ctx context.Context, h *tenant.Handle, of []Document, defined []definition) error {
+	documents, ordinals := make([]string, len(defined)), make([]int, len(defined))
+	keys, prefixes := make([]int64, len(defined)), make([]int64, len(defined))
+	kinds, written := make([]string, len(defined)), make([]string, len(defined))
+	chunks := make([]ChunkRef, len(defined))
+	for i, name := range defined {
+		chunks[i] = name.ChunkRef
 		documents[i], ordinals[i], keys[i], prefixes[i] = name.DocumentID, name.Ordinal, int64(name.Key), int64(name.Prefix)
 		kinds[i], written[i] = string(name.Kind), name.Text
 	}
-	_, err := h.Exec(ctx, held+`, name AS (
-			SELECT held.document_id, held.ordinal, n.key, n.prefix, n.kind, n.name
+	_, err := h.Exec(ctx, unchangedSQL+`, name AS (
+			SELECT unchanged.document_id, unchanged.ordinal, n.key, n.prefix, n.kind, n.name
 			FROM unnest($4::uuid[], $5::int[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) AS n (document_id, ordinal, key, prefix, kind, name)
-			JOIN held USING (document_id, ordinal)
+			JOIN unchanged USING (document_id, ordinal)
 		)
 		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
 		SELECT * FROM (
@@ -116,36 +117,36 @@ func insertNames(ctx context.Context, h *tenant.Handle, of []Document, names []p
 			SELECT DISTINCT document_id, ordinal, 4, prefix, NULL, NULL FROM name WHERE prefix <> 0
 		) AS r
 		ORDER BY key, type, document_id, ordinal
-		ON CONFLICT DO NOTHING`, append(heldColumns(textsAt(places, of)), documents, ordinals, keys, prefixes, kinds, written)...)
+		ON CONFLICT DO NOTHING`, append(unchangedArgs(textsAt(chunks, of)), documents, ordinals, keys, prefixes, kinds, written)...)
 	return err
 }
 
-// insertParts stores where the sections begin that chunks are parts of.
-func insertParts(ctx context.Context, h *tenant.Handle, of []Document, parts []placedPart) error {
-	documents, ordinals, heads := make([]string, len(parts)), make([]int, len(parts)), make([]int, len(parts))
-	var places []Place
-	for i, part := range parts {
-		documents[i], ordinals[i], heads[i] = part.DocumentID, part.Ordinal, part.head
-		places = append(places, part.Place, Place{part.DocumentID, part.head})
+// insertSections stores the heads of the sections of chunks.
+func insertSections(ctx context.Context, h *tenant.Handle, of []Document, members []sectionChunk) error {
+	documents, ordinals, heads := make([]string, len(members)), make([]int, len(members)), make([]int, len(members))
+	var chunks []ChunkRef
+	for i, member := range members {
+		documents[i], ordinals[i], heads[i] = member.DocumentID, member.Ordinal, member.head
+		chunks = append(chunks, member.ChunkRef, ChunkRef{member.DocumentID, member.head})
 	}
-	_, err := h.Exec(ctx, held+`
+	_, err := h.Exec(ctx, unchangedSQL+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal)
-		SELECT held.document_id, held.ordinal, 5, head.document_id, head.ordinal
+		SELECT unchanged.document_id, unchanged.ordinal, 5, head.document_id, head.ordinal
 		FROM unnest($4::uuid[], $5::int[], $6::int[]) AS p (document_id, ordinal, head)
-		JOIN held USING (document_id, ordinal)
-		JOIN held AS head ON head.document_id = p.document_id AND head.ordinal = p.head
+		JOIN unchanged USING (document_id, ordinal)
+		JOIN unchanged AS head ON head.document_id = p.document_id AND head.ordinal = p.head
 		ORDER BY 4, 5, 1, 2
-		ON CONFLICT DO NOTHING`, append(heldColumns(textsAt(places, of)), documents, ordinals, heads)...)
+		ON CONFLICT DO NOTHING`, append(unchangedArgs(textsAt(chunks, of)), documents, ordinals, heads)...)
 	return err
 }
 
-// namesOfIndex returns the names that an index has, or nil if they are more than that.
-func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int) (map[Key]bool, error) {
+// namesOfIndex returns the names of an index, or nil if there are more than most.
+func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int) (map[names.Key]bool, error) {
 	counts, err := index.GraphCountsOf(ctx, h, indexID)
 	if err != nil || counts.Names > int64(most) {
 		return nil, err
 	}
-	all := map[Key]bool{}
+	all := map[names.Key]bool{}
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
 	b.Query(addTo(all), `SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.type = 1`)
@@ -153,10 +154,10 @@ func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int
 }
 
 // knownKeys returns which of the keys are names of chunks, and which of the
-// prefixes longer names have. Each is a look-up in the table's index, whatever
-// statistics of a growing table say.
-func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []Key) (known, begun map[Key]bool, err error) {
-	known, begun = map[Key]bool{}, map[Key]bool{}
+// prefixes begin longer names. It always uses the table's index: the statistics
+// of a growing table would mislead the planner.
+func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []names.Key) (known, begun map[names.Key]bool, err error) {
+	known, begun = map[names.Key]bool{}, map[names.Key]bool{}
 	if len(keys)+len(prefixes) == 0 {
 		return known, begun, nil
 	}
@@ -171,20 +172,20 @@ func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []Key) (kno
 	return known, begun, b.Run(ctx)
 }
 
-// addTo reads keys into a set.
-func addTo(set map[Key]bool) func(pgx.Rows) error {
+// addTo returns a reader of rows that adds keys to a set.
+func addTo(set map[names.Key]bool) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var key int64
 		_, err := pgx.ForEachRow(rows, []any{&key}, func() error {
-			set[Key(key)] = true
+			set[names.Key(key)] = true
 			return nil
 		})
 		return err
 	}
 }
 
-// int64s are keys in the type whose arrays pgx encodes fastest.
-func int64s(keys []Key) []int64 {
+// int64s converts keys to the type whose arrays pgx encodes fastest.
+func int64s(keys []names.Key) []int64 {
 	out := make([]int64, len(keys))
 	for i, key := range keys {
 		out[i] = int64(key)
@@ -192,31 +193,14 @@ func int64s(keys []Key) []int64 {
 	return out
 }
 
-// placedText is the text of a chunk.
-type placedText struct {
-	DocumentID string
-	Ordinal    int
-	Namespace  string
-	Text       string
-}
-
-// phrases are those of the text as keys of its namespace.
-func (t placedText) phrases() []phrase {
-	phrases, space := phrasesOf(t.Text), spaceOf(t.Namespace)
-	for i, p := range phrases {
-		phrases[i] = phrase{space.key(p.key), space.key(p.prefix)}
-	}
-	return phrases
-}
-
-// textsWith returns the texts of other documents that may have one of the names,
-// as far as PostgreSQL's idea of words goes: it is asked for the words in their
-// order. A name that too many chunks have is not worth looking for. The namespace is
-// written so that no other Postgres index seems to serve, whatever statistics say.
-func textsWith(ctx context.Context, h *tenant.Handle, language string, names []placedName, documents []Document) (found []placedText, err error) {
-	var keys []Key
+// textsWith returns the texts of other documents that may mention one of the
+// names, by a phrase search of PostgreSQL. It ignores names that more than
+// maxDefinitions chunks have. The namespace is compared as an expression, so that
+// the planner cannot choose the Postgres index over namespaces.
+func textsWith(ctx context.Context, h *tenant.Handle, language string, defined []definition, documents []Document) (found []chunkText, err error) {
+	var keys []names.Key
 	var texts, namespaces []string
-	for _, name := range names {
+	for _, name := range defined {
 		keys, texts, namespaces = append(keys, name.Key), append(texts, name.Text), append(namespaces, name.namespace)
 	}
 	b := h.Batch()
@@ -236,7 +220,7 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, names []p
 		)
 		SELECT c.document_id::text, c.ordinal, c.namespace, c.text
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)
-		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, mostDefinitions, mostMentions, idsOf(documents), namespaces)
+		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, maxDefinitions, maxMentions, idsOf(documents), namespaces)
 	return found, b.Run(ctx)
 }
 
@@ -248,30 +232,30 @@ func idsOf(documents []Document) []string {
 	return ids
 }
 
-// insertMentions stores what was found in texts. Here and below rows go in one
-// order, so that those who store the same rows at once wait for each other and
-// never in a circle.
-func insertMentions(ctx context.Context, h *tenant.Handle, texts []placedText, mentions []mention) error {
+// insertMentions stores the mentions found in texts. All inserts here order their
+// rows, so that concurrent inserts of the same rows cannot deadlock.
+func insertMentions(ctx context.Context, h *tenant.Handle, texts []chunkText, mentions []mention) error {
 	if len(mentions) == 0 {
 		return nil
 	}
-	documents, ordinals, keys := make([]string, len(mentions)), make([]int, len(mentions)), make([]Key, len(mentions))
+	documents, ordinals, keys := make([]string, len(mentions)), make([]int, len(mentions)), make([]names.Key, len(mentions))
 	for i, m := range mentions {
 		documents[i], ordinals[i], keys[i] = m.DocumentID, m.Ordinal, m.key
 	}
-	_, err := h.Exec(ctx, held+`
+	_, err := h.Exec(ctx, unchangedSQL+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, key)
 		SELECT m.document_id, m.ordinal, 2, m.key
 		FROM unnest($4::uuid[], $5::int[], $6::bigint[]) AS m (document_id, ordinal, key)
-		JOIN held USING (document_id, ordinal)
+		JOIN unchanged USING (document_id, ordinal)
 		ORDER BY m.key, m.document_id, m.ordinal
-		ON CONFLICT DO NOTHING`, append(heldColumns(texts), documents, ordinals, keys)...)
+		ON CONFLICT DO NOTHING`, append(unchangedArgs(texts), documents, ordinals, keys)...)
 	return err
 }
 
-// insertSimilar links each chunk of the documents to those nearest to it in its
-// namespace, among what the Postgres index over the embeddings finds. Each pair has one
-// row. A zero vector has no cosine: NaN, which is more than any number.
+// insertSimilar connects each chunk of the documents to the similarCount nearest
+// in its namespace that the Postgres index over the embeddings finds, if their
+// cosine is at least threshold. Each pair has one row. The upper bound of the
+// cosine rules out zero vectors: theirs is NaN, which compares above any number.
 func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshold float64) error {
 	chunks, err := tenant.Value[int](ctx, h, `
 		SELECT coalesce(max(d.chunk_count), 0) FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, ids)
@@ -300,5 +284,5 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshol
 	return err
 }
 
-// linkedChunks is how many chunks of a document are linked by one statement.
+// linkedChunks is the number of chunks of each document that one statement connects.
 const linkedChunks = 1000

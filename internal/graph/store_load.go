@@ -6,89 +6,90 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// loadTimeout ends a statement that runs away, such as one with a filter that
-// backtracks without end.
+// loadTimeout is the longest that a statement may take, for filters whose regular
+// expressions backtrack without end.
 const loadTimeout = 10 * time.Second
 
-// bounded runs one query that may take so long. Errors: Deadline.
+// bounded runs a query with a timeout. Errors: Deadline.
 func bounded[T any](ctx context.Context, h *tenant.Handle, timeout time.Duration, sql string, args []any) (out []T, err error) {
 	b := h.Batch()
-	b.Set("statement_timeout", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)) // 0 would be for ever
+	b.Set("statement_timeout", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)) // 0 would mean none
 	b.Query(tenant.Rows(&out), sql, args...)
 	return out, b.Run(ctx)
 }
 
-// split returns the columns of places.
-func split(places []Place) (documents []string, ordinals []int) {
-	documents, ordinals = make([]string, len(places)), make([]int, len(places))
-	for i, place := range places {
-		documents[i], ordinals[i] = place.DocumentID, place.Ordinal
+// columns returns the documents and ordinals of chunks.
+func columns(chunks []ChunkRef) (documents []string, ordinals []int) {
+	documents, ordinals = make([]string, len(chunks)), make([]int, len(chunks))
+	for i, chunk := range chunks {
+		documents[i], ordinals[i] = chunk.DocumentID, chunk.Ordinal
 	}
 	return documents, ordinals
 }
 
-// maxShownName bounds a name as paths say it, in characters.
+// maxShownName bounds a name in the label of an edge, in characters.
 const maxShownName = 200
 
-// countableSQL holds for the names k whose chunks can be looked through for those that a
-// filter leaves. The others are followed under no filter: what hides nearly all of very
-// many chunks would make a query take seconds.
+// countableSQL is true for names k with at most 5,000 chunks. Under a filter only
+// these are followed: counting the few visible among very many chunks would take
+// seconds.
 const countableSQL = `NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type IN (1, 2) OFFSET 5000)`
 
-// edgesFrom returns up to so many edges that leave the places and lead to chunks
-// that the filter lets be seen, those of the rarest names first. How rare a name
-// is, is counted over what the filter lets be seen too: weights must not tell of
-// what it hides. Errors: Deadline when it takes longer than the timeout.
-func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible filter.Filter, limit int, timeout time.Duration) ([]edgeRow, error) {
-	if len(places) == 0 {
+// edgesFrom returns up to limit edges that leave the chunks and lead to chunks
+// that the filter admits, those of the rarest names first. Only admitted chunks
+// count for how rare a name is: weights must not reveal hidden ones. Errors:
+// Deadline after timeout.
+func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible filter.Filter, limit int, timeout time.Duration) ([]edgeRow, error) {
+	if len(chunks) == 0 {
 		return nil, nil
 	}
-	documents, ordinals := split(places)
+	documents, ordinals := columns(chunks)
 	args := filter.NewArgs(documents, ordinals)
 	seen := visible.SQL("c.metadata", args)
 	counted, countable := "tenant.edge AS e WHERE", "true"
 	if !visible.IsZero() {
 		counted, countable = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE "+seen+" AND", countableSQL
 	}
-	most, mostMentions := strconv.Itoa(mostDefinitions), strconv.Itoa(mostMentions)
+	definitions, mentions := strconv.Itoa(maxDefinitions), strconv.Itoa(maxMentions)
 	return bounded[edgeRow](ctx, h, timeout, `
-		WITH place AS MATERIALIZED (
-			SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
+		WITH start AS MATERIALIZED (
+			SELECT * FROM unnest($1::uuid[], $2::int[]) AS s (document_id, ordinal)
 		), said AS MATERIALIZED (
-			SELECT p.document_id, p.ordinal, m.key
-			FROM place AS p JOIN tenant.edge AS m USING (document_id, ordinal)
+			SELECT f.document_id, f.ordinal, m.key
+			FROM start AS f JOIN tenant.edge AS m USING (document_id, ordinal)
 			WHERE m.type = 2
 		), named AS MATERIALIZED (
 			SELECT k.key, d.definitions, m.mentions
 			FROM (SELECT DISTINCT key FROM said) AS k
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS definitions
-				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 1 LIMIT `+most+` + 1) AS e
+				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 1 LIMIT `+definitions+` + 1) AS e
 			) AS d
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS mentions
-				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mostMentions+` + 1) AS e
+				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mentions+` + 1) AS e
 			) AS m
-			WHERE `+countable+` AND d.definitions BETWEEN 1 AND `+most+` AND m.mentions <= `+mostMentions+`
+			WHERE `+countable+` AND d.definitions BETWEEN 1 AND `+definitions+` AND m.mentions <= `+mentions+`
 		), found AS (
 			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
 				2 AS type, left(n.name, `+strconv.Itoa(maxShownName)+`) AS name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
 			FROM said AS s JOIN named USING (key) JOIN tenant.edge AS n ON n.key = s.key AND n.type = 1
 			WHERE (n.document_id, n.ordinal) <> (s.document_id, s.ordinal)
 			UNION ALL
-			SELECT p.document_id, p.ordinal, p.document_id, p.ordinal + step, 0, '', 0, 0, 0
-			FROM place AS p CROSS JOIN (VALUES (-1), (1)) AS s (step)
+			SELECT f.document_id, f.ordinal, f.document_id, f.ordinal + step, 0, '', 0, 0, 0
+			FROM start AS f CROSS JOIN (VALUES (-1), (1)) AS s (step)
 			UNION ALL
-			SELECT p.document_id, p.ordinal, e.to_document_id, e.to_ordinal, 3, '', 0, 0, e.cosine
-			FROM place AS p JOIN tenant.edge AS e USING (document_id, ordinal) WHERE e.type = 3
-			UNION ALL -- what is near has one row for both, a part one that leads to its head
-			SELECT p.document_id, p.ordinal, e.document_id, e.ordinal, e.type, '', 0, 0, coalesce(e.cosine, 0)
-			FROM place AS p JOIN tenant.edge AS e ON e.to_document_id = p.document_id AND e.to_ordinal = p.ordinal
+			SELECT f.document_id, f.ordinal, e.to_document_id, e.to_ordinal, 3, '', 0, 0, e.cosine
+			FROM start AS f JOIN tenant.edge AS e USING (document_id, ordinal) WHERE e.type = 3
+			UNION ALL -- a similar pair has one row, a section row leads to the head
+			SELECT f.document_id, f.ordinal, e.document_id, e.ordinal, e.type, '', 0, 0, coalesce(e.cosine, 0)
+			FROM start AS f JOIN tenant.edge AS e ON e.to_document_id = f.document_id AND e.to_ordinal = f.ordinal
 		)
 		SELECT found.from_document::text, found.from_ordinal, found.to_document::text, found.to_ordinal, found.type, found.name,
 			found.definitions, found.mentions, found.cosine
@@ -98,27 +99,27 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, places []Place, visible fi
 		LIMIT `+strconv.Itoa(limit), args.Values())
 }
 
-// namedRow is a chunk that has a name.
+// namedRow is a chunk with a name.
 type namedRow struct {
-	Key        Key
+	Key        names.Key
 	DocumentID string
 	Ordinal    int
 	Name       string
-	Chunks     int // that have the name and may be seen
+	Chunks     int // that have the name and are admitted by the filter
 }
 
-// maxNamed bounds the chunks that the names in a question lead to.
+// maxNamed bounds the chunks that are seeds because a question names them.
 const maxNamed = 1000
 
-// namedBy returns the chunks that have one of the names and that the filter lets
-// be seen, those of the rarest names first. A name that too many of them have is
-// left out, so that it does not take the place of others.
-func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.Filter) ([]namedRow, error) {
+// namedBy returns the chunks that have one of the names and that the filter
+// admits, those of the rarest names first. It leaves out names that more than
+// maxDefinitions admitted chunks have, so that they do not displace others.
+func namedBy(ctx context.Context, h *tenant.Handle, keys []names.Key, visible filter.Filter) ([]namedRow, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	args := filter.NewArgs(keys)
-	most, countable := strconv.Itoa(mostDefinitions), "true"
+	definitions, countable := strconv.Itoa(maxDefinitions), "true"
 	if !visible.IsZero() {
 		countable = countableSQL
 	}
@@ -130,21 +131,20 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []Key, visible filter.F
 				SELECT e.key, e.document_id, e.ordinal, e.name
 				FROM tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal)
 				WHERE e.key = k.key AND e.type = 1 AND `+visible.SQL("c.metadata", args)+`
-				LIMIT `+most+` + 1
+				LIMIT `+definitions+` + 1
 			) AS n
 		) AS n
-		WHERE `+countable+` AND n.chunks <= `+most+`
+		WHERE `+countable+` AND n.chunks <= `+definitions+`
 		ORDER BY n.chunks, n.key, n.document_id, n.ordinal LIMIT `+strconv.Itoa(maxNamed), args.Values())
 }
 
-// sourcesAt returns the chunks at the places as sources without a score, as far
-// as the filter lets them be seen.
-func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Place, visible filter.Filter, withVectors bool) (map[Place]query.Source, error) {
-	found := map[Place]query.Source{}
-	if len(places) == 0 {
+// sourcesOf returns the chunks that the filter admits as sources without a score.
+func sourcesOf(ctx context.Context, h *tenant.Handle, i index.Index, chunks []ChunkRef, visible filter.Filter, withVectors bool) (map[ChunkRef]query.Source, error) {
+	found := map[ChunkRef]query.Source{}
+	if len(chunks) == 0 {
 		return found, nil
 	}
-	documents, ordinals := split(places)
+	documents, ordinals := columns(chunks)
 	args := filter.NewArgs(documents, ordinals)
 	embedding := "NULL::vector"
 	if withVectors {
@@ -159,7 +159,7 @@ func sourcesAt(ctx context.Context, h *tenant.Handle, i index.Index, places []Pl
 		WHERE `+visible.SQL("c.metadata", args), args.Values())
 	for _, row := range rows {
 		source := row.Source()
-		found[placeOf(source)] = source
+		found[chunkOf(source)] = source
 	}
 	return found, err
 }

@@ -85,12 +85,13 @@ func failRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, 
 	})
 }
 
-// maxCounted bounds the chunks whose components are counted, in memory.
+// maxCounted is the largest number of chunks whose components are counted, which
+// happens in memory.
 const maxCounted = 1_000_000
 
-// components returns in how many parts the graph falls, or 0 for one of more than
-// maxCounted chunks.
-func components(ctx context.Context, h *tenant.Handle, i index.Index) (int, error) {
+// countComponents returns the number of connected components of a graph, or 0 if
+// it has more than maxCounted chunks.
+func countComponents(ctx context.Context, h *tenant.Handle, i index.Index) (int, error) {
 	settings, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || settings.Off {
 		return 0, err
@@ -100,23 +101,23 @@ func components(ctx context.Context, h *tenant.Handle, i index.Index) (int, erro
 	if err != nil || count > maxCounted {
 		return 0, err
 	}
-	parts := newParts(int(count))
+	found := newComponents(int(count))
 	b := h.Batch()
 	b.Query(func(rows pgx.Rows) error {
-		var place Place
-		_, err := pgx.ForEachRow(rows, []any{&place.DocumentID, &place.Ordinal}, func() error {
-			parts.add(place)
-			if settings.Keeps(string(Next)) && place.Ordinal > 0 {
-				parts.join(place, Place{place.DocumentID, place.Ordinal - 1})
+		var chunk ChunkRef
+		_, err := pgx.ForEachRow(rows, []any{&chunk.DocumentID, &chunk.Ordinal}, func() error {
+			found.add(chunk)
+			if settings.Keeps(string(Next)) && chunk.Ordinal > 0 {
+				found.join(chunk, ChunkRef{chunk.DocumentID, chunk.Ordinal - 1})
 			}
 			return nil
 		})
 		return err
 	}, `SELECT c.document_id::text, c.ordinal FROM tenant.chunk AS c WHERE c.document_id IS NOT NULL`)
 	b.Query(func(rows pgx.Rows) error {
-		var from, to Place
+		var from, to ChunkRef
 		_, err := pgx.ForEachRow(rows, []any{&from.DocumentID, &from.Ordinal, &to.DocumentID, &to.Ordinal}, func() error {
-			parts.join(from, to)
+			found.join(from, to)
 			return nil
 		})
 		return err
@@ -129,6 +130,6 @@ func components(ctx context.Context, h *tenant.Handle, i index.Index) (int, erro
 		FROM followed JOIN tenant.edge AS m USING (key) JOIN tenant.edge AS n USING (key) WHERE m.type = 2 AND n.type = 1
 		UNION ALL
 		SELECT e.document_id::text, e.ordinal, e.to_document_id::text, e.to_ordinal FROM tenant.edge AS e WHERE e.type = 3`,
-		mostDefinitions, mostMentions)
-	return parts.count, b.Run(ctx)
+		maxDefinitions, maxMentions)
+	return found.count, b.Run(ctx)
 }

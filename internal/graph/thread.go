@@ -1,36 +1,39 @@
 package graph
 
-// threadOf returns what metadata say of an email under "file": its id, and those of
-// the messages above it in its thread. What is not as ingest writes it does not count.
-func threadOf(metadata map[string]any) (id string, above []string) {
+import "github.com/ragdhq/ragd/internal/graph/names"
+
+// emailHeaders returns what the metadata field "file" says of an email: its id,
+// and the ids of the messages before it in its thread. Values of types that
+// ingest does not write are ignored.
+func emailHeaders(metadata map[string]any) (id string, earlier []string) {
 	file, _ := metadata["file"].(map[string]any)
 	id, _ = file["messageId"].(string)
 	if answered, ok := file["inReplyTo"].(string); ok {
-		above = append(above, answered)
+		earlier = append(earlier, answered)
 	}
 	switch references := file["references"].(type) {
 	case []string:
-		above = append(above, references...)
-	case []any: // as it is read from the database
+		earlier = append(earlier, references...)
+	case []any: // as decoded from the database
 		for _, reference := range references {
 			if text, ok := reference.(string); ok {
-				above = append(above, text)
+				earlier = append(earlier, text)
 			}
 		}
 	}
-	return id, above
+	return id, earlier
 }
 
-// threadMentions are the names of the messages that emails answer, of their first
-// chunks.
-func threadMentions(documents []Document) map[Place][]Key {
-	mentions := map[Place][]Key{}
+// threadMentions returns, for the first chunks of emails, the keys of the messages
+// that they answer.
+func threadMentions(documents []Document) map[ChunkRef][]names.Key {
+	mentions := map[ChunkRef][]names.Key{}
 	for _, d := range documents {
-		_, above := threadOf(d.Metadata)
-		for _, id := range above {
-			if key, _, words := keyOf(id); words > 0 {
-				place := Place{d.DocumentID, 0}
-				mentions[place] = append(mentions[place], key)
+		_, earlier := emailHeaders(d.Metadata)
+		for _, id := range earlier {
+			if key, ok := names.KeyOf(id); ok {
+				first := ChunkRef{d.DocumentID, 0}
+				mentions[first] = append(mentions[first], key)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func graphExplainMessage(e *graph.Explain) *ragdv1.GraphExplain {
 	}
 	for _, edge := range e.Edges {
 		message.Edges = append(message.Edges, &ragdv1.GraphEdge{
-			From: int32(edge.From), To: int32(edge.To), Type: string(edge.Type), Share: edge.Share, Words: edge.Words,
+			From: int32(edge.From), To: int32(edge.To), Type: string(edge.Type), Share: edge.Share, Words: edge.Label,
 		})
 	}
 	return message

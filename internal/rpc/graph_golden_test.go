@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// goldenGraph is a file of internal/graph/testdata; its README describes the fields.
+// goldenGraph is a file of internal/graph/walk/testdata; its README describes the fields.
 type goldenGraph struct {
 	Graph struct {
 		Dimension int32   `json:"dimension"`
@@ -46,7 +46,7 @@ func TestCandidateGraphScoresMatchTheGoldenGraphs(t *testing.T) {
 	const tolerance = 1e-6
 	c := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
 	for _, name := range []string{"clusters", "bridges-filter"} {
-		data, err := os.ReadFile("../graph/testdata/" + name + ".json")
+		data, err := os.ReadFile("../graph/walk/testdata/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package graph
+package names
 
 import (
 	"math/rand/v2"
@@ -17,7 +17,7 @@ func written(names []Name) []string {
 	return out
 }
 
-func TestNamesOfDocument(t *testing.T) {
+func TestOfDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title, uri, message string
@@ -44,18 +44,18 @@ func TestNamesOfDocument(t *testing.T) {
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, written(NamesOfDocument(c.title, c.uri, c.message))); diff != "" {
+			if diff := cmp.Diff(c.want, written(OfDocument(c.title, c.uri, c.message))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestNamesInText(t *testing.T) {
+func TestInText(t *testing.T) {
 	t.Parallel()
 	text := "# Rope memory #\n\nText with **bold** inside.\n**Gust debt.** What is owed.\n- __Stale lease__: late\n## The\n#hashtag\n"
 	want := []string{"heading: Rope memory", "term: Gust debt", "term: Stale lease"}
-	if diff := cmp.Diff(want, written(NamesInText(text))); diff != "" {
+	if diff := cmp.Diff(want, written(InText(text))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -64,7 +64,7 @@ func TestNamesInText(t *testing.T) {
 func known(names ...string) func(Key) bool {
 	keys := map[Key]bool{}
 	for _, name := range names {
-		key, _, _ := keyOf(name)
+		key, _ := KeyOf(name)
 		keys[key] = true
 	}
 	return func(key Key) bool { return keys[key] }
@@ -93,7 +93,7 @@ func TestMentionsAreFoundAsPeopleWriteThem(t *testing.T) {
 	} {
 		t.Run(c.name+" in "+c.text, func(t *testing.T) {
 			t.Parallel()
-			if got := len(Mentions(Phrases(c.text), known(c.name))) > 0; got != c.want {
+			if got := len(Mentioned(Keys(Phrases(c.text)), known(c.name))) > 0; got != c.want {
 				t.Errorf("found: %v, want %v", got, c.want)
 			}
 		})
@@ -111,7 +111,7 @@ func TestReferencesAreSeenBeforeWhatTheyReferTo(t *testing.T) {
 		{"LD-101", true}, {"files/drive.toml.md", true}, {"drive.toml", true}, {"berths.csv", true},
 		{"well-known", false}, {"12", false}, {"etc", false}, {"the file", false},
 	} {
-		key, _, _ := keyOf(c.name)
+		key, _ := KeyOf(c.name)
 		if slices.Contains(got, key) != c.want {
 			t.Errorf("%s: found %v", c.name, !c.want)
 		}
@@ -121,10 +121,10 @@ func TestReferencesAreSeenBeforeWhatTheyReferTo(t *testing.T) {
 func TestAQuestionNamesTheLongest(t *testing.T) {
 	t.Parallel()
 	names := known("Dark River", "Dark River (2017 film)", "River", "Clio Barnard")
-	got := Named("Is dark river (2017 Film) by Clio Barnard about a river?", names)
+	got := InQuestion("Is dark river (2017 Film) by Clio Barnard about a river?", names)
 	var want []Key
 	for _, name := range []string{"Dark River (2017 film)", "Clio Barnard", "River"} {
-		key, _, _ := keyOf(name)
+		key, _ := KeyOf(name)
 		want = append(want, key)
 	}
 	if name := "River"; !names(want[2]) {

@@ -1,4 +1,4 @@
-package graph
+package walk
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 type goldenFile struct {
 	Graph struct {
 		Threshold float64 `json:"threshold"`
-		Links     int     `json:"undirected_edge_count"`
+		Edges     int     `json:"undirected_edge_count"`
 	} `json:"graph"`
 	Nodes []struct {
 		ID       string         `json:"id"`
@@ -46,22 +46,25 @@ func TestRankEqualsTheExactExpectation(t *testing.T) {
 			t.Run(name+"/"+q.Name, func(t *testing.T) {
 				t.Parallel()
 				ids, vectors := golden.matching(q.Params.Filter)
-				candidates := NewCandidates(vectors, golden.Graph.Threshold)
-				if q.Params.Filter == nil && candidates.adjacency.Links() != 2*golden.Graph.Links {
-					t.Errorf("got %d links, want %d both ways", candidates.adjacency.Links(), golden.Graph.Links)
+				candidates, err := NewCandidates(t.Context(), vectors, golden.Graph.Threshold)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if q.Params.Filter == nil && candidates.adjacency.EdgeCount() != 2*golden.Graph.Edges {
+					t.Errorf("got %d edges, want %d in each direction", candidates.adjacency.EdgeCount(), golden.Graph.Edges)
 				}
 				for mode, want := range map[string]struct {
 					steps  int
 					scores []goldenScore
 				}{"finite": {q.Params.Steps, q.Finite}, "stationary": {0, q.Stationary}} {
-					got, err := candidates.Rank(q.Vector, q.Params.TopK, Walk{Restart: q.Params.Restart, Steps: want.steps, Tolerance: 1e-15})
+					got, err := candidates.Rank(t.Context(), q.Vector, q.Params.TopK, Options{Restart: q.Params.Restart, Steps: want.steps, Tolerance: 1e-15})
 					if err != nil {
 						t.Fatal(err)
 					}
 					for i, w := range want.scores {
 						g := got[i]
 						if ids[g.Node] != w.ID || math.Abs(g.Score-w.Score) > 1e-9*math.Abs(w.Score)+1e-15 {
-							t.Fatalf("%s: place %d is %s with %.16g, want %s with %.16g", mode, i, ids[g.Node], g.Score, w.ID, w.Score)
+							t.Fatalf("%s: rank %d is %s with %.16g, want %s with %.16g", mode, i, ids[g.Node], g.Score, w.ID, w.Score)
 						}
 					}
 				}
@@ -70,10 +73,13 @@ func TestRankEqualsTheExactExpectation(t *testing.T) {
 	}
 }
 
-func TestRankRefusesAQuestionOfAnotherDimension(t *testing.T) {
+func TestRankRejectsAQuestionOfAnotherDimension(t *testing.T) {
 	t.Parallel()
-	candidates := NewCandidates([][]float64{{1, 0}, {0, 1}}, 0.7)
-	if _, err := candidates.Rank([]float64{1}, 1, Walk{Restart: 0.15, Steps: 10}); err == nil {
+	candidates, err := NewCandidates(t.Context(), [][]float64{{1, 0}, {0, 1}}, 0.7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := candidates.Rank(t.Context(), []float64{1}, 1, Options{Restart: 0.15, Steps: 10}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -1,0 +1,65 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/graph/walk"
+	"github.com/ragdhq/ragd/internal/query"
+)
+
+// candidates walks the candidate graph of the chunks nearest to the question.
+func (r *run) candidates(ctx context.Context) error {
+	p := r.plan
+	question, err := r.question(ctx)
+	if err != nil {
+		return err
+	}
+	r.plan.request.QueryVector = question
+	if err := r.search(ctx, query.Vector, p.request.Options.Candidates, true); err != nil {
+		return err
+	}
+	r.watch.Lap("search", len(r.found.Sources))
+	embeddings := make([][]float64, len(r.found.Sources))
+	for i, source := range r.found.Sources {
+		embeddings[i] = float64s(source.Vector)
+	}
+	similar, err := walk.NewCandidates(ctx, embeddings, p.threshold)
+	if err != nil {
+		return err
+	}
+	ranked, err := similar.Rank(ctx, float64s(question), p.seeds, p.walk)
+	if err != nil {
+		return err
+	}
+	for _, s := range ranked[:min(p.fetch, len(ranked))] {
+		source := r.found.Sources[s.Node]
+		source.Score = s.Score
+		if !p.withVectors {
+			source.Vector = nil
+		}
+		r.sources = append(r.sources, Source{Source: source})
+	}
+	r.watch.Lap("walk", len(ranked))
+	return r.rerank(ctx)
+}
+
+// question returns the question's embedding.
+func (r *run) question(ctx context.Context) ([]float32, error) {
+	p := r.plan
+	if len(p.request.QueryVector) > 0 {
+		return p.request.QueryVector, nil
+	}
+	if p.index.EmbeddingModel == "" {
+		return nil, fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText", p.index.Name)
+	}
+	return r.service.queries.EmbedQuestion(ctx, p.tenant, p.index, p.request.QueryText)
+}
+
+func float64s(vector []float32) []float64 {
+	out := make([]float64, len(vector))
+	for i, value := range vector {
+		out[i] = float64(value)
+	}
+	return out
+}

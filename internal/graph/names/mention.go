@@ -1,0 +1,149 @@
+package names
+
+import (
+	"iter"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/ragdhq/ragd/internal/lexical"
+)
+
+// Phrase is a sequence of words in a text that may be a name.
+type Phrase struct {
+	Key    Key
+	Prefix Key // of the first two words; 0 if there are no more than two
+}
+
+// prefixWords is the length of the beginnings that decide whether longer phrases
+// are looked up. Most phrases begin no name, and texts share short phrases: this
+// saves five of six lookups.
+const prefixWords = 2
+
+// Phrases returns all sequences of up to ten words of a text that may be names,
+// in the order of the text: at most ten for each word, so time and memory are
+// linear in the text. A sequence of common words counts only if one of them is in
+// upper case. A key may occur more than once.
+func Phrases(text string) []Phrase {
+	words := wordsOf(text)
+	phrases := make([]Phrase, 0, maxNameWords*len(words))
+	for i := range words {
+		for p := range beginnings(words[i:]) {
+			phrases = append(phrases, p)
+		}
+	}
+	return phrases
+}
+
+// Keys returns the keys of phrases, in their order.
+func Keys(phrases []Phrase) []Key {
+	keys := make([]Key, len(phrases))
+	for i, p := range phrases {
+		keys[i] = p.Key
+	}
+	return keys
+}
+
+// Mentioned returns the phrases of a text that are known names, each once, in
+// the order of the text. A name inside a longer name counts too: what a text
+// mentions does not depend on other names, so a name can come and go without
+// searching all texts again.
+func Mentioned(phrases []Key, known func(Key) bool) []Key {
+	var found []Key
+	seen := map[Key]bool{}
+	for _, key := range phrases {
+		if !seen[key] && known(key) {
+			seen[key] = true
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+// InQuestion returns the names that a question contains, in its order. Of names
+// that begin at the same word only the longest counts, and none inside another:
+// "Dark River (2017 film)" does not ask for "Dark River".
+func InQuestion(question string, known func(Key) bool) []Key {
+	var found []Key
+	words := wordsOf(question)
+	for i := 0; i < len(words); {
+		var longest Key
+		length := 0
+		for p, n := range beginnings(words[i:]) {
+			if known(p.Key) {
+				longest, length = p.Key, n
+			}
+		}
+		if length > 0 {
+			found = append(found, longest)
+		}
+		i += max(length, 1)
+	}
+	return found
+}
+
+// References returns the keys of words that look like references, whether or not
+// they are names yet, each once: identifiers such as LD-101, and paths, whole and
+// by their ends.
+func References(text string) []Key {
+	var names nameList
+	for _, word := range strings.FieldsFunc(text, endsReference) {
+		word = strings.Trim(word, ".,:;!?-/*_")
+		if isIdentifier(word) {
+			names.add(Identifier, word)
+		}
+		if strings.Contains(word, "/") || strings.Contains(word, ".") && fileName.MatchString(word) {
+			names.addPath(word)
+		}
+	}
+	keys := make([]Key, len(names.names))
+	for i, name := range names.names {
+		keys[i] = name.Key
+	}
+	return keys
+}
+
+// fileName matches a file name with an extension.
+var fileName = regexp.MustCompile(`^[\p{L}\d_-]+(\.[\p{L}\d_-]+)*\.\p{L}[\p{L}\d]{0,4}$`)
+
+func endsReference(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("()[]{}<>\"'`|“”‘’«»#?=&,;", r)
+}
+
+// word is a word of a text in the form that names are compared in.
+type word struct {
+	stem     []byte
+	nameLike bool // in upper case or not common: a phrase with it may be a name
+}
+
+func wordsOf(text string) []word {
+	var words []word
+	stems := make([]byte, 0, len(text))
+	for token := range lexical.Tokens(text) {
+		if token.Form != lexical.Pair {
+			begin := len(stems)
+			stems = append(stems, token.Stem...)
+			words = append(words, word{stems[begin:], token.Upper || token.Rank() == lexical.Content})
+		}
+	}
+	return words
+}
+
+// beginnings yields the phrases that begin with the first word, the shortest
+// first, with their lengths in words.
+func beginnings(words []word) iter.Seq2[Phrase, int] {
+	return func(yield func(Phrase, int) bool) {
+		hash, nameLike := emptyHash, false
+		var prefix Key
+		for i, w := range words[:min(maxNameWords, len(words))] {
+			hash = hash.word(w.stem)
+			nameLike = nameLike || w.nameLike
+			if nameLike && !yield(Phrase{Key(hash), prefix}, i+1) {
+				return
+			}
+			if i+1 == prefixWords {
+				prefix = Key(hash)
+			}
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/graph/walk"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// maxHops is the number of edges that are followed from the seeds. With the
+// default restart one walker in eight gets that far.
+const maxHops = 3
+
+// bounds limits what one query loads. The answer warns when a bound was met.
+type bounds struct {
+	nodes, edges int
+	bytes        int64 // of edges in memory
+	time         time.Duration
+}
+
+var defaultBounds = bounds{nodes: 5_000, edges: 50_000, bytes: 16 << 20, time: 5 * time.Second}
+
+// tooLarge is the warning when the nodes, edges or bytes ran out.
+func (b bounds) tooLarge() string {
+	return fmt.Sprintf("the graph around the seeds is larger than %d chunks, %d edges or %d MiB: the walk saw a part of it", b.nodes, b.edges, b.bytes>>20)
+}
+
+// tooSlow is the warning when the time ran out.
+func (b bounds) tooSlow() string {
+	return fmt.Sprintf("loading the graph around the seeds took longer than %v: the walk saw a part of it", b.time)
+}
+
+// seed is a chunk where walks start, and why.
+type seed struct {
+	ChunkRef
+	weight float64
+	reason string
+}
+
+// neighborhood is the part of a stored graph around the seeds of a question.
+type neighborhood struct {
+	chunks    []ChunkRef // ascending; their indices are the nodes of the walk
+	node      map[ChunkRef]int32
+	edges     []chunkEdge
+	adjacency *walk.Adjacency
+	warning   string // why it is incomplete; else empty
+}
+
+// chunkEdge is a loaded edge.
+type chunkEdge struct {
+	from, to ChunkRef
+	kind     EdgeType
+	cosine   float64
+	weight   float64
+	label    string
+}
+
+func compareChunks(a, b ChunkRef) int {
+	return cmp.Or(cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Ordinal, b.Ordinal))
+}
+
+// load loads the neighborhood of the seeds, one statement for each hop. It only
+// follows edges to chunks that the request's filter admits, so nothing is reached
+// through a hidden chunk.
+func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []seed) (*neighborhood, error) {
+	loader := s.loader(p, version)
+	around := &neighborhood{node: map[ChunkRef]int32{}}
+	var frontier []ChunkRef
+	reach := func(chunk ChunkRef) {
+		if _, seen := around.node[chunk]; !seen {
+			around.node[chunk] = 0
+			around.chunks = append(around.chunks, chunk)
+			frontier = append(frontier, chunk)
+		}
+	}
+	for _, seed := range seeds {
+		reach(seed.ChunkRef)
+	}
+	bytes := int64(0)
+	for range maxHops {
+		from := frontier
+		frontier = nil
+		edges, all, err := loader.edgesFrom(ctx, from)
+		if ctx.Err() == nil && fault.KindOf(err) == fault.Deadline {
+			around.warning = s.bounds.tooSlow()
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !all {
+			around.warning = s.bounds.tooLarge()
+		}
+		for _, edge := range edges {
+			if !slices.Contains(p.types, edge.kind) || edge.kind == Similar && edge.cosine < p.threshold {
+				continue
+			}
+			if bytes += edge.bytes(); len(around.edges) >= s.bounds.edges || len(around.chunks) >= s.bounds.nodes || bytes > s.bounds.bytes {
+				around.warning = s.bounds.tooLarge()
+				break
+			}
+			around.edges = append(around.edges, edge)
+			reach(edge.to)
+		}
+		if around.warning != "" {
+			break
+		}
+	}
+	around.buildAdjacency()
+	return around, nil
+}
+
+// buildAdjacency numbers the chunks in their own order, not in that of loading,
+// so that the scores of equal requests are equal to the last bit.
+func (n *neighborhood) buildAdjacency() {
+	slices.SortFunc(n.chunks, compareChunks)
+	for i, chunk := range n.chunks {
+		n.node[chunk] = int32(i)
+	}
+	edges := make([]walk.Edge, len(n.edges))
+	for i, edge := range n.edges {
+		edges[i] = walk.Edge{From: n.node[edge.from], To: n.node[edge.to], Weight: edge.weight}
+	}
+	n.adjacency = walk.NewAdjacency(len(n.chunks), edges, walk.Shape{Least: leastWeight})
+}
+
+// walk returns the score of each node.
+func (n *neighborhood) walk(ctx context.Context, seeds []seed, o walk.Options) ([]float64, error) {
+	from := make([]walk.Seed, len(seeds))
+	for i, seed := range seeds {
+		from[i] = walk.Seed{Node: n.node[seed.ChunkRef], Weight: seed.weight}
+	}
+	return n.adjacency.Walk(ctx, from, o)
+}
+
+// edgeRow is an edge as edgesFrom selects it.
+type edgeRow struct {
+	FromDocument string
+	FromOrdinal  int
+	ToDocument   string
+	ToOrdinal    int
+	Type         int
+	Name         string
+	Definitions  int
+	Mentions     int
+	Cosine       float64
+}
+
+func (r edgeRow) edge() chunkEdge {
+	e := chunkEdge{from: ChunkRef{r.FromDocument, r.FromOrdinal}, to: ChunkRef{r.ToDocument, r.ToOrdinal}}
+	switch r.Type {
+	case mentionRow:
+		e.kind, e.weight, e.label = Mention, mentionWeight(r.Definitions, r.Mentions), "names "+strconv.Quote(r.Name)
+	case similarRow:
+		e.kind, e.cosine, e.weight = Similar, r.Cosine, similarWeight*r.Cosine
+		e.label = fmt.Sprintf("similar %.2f", r.Cosine)
+	case sectionRow:
+		e.kind, e.weight, e.label = Next, nextWeight, "heads the section of"
+	default:
+		e.kind, e.weight, e.label = Next, nextWeight, "next to"
+	}
+	return e
+}
+
+// bytes estimates the memory that the edge takes.
+func (e chunkEdge) bytes() int64 {
+	return int64(120 + len(e.label) + len(e.from.DocumentID) + len(e.to.DocumentID))
+}
+
+// loader loads edges for one query. It uses the cache for requests without a
+// filter.
+type loader struct {
+	handle   *tenant.Handle
+	plan     walkPlan
+	cached   bool
+	service  *Service
+	version  int64
+	deadline time.Time // of all loading for the query
+}
+
+// edgeKey is the key of the cache of edges. A changed graph has another version.
+type edgeKey struct {
+	tenant  tenant.ID
+	index   int64
+	version int64
+	chunk   ChunkRef
+}
+
+func (s *Service) loader(p walkPlan, version int64) *loader {
+	return &loader{
+		handle: p.tables, plan: p, cached: p.request.Filter.IsZero(), service: s, version: version,
+		deadline: time.Now().Add(s.bounds.time),
+	}
+}
+
+func (l *loader) key(chunk ChunkRef) edgeKey {
+	return edgeKey{l.plan.tenant, l.plan.index.ID, l.version, chunk}
+}
+
+// edgesFrom returns the edges that leave the chunks, in the order of the chunks.
+// all is false if there are more than the bound. Errors: Deadline when the time
+// for loading is over.
+func (l *loader) edgesFrom(ctx context.Context, chunks []ChunkRef) (edges []chunkEdge, all bool, err error) {
+	known := map[ChunkRef][]chunkEdge{}
+	var missing []ChunkRef
+	for _, chunk := range chunks {
+		cached, ok := []chunkEdge(nil), false
+		if l.cached {
+			cached, ok = l.service.edges.Get(l.key(chunk))
+		}
+		if ok {
+			known[chunk] = cached
+		} else {
+			missing = append(missing, chunk)
+		}
+	}
+	most, left := l.service.bounds.edges, time.Until(l.deadline)
+	if left <= 0 {
+		return nil, false, context.DeadlineExceeded
+	}
+	rows, err := edgesFrom(ctx, l.handle, missing, l.plan.request.Filter, most, left)
+	if err != nil {
+		return nil, false, fmt.Errorf("load the edges of %d chunks: %w", len(missing), err)
+	}
+	for _, row := range rows {
+		edge := row.edge()
+		known[edge.from] = append(known[edge.from], edge)
+	}
+	if all = len(rows) < most; all && l.cached {
+		for _, chunk := range missing {
+			bytes := int64(100)
+			for _, edge := range known[chunk] {
+				bytes += edge.bytes()
+			}
+			l.service.edges.Put(l.key(chunk), known[chunk], bytes)
+		}
+	}
+	for _, chunk := range chunks {
+		edges = append(edges, known[chunk]...)
+	}
+	return edges, all, nil
+}

@@ -1,0 +1,143 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ragdhq/ragd/internal/graph/names"
+	"github.com/ragdhq/ragd/internal/graph/walk"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// stored walks the stored graph.
+func (r *run) stored(ctx context.Context) error {
+	p, h := r.plan, r.plan.tables
+	var named []seed
+	var counts index.GraphCounts
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return r.search(groupCtx, p.request.Mode, max(p.fetch, seedCount), p.withVectors)
+	})
+	group.Go(func() (err error) {
+		if counts, err = index.GraphCountsOf(groupCtx, h, p.index.ID); err != nil {
+			return fmt.Errorf("read the version of the graph: %w", err)
+		}
+		named, err = namedSeeds(groupCtx, h, p)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	seeds := append(named, foundSeeds(r.found.Sources)...)
+	r.watch.Lap("seeds", len(seeds))
+	around, err := r.service.load(ctx, p, counts.Version, seeds)
+	if err != nil {
+		return err
+	}
+	if around.warning != "" {
+		r.warnings = append(r.warnings, around.warning)
+	}
+	r.watch.Lap("load", len(around.chunks))
+	scores, err := around.walk(ctx, seeds, p.walk)
+	if err != nil {
+		return err
+	}
+	r.watch.Lap("walk", len(around.chunks))
+	return r.assemble(ctx, h, around, seeds, scores)
+}
+
+// namedSeeds returns the chunks that the question names, as seeds.
+func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, error) {
+	namespace, question := namespaceOf(p.request.Namespace), p.request.QueryText
+	rows, err := namedBy(ctx, h, distinct(namespace.Keys(names.Keys(names.Phrases(question)))), p.request.Filter)
+	if err != nil {
+		return nil, fmt.Errorf("find what the question names: %w", err)
+	}
+	byKey := map[names.Key][]namedRow{}
+	for _, row := range rows {
+		byKey[row.Key] = append(byKey[row.Key], row)
+	}
+	var seeds []seed
+	for _, key := range names.InQuestion(question, func(key names.Key) bool { return len(byKey[namespace.Key(key)]) > 0 }) {
+		for _, row := range byKey[namespace.Key(key)] {
+			seeds = append(seeds, seed{ChunkRef{row.DocumentID, row.Ordinal}, namedSeedWeight(row.Chunks), "named by the question"})
+		}
+	}
+	return seeds, nil
+}
+
+// foundSeeds returns the best chunks of the search as seeds.
+func foundSeeds(sources []query.Source) []seed {
+	var seeds []seed
+	for rank, source := range sources[:min(seedCount, len(sources))] {
+		if source.DocumentID == "" { // a ready-made vector is in no graph
+			continue
+		}
+		seeds = append(seeds, seed{chunkOf(source), foundSeedWeight(rank), fmt.Sprintf("found at rank %d", rank+1)})
+	}
+	return seeds
+}
+
+func chunkOf(source query.Source) ChunkRef { return ChunkRef{source.DocumentID, source.Ordinal} }
+
+// assemble makes the sources: the chunks that the walk reached, best first, then
+// others that the search found.
+func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborhood, seeds []seed, scores []float64) error {
+	ranked := walk.Rank(scores)
+	for len(ranked) > 0 && ranked[len(ranked)-1].Score == 0 { // not reached
+		ranked = ranked[:len(ranked)-1]
+	}
+	found := map[ChunkRef]query.Source{}
+	for _, source := range r.found.Sources {
+		found[chunkOf(source)] = source
+	}
+	var chunks, missing []ChunkRef
+	for _, s := range ranked[:min(r.plan.fetch, len(ranked))] {
+		chunk := around.chunks[s.Node]
+		chunks = append(chunks, chunk)
+		if _, ok := found[chunk]; !ok {
+			missing = append(missing, chunk)
+		}
+	}
+	more, err := sourcesOf(ctx, h, r.plan.index, missing, r.plan.request.Filter, r.plan.withVectors)
+	if err != nil {
+		return fmt.Errorf("read the sources: %w", err)
+	}
+	for i, chunk := range chunks {
+		source, ok := found[chunk]
+		if !ok {
+			source, ok = more[chunk]
+		}
+		if ok { // not deleted since the walk
+			source.Score = ranked[i].Score
+			r.sources = append(r.sources, Source{Source: source})
+		}
+	}
+	r.fill(around, scores)
+	if err := r.rerank(ctx); err != nil {
+		return err
+	}
+	if r.plan.request.Explain {
+		err = r.explainWalk(ctx, h, around, seeds, ranked)
+	}
+	r.watch.Lap("assemble", len(r.sources))
+	return err
+}
+
+// fill appends what the search found and the walk did not reach, with score 0.
+func (r *run) fill(around *neighborhood, scores []float64) {
+	for _, source := range r.found.Sources {
+		if len(r.sources) >= r.plan.fetch {
+			return
+		}
+		if node, ok := around.node[chunkOf(source)]; ok && scores[node] > 0 {
+			continue // among the sources already
+		}
+		source.Score = 0
+		r.sources = append(r.sources, Source{Source: source})
+	}
+}
