@@ -62,7 +62,7 @@ func TestToolsOfATenant(t *testing.T) {
 			t.Errorf("ListTools = %v, %v", list, err)
 		}
 	})
-	t.Run("are changed only by admin keys without a mandatory filter", func(t *testing.T) {
+	t.Run("are changed only with the scope write and without a mandatory filter", func(t *testing.T) {
 		for name, key := range map[string]*ragdv1.CreateApiKeyRequest{
 			"a reader":                      {TenantId: "acme", Scopes: []string{"read"}},
 			"a key with a mandatory filter": {TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})},

@@ -22,33 +22,34 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Chunking are the options of a split. What a strategy does not know is refused,
-// never ignored. Sizes are UTF-16 code units, or tokens for the strategies that
-// count tokens.
+// Chunking holds the options of a split; docs/chunking.md lists which strategy takes
+// which. An option that the strategy does not know is an error. Sizes are in UTF-16 code
+// units, or in tokens for the strategies token and semantic-markdown.
 type Chunking struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// recursive, character, token, markdown, semantic-markdown, html, json, latex
-	// or sentence. Default: by content type and file name.
+	// recursive, character, token, markdown, semantic-markdown, html, json, latex or
+	// sentence. Default: chosen by content type, then by file name; else recursive.
 	Strategy string `protobuf:"bytes,1,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// Upper bound of a chunk.
+	// Longest chunk, at most 1,000,000. Default: 4000, or 800 for uploads.
 	MaxSize *int32 `protobuf:"varint,2,opt,name=max_size,json=maxSize,proto3,oneof" json:"max_size,omitempty"`
 	// Alias of maxSize.
 	Size    *int32 `protobuf:"varint,3,opt,name=size,proto3,oneof" json:"size,omitempty"`
 	MinSize *int32 `protobuf:"varint,4,opt,name=min_size,json=minSize,proto3,oneof" json:"min_size,omitempty"`
-	// Wanted repetition between neighbours; smaller than maxSize.
+	// How much of the end of a chunk the next one repeats; less than maxSize. Default: 200,
+	// at most a fifth of maxSize.
 	Overlap          *int32   `protobuf:"varint,5,opt,name=overlap,proto3,oneof" json:"overlap,omitempty"`
 	Separators       []string `protobuf:"bytes,6,rep,name=separators,proto3" json:"separators,omitempty"`
 	Separator        *string  `protobuf:"bytes,7,opt,name=separator,proto3,oneof" json:"separator,omitempty"`
 	IsSeparatorRegex *bool    `protobuf:"varint,8,opt,name=is_separator_regex,json=isSeparatorRegex,proto3,oneof" json:"is_separator_regex,omitempty"`
-	// start or end: the side on which a separator stays. Default: dropped at the
-	// edges of a chunk.
+	// start or end: whether a separator goes with the text after or before it. Default: it
+	// is dropped at the edges of chunks.
 	SeparatorPosition *string `protobuf:"bytes,9,opt,name=separator_position,json=separatorPosition,proto3,oneof" json:"separator_position,omitempty"`
 	// Alias of separatorPosition: true, false, "start" or "end".
 	KeepSeparator   *structpb.Value `protobuf:"bytes,10,opt,name=keep_separator,json=keepSeparator,proto3" json:"keep_separator,omitempty"`
 	StripWhitespace *bool           `protobuf:"varint,11,opt,name=strip_whitespace,json=stripWhitespace,proto3,oneof" json:"strip_whitespace,omitempty"`
-	// Adds startIndex (UTF-16 units) to each chunk's metadata.
+	// Adds startIndex, in UTF-16 code units, to each chunk's metadata.
 	AddStartIndex *bool `protobuf:"varint,12,opt,name=add_start_index,json=addStartIndex,proto3,oneof" json:"add_start_index,omitempty"`
-	// Separators of a programming or markup language, for recursive.
+	// A programming or markup language, whose separators the strategy recursive uses.
 	Language             *string            `protobuf:"bytes,13,opt,name=language,proto3,oneof" json:"language,omitempty"`
 	EncodingName         *string            `protobuf:"bytes,14,opt,name=encoding_name,json=encodingName,proto3,oneof" json:"encoding_name,omitempty"`
 	ModelName            *string            `protobuf:"bytes,15,opt,name=model_name,json=modelName,proto3,oneof" json:"model_name,omitempty"`
@@ -279,7 +280,7 @@ func (x *Chunking) GetFallbackToCharacters() bool {
 	return false
 }
 
-// ChunkingHeader stores the text of a header in metadata.
+// ChunkingHeader selects headers whose text is stored in metadata.
 type ChunkingHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "##" for Markdown, "h2" for HTML.
@@ -334,7 +335,7 @@ func (x *ChunkingHeader) GetKey() string {
 	return ""
 }
 
-// ChunkingSection stores the text of an HTML element in metadata.
+// ChunkingSection selects HTML elements whose title is stored in metadata.
 type ChunkingSection struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
@@ -390,19 +391,19 @@ func (x *ChunkingSection) GetKey() string {
 // Chunk is a piece of a document.
 type Chunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty in the answer of ChunkText.
+	// Empty in the response of ChunkText.
 	ChunkId    string `protobuf:"bytes,1,opt,name=chunk_id,json=chunkId,proto3" json:"chunk_id,omitempty"`
 	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	// Position in the document, from 0.
+	// Number of the chunk in its document, from 0.
 	Ordinal  int32            `protobuf:"varint,3,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	Text     string           `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// The part of the source this chunk was made from, in bytes, end exclusive. For a
-	// format that is not cut as it is, such as HTML or PDF, the source is the text
-	// that it is turned into; the place in the file is in metadata.position.
+	// Byte range of the chunk in the source, end exclusive. For formats that are converted
+	// to text first, such as HTML and PDF, the range is in that text, and metadata.position
+	// holds the position in the file.
 	StartByte uint32 `protobuf:"varint,6,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	EndByte   uint32 `protobuf:"varint,7,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
-	// Set by the strategies that count tokens.
+	// Set by the strategies token and semantic-markdown; else 0.
 	TokenCount    int32 `protobuf:"varint,8,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -505,7 +506,7 @@ type ChunkTextRequest struct {
 	Source isChunkTextRequest_Source `protobuf_oneof:"source"`
 	// Chooses the default strategy, e.g. text/markdown.
 	ContentType string `protobuf:"bytes,3,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
-	// Copied into every chunk's metadata.
+	// Copied into each chunk's metadata.
 	Metadata      *structpb.Struct `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	Chunking      *Chunking        `protobuf:"bytes,5,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	unknownFields protoimpl.UnknownFields

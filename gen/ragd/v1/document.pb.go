@@ -23,20 +23,20 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Document is one uploaded thing.
+// Document is one uploaded file or text.
 type Document struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	IndexName  string                 `protobuf:"bytes,2,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Names the document within its namespace; made from the id when none was given.
+	// Unique in its namespace. Derived from the document's id when none was given.
 	Uri         string           `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
 	Title       string           `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	ContentType string           `protobuf:"bytes,5,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
 	Metadata    *structpb.Struct `protobuf:"bytes,6,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// SHA-256 of the bytes and the settings they were processed with, in hex.
 	ContentHash string `protobuf:"bytes,7,opt,name=content_hash,json=contentHash,proto3" json:"content_hash,omitempty"`
-	// Grows from 1 with every content that this uri gets, and when work on it is
-	// cancelled or started again.
+	// From 1; incremented by each upload of other content to this uri, and when its job is
+	// cancelled or retried.
 	Version int32 `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
 	// pending, processing, ready, failed or deleting.
 	Status string `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
@@ -46,9 +46,9 @@ type Document struct {
 	ByteSize   uint32                 `protobuf:"varint,12,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// As it was uploaded.
+	// The fingerprint that was uploaded with it.
 	Fingerprint string `protobuf:"bytes,15,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
-	// The part of the index that it is in.
+	// The namespace of the index that holds it.
 	Namespace     string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -200,7 +200,7 @@ func (x *Document) GetNamespace() string {
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// ingest, ...
+	// ingest, build, reembed or graph.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
 	Status   string       `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
@@ -212,7 +212,7 @@ type Job struct {
 	DocumentId string                 `protobuf:"bytes,8,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// What extraction took; absent where nothing was to be extracted.
+	// Cost of extraction; absent if nothing was to be extracted.
 	Extraction    *Extraction `protobuf:"bytes,11,opt,name=extraction,proto3" json:"extraction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -325,15 +325,17 @@ func (x *Job) GetExtraction() *Extraction {
 	return nil
 }
 
-// Extraction is what finding out about a document's chunks took, over all attempts.
+// Extraction reports the model calls that extracted metadata from a document's chunks,
+// over all attempts of the job.
 type Extraction struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Calls        int32                  `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
 	InputTokens  int32                  `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	OutputTokens int32                  `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	// What could not be found in the last attempt: the chunks go without it.
+	// Fields that could not be extracted in the last attempt. Their chunks are stored
+	// without them.
 	Failed int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
-	// The first 20 of these.
+	// The first 20 failures.
 	Failures      []*ExtractionFailure `protobuf:"bytes,5,rep,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -404,7 +406,7 @@ func (x *Extraction) GetFailures() []*ExtractionFailure {
 	return nil
 }
 
-// ExtractionFailure is what could not be found about a chunk.
+// ExtractionFailure is a field that could not be extracted from a chunk.
 type ExtractionFailure struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Ordinal int32                  `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
@@ -466,12 +468,12 @@ func (x *ExtractionFailure) GetReason() string {
 	return ""
 }
 
-// JobProgress says how far a job is.
+// JobProgress is the progress of a job: done of total units.
 type JobProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Done  int32                  `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
 	Total int32                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
-	// chunks, ...
+	// What is counted: chunks, vectors or documents.
 	Unit          string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -531,12 +533,12 @@ func (x *JobProgress) GetUnit() string {
 type UploadDocumentRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// At most 2048 bytes. Made from the document's id when empty.
+	// At most 2048 bytes. Default: derived from the document's id.
 	Uri string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
-	// At most 1024 bytes. Found in the document when empty.
+	// At most 1024 bytes. Default: the title found in the document.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// Found from the bytes and the uri's file name when empty. Bytes that show what
-	// they are, such as a PDF file, beat what is said here.
+	// Media type. Default: detected from the bytes and the uri's file name. Bytes that
+	// identify their type, such as those of a PDF file, override it.
 	ContentType string `protobuf:"bytes,4,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
 	// The document, at most 16 MiB: text, source code, Markdown, HTML, JSON, JSON
 	// Lines, CSV, LaTeX, PDF, DOCX, PPTX, XLSX, EPUB, email, or a zip or tar archive of
@@ -551,16 +553,16 @@ type UploadDocumentRequest struct {
 	Metadata *structpb.Struct `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Default: the index's.
 	Chunking *Chunking `protobuf:"bytes,8,opt,name=chunking,proto3" json:"chunking,omitempty"`
-	// What tells one content of this uri from another to the caller, such as a hash, a
-	// revision or an ETag, at most 128 bytes. It is kept for SyncSource and changes
-	// nothing else.
+	// A value that changes with the content, such as a hash, a revision or an ETag, at most
+	// 128 bytes. It is stored for SyncSource and has no other effect.
 	Fingerprint string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
-	// What to find out about the chunks and keep in their metadata: model, and title,
-	// summary, questions, keywords and schema, each true or an object with options.
-	// Default: nothing. See docs/extraction.md.
+	// Metadata to extract from the chunks by a language model: model, and title, summary,
+	// questions, keywords and schema, each true or an object with options. Default: none.
+	// See docs/extraction.md.
 	Extract *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
-	// The part of the index that the document belongs to, at most 255 bytes: queries see
-	// one namespace, and the same uri in two is two documents. Default: "default".
+	// Namespace of the index that the document belongs to, at most 255 bytes. A query
+	// searches one namespace, and the same uri in two namespaces is two documents. Default:
+	// "default".
 	Namespace     string `protobuf:"bytes,11,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -823,14 +825,14 @@ type isUploadDocumentsRequest_Part interface {
 }
 
 type UploadDocumentsRequest_Document struct {
-	// Begins a document; a small one is all here. What it says about the size of the
-	// content holds for a single message: a document of a stream has at most 256 MiB,
-	// and at most 64 MiB of text.
+	// Begins a document, with all of its content if that is small. The size limit of a
+	// message does not apply to its sum: a document of a stream has at most 256 MiB, and
+	// at most 64 MiB of text.
 	Document *UploadDocumentRequest `protobuf:"bytes,1,opt,name=document,proto3,oneof"`
 }
 
 type UploadDocumentsRequest_Content struct {
-	// Goes on with the content of the document that began last.
+	// Continues the content of the document begun last.
 	Content []byte `protobuf:"bytes,2,opt,name=content,proto3,oneof"`
 }
 
@@ -840,7 +842,7 @@ func (*UploadDocumentsRequest_Content) isUploadDocumentsRequest_Part() {}
 
 type UploadDocumentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each document of the stream, in its order, at most 10,000.
+	// One for each document of the stream, in its order; at most 10,000.
 	Results       []*UploadResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -883,16 +885,16 @@ func (x *UploadDocumentsResponse) GetResults() []*UploadResult {
 	return nil
 }
 
-// UploadResult is what became of a document of a stream.
+// UploadResult reports on one document of a stream.
 type UploadResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it was sent, or as it was made.
+	// As sent, or derived from the document's id.
 	Uri        string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	// The same document was there before: the job is the one that made it.
+	// The same document was stored before; job is the job of that upload.
 	Unchanged bool `protobuf:"varint,3,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	Job       *Job `protobuf:"bytes,4,opt,name=job,proto3" json:"job,omitempty"`
-	// Why the document was not stored; the rest is empty then.
+	// Why the document was not stored; all fields but uri are then empty.
 	Error         *UploadError `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -963,15 +965,15 @@ func (x *UploadResult) GetError() *UploadError {
 	return nil
 }
 
-// UploadError is what UploadDocument would have answered with.
+// UploadError is the error that UploadDocument would have returned.
 type UploadError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As Connect writes it: invalid_argument, resource_exhausted, ...
+	// The Connect code: invalid_argument, resource_exhausted, ...
 	Code    string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The field that is to blame.
+	// The invalid field, if the error is about one.
 	Field string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
-	// How long to wait before sending the document again, if that may help.
+	// Seconds to wait before sending the document again; 0 if that does not help.
 	RetryDelaySeconds float64 `protobuf:"fixed64,4,opt,name=retry_delay_seconds,json=retryDelaySeconds,proto3" json:"retry_delay_seconds,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1038,10 +1040,10 @@ func (x *UploadError) GetRetryDelaySeconds() float64 {
 type GetDocumentRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Either this or uri.
+	// Exactly one of document_id and uri.
 	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
-	// Of the uri. Default: "default".
+	// Namespace of the uri. Default: "default".
 	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1108,12 +1110,12 @@ func (x *GetDocumentRequest) GetNamespace() string {
 type ListDocumentsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Over the documents' metadata.
+	// Filter over the documents' metadata.
 	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// 1 to 1000; 0 means 100.
 	PageSize  int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only documents of this namespace. Default: of all.
+	// Lists only this namespace. Default: all.
 	Namespace     string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1239,10 +1241,10 @@ func (x *ListDocumentsResponse) GetNextPageToken() string {
 type DeleteDocumentRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Either this or uri.
+	// Exactly one of document_id and uri.
 	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
-	// Of the uri. Default: "default".
+	// Namespace of the uri. Default: "default".
 	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1342,21 +1344,21 @@ func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
-// DeleteDocumentsRequest has one of filter, document_ids and uris, or a namespace
-// alone, which is deleted as a whole.
+// DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
+// alone, which deletes the whole namespace.
 type DeleteDocumentsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Not empty: TruncateIndex empties an index.
+	// An empty filter is an error; to delete all documents, call TruncateIndex.
 	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	// At most 10,000. What is not there is no error.
+	// At most 10,000. Unknown ones are ignored.
 	DocumentIds []string `protobuf:"bytes,3,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
-	// At most 10,000. What is not there is no error.
+	// At most 10,000. Unknown ones are ignored.
 	Uris []string `protobuf:"bytes,4,rep,name=uris,proto3" json:"uris,omitempty"`
-	// Of the uris, "default" by default; else only documents of this namespace are
-	// deleted, by default those of all.
+	// With uris: their namespace, default "default". Else: deletes only documents of this
+	// namespace; default all.
 	Namespace string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Say what would happen, delete nothing.
+	// Reports what would be deleted, and deletes nothing.
 	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1436,7 +1438,7 @@ func (x *DeleteDocumentsRequest) GetDryRun() bool {
 
 type DeleteDocumentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Deleted, or to be deleted after a dry run.
+	// Number of deleted documents; of a dry run, of those that would be deleted.
 	DeletedCount int32 `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
 	// The first 1,000 of them.
 	Documents     []*DeletedDocument `protobuf:"bytes,2,rep,name=documents,proto3" json:"documents,omitempty"`
@@ -1488,7 +1490,7 @@ func (x *DeleteDocumentsResponse) GetDocuments() []*DeletedDocument {
 	return nil
 }
 
-// DeletedDocument names a document that is gone.
+// DeletedDocument identifies a deleted document.
 type DeletedDocument struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DocumentId    string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
@@ -1552,20 +1554,20 @@ func (x *DeletedDocument) GetUri() string {
 type SyncSourceRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// The source is the documents whose uris begin with this, such as "handbook/". It
-	// is compared letter by letter: "handbook" begins "handbook-old/a" too.
+	// Selects the source's documents: those whose uris begin with this string, such as
+	// "handbook/". The comparison is by character: "handbook" also selects
+	// "handbook-old/a".
 	UriPrefix string `protobuf:"bytes,2,opt,name=uri_prefix,json=uriPrefix,proto3" json:"uri_prefix,omitempty"`
-	// Instead of a prefix: the source is the whole index.
+	// Instead of uri_prefix: the source is the whole index.
 	WholeIndex bool `protobuf:"varint,3,opt,name=whole_index,json=wholeIndex,proto3" json:"whole_index,omitempty"`
-	// All documents that the source has, each once, at most 200,000.
+	// All documents of the source, each once; at most 200,000.
 	Documents []*SourceDocument `protobuf:"bytes,4,rep,name=documents,proto3" json:"documents,omitempty"`
-	// Say what would happen, delete nothing.
+	// Reports what would be deleted, and deletes nothing.
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Take no documents to mean that the source is empty, and delete all. Without this
-	// they are refused: something went wrong where they come from.
+	// Allows an empty list of documents, which deletes all documents of the source. Without
+	// it an empty list is an error, because it most likely comes from a failed listing.
 	AllowEmpty bool `protobuf:"varint,6,opt,name=allow_empty,json=allowEmpty,proto3" json:"allow_empty,omitempty"`
-	// Where the source's documents are: those of others are not touched. Default:
-	// "default".
+	// Namespace of the source's documents; others are not touched. Default: "default".
 	Namespace     string `protobuf:"bytes,7,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1650,11 +1652,11 @@ func (x *SyncSourceRequest) GetNamespace() string {
 	return ""
 }
 
-// SourceDocument is a document as its source has it.
+// SourceDocument identifies a document of the source and its content.
 type SourceDocument struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Uri   string                 `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// As UploadDocument takes it; without one the document counts as changed.
+	// As in UploadDocumentRequest. A document without one counts as changed.
 	Fingerprint   string `protobuf:"bytes,2,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1706,13 +1708,12 @@ func (x *SourceDocument) GetFingerprint() string {
 
 type SyncSourceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// To be uploaded: the index does not have them.
+	// Upload these: the index does not have them.
 	NewUris []string `protobuf:"bytes,1,rep,name=new_uris,json=newUris,proto3" json:"new_uris,omitempty"`
-	// To be uploaded: they had another fingerprint when they were uploaded last, or
-	// have failed.
+	// Upload these: their fingerprint differs from the stored one, or they have failed.
 	ChangedUris    []string `protobuf:"bytes,2,rep,name=changed_uris,json=changedUris,proto3" json:"changed_uris,omitempty"`
 	UnchangedCount int32    `protobuf:"varint,3,opt,name=unchanged_count,json=unchangedCount,proto3" json:"unchanged_count,omitempty"`
-	// Deleted, or to be deleted after a dry run; the first 100,000.
+	// Deleted, or of a dry run to be deleted; the first 100,000.
 	GoneUris      []string `protobuf:"bytes,4,rep,name=gone_uris,json=goneUris,proto3" json:"gone_uris,omitempty"`
 	GoneCount     int32    `protobuf:"varint,5,opt,name=gone_count,json=goneCount,proto3" json:"gone_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1951,7 +1952,7 @@ func (x *GetJobRequest) GetJobId() string {
 
 type ListJobsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only jobs in this status.
+	// Lists only jobs with this status.
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	// 1 to 1000; 0 means 100.
 	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

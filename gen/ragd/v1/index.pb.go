@@ -22,9 +22,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// IndexConfig chooses the Postgres index over the embeddings. It is built in the
-// background once there are 2,000 of them and no load is under way; until then
-// every search is exact.
+// IndexConfig selects the Postgres index over the embeddings. It is built in the
+// background once there are 2,000 embeddings and no load is in progress; until then every
+// search is exact.
 type IndexConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// hnsw (default), ivfflat or flat (exact search, nothing to build).
@@ -86,10 +86,10 @@ func (x *IndexConfig) GetIvf() *IvfConfig {
 	return nil
 }
 
-// IvfConfig are the build parameters of an IVFFlat index.
+// IvfConfig holds the build parameters of an IVFFlat index.
 type IvfConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Clusters, 1 to 32768; 0 (default): one for a thousand vectors, at least 10.
+	// Clusters, 1 to 32768. 0 (default): one per thousand vectors, at least 10.
 	Lists         int32 `protobuf:"varint,1,opt,name=lists,proto3" json:"lists,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -132,12 +132,12 @@ func (x *IvfConfig) GetLists() int32 {
 	return 0
 }
 
-// HnswConfig are the build parameters of an HNSW index.
+// HnswConfig holds the build parameters of an HNSW index.
 type HnswConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Links per node, 2 to 100; default 16.
 	M int32 `protobuf:"varint,1,opt,name=m,proto3" json:"m,omitempty"`
-	// Candidates looked at while building, 4 to 1000, at least 2*m; default 64.
+	// Search width while building, 4 to 1000, at least 2*m; default 64.
 	EfConstruction int32 `protobuf:"varint,2,opt,name=ef_construction,json=efConstruction,proto3" json:"ef_construction,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -187,7 +187,7 @@ func (x *HnswConfig) GetEfConstruction() int32 {
 	return 0
 }
 
-// Index is a named set of documents that are embedded and searched alike.
+// Index is a named set of documents that share embedding model and search settings.
 type Index struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -200,10 +200,10 @@ type Index struct {
 	Chunking       *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// A PostgreSQL text search configuration such as english or simple.
 	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
-	// Chunks with an embedding; to a credential with a mandatory filter, of those that
-	// it may see, as are the counts of documents.
+	// Number of chunks with an embedding. For a credential with a mandatory filter this and
+	// the counts of documents cover only what it may read.
 	Count int32 `protobuf:"varint,8,opt,name=count,proto3" json:"count,omitempty"`
-	// Documents that are ready.
+	// Number of documents with status ready.
 	DocumentCount        int32 `protobuf:"varint,9,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
 	PendingDocumentCount int32 `protobuf:"varint,10,opt,name=pending_document_count,json=pendingDocumentCount,proto3" json:"pending_document_count,omitempty"`
 	FailedDocumentCount  int32 `protobuf:"varint,11,opt,name=failed_document_count,json=failedDocumentCount,proto3" json:"failed_document_count,omitempty"`
@@ -213,12 +213,12 @@ type Index struct {
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// vector, halfvec, bit or sparsevec.
 	VectorType string `protobuf:"bytes,15,opt,name=vector_type,json=vectorType,proto3" json:"vector_type,omitempty"`
-	// Fields of the metadata with Postgres indexes of their own.
+	// Metadata fields with Postgres indexes of their own.
 	MetadataIndexes []string `protobuf:"bytes,16,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
-	// Which edges it keeps. What its graph holds DescribeIndex alone says, and not to
-	// a credential with a mandatory filter.
+	// The settings of the graph. The counts are filled by DescribeIndex only, and not for a
+	// credential with a mandatory filter.
 	Graph *Graph `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
-	// While the index is being embedded with another model: that model, and the job.
+	// The new model and the job, while the index is being embedded with another model.
 	NextEmbeddingModel string `protobuf:"bytes,18,opt,name=next_embedding_model,json=nextEmbeddingModel,proto3" json:"next_embedding_model,omitempty"`
 	ReembedJobId       string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
 	unknownFields      protoimpl.UnknownFields
@@ -388,14 +388,15 @@ func (x *Index) GetReembedJobId() string {
 	return ""
 }
 
-// GraphSettings say which edges an index keeps between its chunks.
+// GraphSettings selects the edges that an index stores between its chunks.
 type GraphSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keep none: uploads cost less, and GraphRag walks over candidates alone.
+	// Stores no edges: uploads cost less, and GraphRag walks over the candidate graph
+	// alone.
 	Off bool `protobuf:"varint,1,opt,name=off,proto3" json:"off,omitempty"`
 	// mention, next, similar; empty (default): all.
 	EdgeTypes []string `protobuf:"bytes,2,rep,name=edge_types,json=edgeTypes,proto3" json:"edge_types,omitempty"`
-	// The cosine from which chunks are linked as similar, 0 to 1; default 0.5.
+	// Least cosine similarity of chunks linked by a similar edge, 0 to 1; default 0.5.
 	Threshold     *float64 `protobuf:"fixed64,3,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -452,21 +453,21 @@ func (x *GraphSettings) GetThreshold() float64 {
 	return 0
 }
 
-// Graph is the graph over an index's chunks.
+// Graph describes the stored graph of an index.
 type Graph struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names that chunks have: titles, their parts, identifiers, paths, headings and
-	// terms.
+	// Number of names that chunks define: titles, segments of titles, identifiers, paths,
+	// headings and terms.
 	Names int32 `protobuf:"varint,1,opt,name=names,proto3" json:"names,omitempty"`
-	// Names and references in the texts of chunks.
+	// Number of names and references mentioned in chunks.
 	Mentions int32 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
-	// Pairs of chunks that are near by embedding.
+	// Number of pairs of chunks linked by similarity of their embeddings.
 	Similarities int32          `protobuf:"varint,3,opt,name=similarities,proto3" json:"similarities,omitempty"`
 	Settings     *GraphSettings `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`
-	// Its chunks.
+	// Number of chunks.
 	Nodes int32 `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// Parts that no edge connects, a chunk without edges being one, when the graph
-	// was last rebuilt; 0 if it never was, or has more than a million chunks.
+	// Connected components at the last rebuild of the graph; a chunk without edges is one.
+	// 0 before the first rebuild, and for more than a million chunks.
 	Components int32 `protobuf:"varint,6,opt,name=components,proto3" json:"components,omitempty"`
 	// When the components were counted.
 	ComponentsTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=components_time,json=componentsTime,proto3" json:"components_time,omitempty"`
@@ -557,7 +558,7 @@ type CreateIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 63 characters of [A-Za-z0-9_-], the first a letter or underscore.
 	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// 1 to 16000; may be left out when the embedding model is known.
+	// 1 to 16000. Default: that of the embedding model, if it is known.
 	Dimension int32 `protobuf:"varint,2,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	// cosine (default), euclidean or dotproduct; for bits hamming (default) or
 	// jaccard.
@@ -565,7 +566,7 @@ type CreateIndexRequest struct {
 	IndexConfig *IndexConfig `protobuf:"bytes,4,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
 	// Default: the service's default model.
 	EmbeddingModel string `protobuf:"bytes,5,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
-	// Defaults of uploads into this index.
+	// Default chunking of uploads to this index.
 	Chunking *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// Default: english.
 	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
@@ -573,10 +574,10 @@ type CreateIndexRequest struct {
 	// floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000
 	// values that are not 0). Default: vector, and halfvec over 2,000 dimensions.
 	VectorType string `protobuf:"bytes,8,opt,name=vector_type,json=vectorType,proto3" json:"vector_type,omitempty"`
-	// Fields of the metadata that filters compare by order, or often: each gets
-	// Postgres indexes of its own. At most 16.
+	// Metadata fields that filters compare by order, or use often; each gets Postgres
+	// indexes of its own. At most 16.
 	MetadataIndexes []string `protobuf:"bytes,9,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
-	// Default: all edges are kept.
+	// Default: all edge types are stored.
 	Graph         *GraphSettings `protobuf:"bytes,10,opt,name=graph,proto3" json:"graph,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -688,17 +689,16 @@ type UpdateIndexRequest struct {
 	IndexConfig *IndexConfig           `protobuf:"bytes,2,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
 	// Replaces the whole list.
 	MetadataIndexes *MetadataIndexes `protobuf:"bytes,3,opt,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
-	// Defaults of uploads from now on.
+	// Default chunking of later uploads.
 	Chunking *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
-	// Replaces the settings as a whole; the graph is then rebuilt, as by
-	// RebuildGraph.
+	// Replaces all graph settings; the graph is then rebuilt as by RebuildGraph.
 	Graph *GraphSettings `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`
-	// Another model: a job embeds all chunks again beside the present embeddings, which
-	// serve until the job switches to the new ones, in an instant. Documents may come
-	// and go meanwhile. FAILED_PRECONDITION while the index holds ready-made vectors, or
-	// is being embedded with another model already: cancel that job first.
+	// A different model starts a job that embeds all chunks again. The present embeddings
+	// serve until the job switches to the new ones atomically; documents may be added and
+	// deleted meanwhile. Errors: FAILED_PRECONDITION while the index holds ready-made
+	// vectors, or is already being embedded with another model: cancel that job first.
 	EmbeddingModel string `protobuf:"bytes,6,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
-	// Of the new embeddings; 0: the model's own.
+	// Dimension of the new embeddings. 0: the model's default.
 	Dimension     int32 `protobuf:"varint,7,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

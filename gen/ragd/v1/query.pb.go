@@ -24,44 +24,45 @@ const (
 
 type VectorQueryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The question. Either this or queryVector; keyword and hybrid search need it.
+	// The question. Required unless queryVector is given; keyword and hybrid search and a
+	// reranker always need it.
 	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// A ready-made embedding of the index's dimension.
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
-	// May be left out when the tenant has one index.
+	// Default: the tenant's index, if it has exactly one.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// The store whose block of databaseConfig applies: ragd or pgvector (default),
-	// pinecone or chroma. The data are the same whatever it says.
+	// Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma.
+	// It has no other effect.
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
-	// Sources wanted, 1 to 1000; default 10.
+	// Number of sources to return, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// A predicate over the chunks' metadata; see the filter language.
+	// A filter over the chunks' metadata, see docs/filters.md.
 	Filter *structpb.Value `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
-	// vector, keyword or hybrid. Default: hybrid where there is a queryText and
-	// the index has an embedding model, else vector.
+	// vector, keyword or hybrid. Default: hybrid if queryText is given and the index has an
+	// embedding model, else vector.
 	SearchMode string `protobuf:"bytes,7,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
-	// Default false: an embedding is large and rarely needed.
+	// Returns embeddings, which are large. Default: false.
 	IncludeVectors *bool `protobuf:"varint,8,opt,name=include_vectors,json=includeVectors,proto3,oneof" json:"include_vectors,omitempty"`
 	// Default true.
 	IncludeSources *bool `protobuf:"varint,9,opt,name=include_sources,json=includeSources,proto3,oneof" json:"include_sources,omitempty"`
-	// Adds timings and the way the answer was found.
+	// Adds timings and the plan of the search.
 	Explain bool `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Options in the words of other vector stores.
+	// Options as other vector stores name them.
 	DatabaseConfig *DatabaseConfig `protobuf:"bytes,12,opt,name=database_config,json=databaseConfig,proto3" json:"database_config,omitempty"`
-	// Chunks to add before and after each source from its document, 0 to 10.
-	// Sources that then touch become one, so there may be fewer than topK.
+	// Chunks of the same document to add before and after each source, 0 to 10. Sources
+	// whose ranges then touch are merged, so there may be fewer than topK.
 	Neighbours int32 `protobuf:"varint,13,opt,name=neighbours,proto3" json:"neighbours,omitempty"`
-	// 0 (default): the best sources, however alike; to 1: as unlike each other as
-	// can be. By maximal marginal relevance.
+	// From 0 (default: relevance alone) to 1 (sources as different from each other as
+	// possible), by maximal marginal relevance.
 	Diversity float64 `protobuf:"fixed64,14,opt,name=diversity,proto3" json:"diversity,omitempty"`
-	// How hybrid mode joins its legs.
+	// How hybrid mode combines vector and keyword search.
 	Hybrid *Hybrid `protobuf:"bytes,15,opt,name=hybrid,proto3" json:"hybrid,omitempty"`
-	// The part of the index that is searched. Default: "default", where documents and
-	// vectors are that were given no other.
+	// The namespace to search. Default: "default", which holds documents and vectors stored
+	// without one.
 	Namespace string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// At most so many sources of one document; 0 (default): any number.
+	// Most sources from one document. 0 (default): no limit.
 	MaxPerDocument int32 `protobuf:"varint,17,opt,name=max_per_document,json=maxPerDocument,proto3" json:"max_per_document,omitempty"`
-	// Scores what was found a second time; needs queryText. Default: not at all.
+	// Second-stage scoring of the results; needs queryText. Default: none.
 	Reranker      *Reranker `protobuf:"bytes,11,opt,name=reranker,proto3" json:"reranker,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -216,14 +217,14 @@ func (x *VectorQueryRequest) GetReranker() *Reranker {
 	return nil
 }
 
-// Hybrid joins the scores of the embedding and of the words.
+// Hybrid sets how the scores of vector and keyword search are combined.
 type Hybrid struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// weighted (default): the mean of both, each scaled to [0,1] over the
-	// candidates; rrf: reciprocal rank fusion, which looks at places alone.
+	// weighted (default): the weighted mean of both scores, each scaled to [0,1] over the
+	// candidates; rrf: reciprocal rank fusion, which uses ranks only.
 	Fusion string `protobuf:"bytes,1,opt,name=fusion,proto3" json:"fusion,omitempty"`
-	// The ratio of the weights matters. Default: equal, but for the builtin model,
-	// which knows less than the words do and only breaks their ties.
+	// Only the ratio of the weights matters. Default: equal. For the builtin model, whose
+	// embeddings say less than shared terms, the vector score only breaks ties.
 	VectorWeight  *float64 `protobuf:"fixed64,2,opt,name=vector_weight,json=vectorWeight,proto3,oneof" json:"vector_weight,omitempty"`
 	KeywordWeight *float64 `protobuf:"fixed64,3,opt,name=keyword_weight,json=keywordWeight,proto3,oneof" json:"keyword_weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -281,7 +282,7 @@ func (x *Hybrid) GetKeywordWeight() float64 {
 	return 0
 }
 
-// DatabaseConfig has a block for each store. Only the one of vectorStoreName
+// DatabaseConfig has a block for each store. Only the block that vectorStoreName selects
 // applies; a warning names the others.
 type DatabaseConfig struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -345,12 +346,12 @@ func (x *DatabaseConfig) GetChroma() *ChromaConfig {
 
 type PgVectorConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sources score more than this.
+	// Returns only sources that score more than this.
 	MinScore *float64 `protobuf:"fixed64,1,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Candidates of an HNSW search, 1 to 1000. Default: as many as it takes to find
-	// 95 % of the nearest, as measured when the index was built.
+	// Search width of an HNSW index, 1 to 1000. Default: the width that finds 95 % of the
+	// nearest vectors, measured when the index was built.
 	Ef *int32 `protobuf:"varint,2,opt,name=ef,proto3,oneof" json:"ef,omitempty"`
-	// Lists that an IVFFlat search reads. Default: as for ef.
+	// Number of lists that an IVFFlat search reads. Default: as for ef.
 	Probes        *int32 `protobuf:"varint,3,opt,name=probes,proto3,oneof" json:"probes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -460,7 +461,7 @@ func (x *PineconeConfig) GetSparseVector() *SparseVector {
 	return nil
 }
 
-// SparseVector has values at indices, counted from 0, and is 0 elsewhere.
+// SparseVector has values at indices, which count from 0, and is 0 elsewhere.
 type SparseVector struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Indices       []uint32               `protobuf:"varint,1,rep,packed,name=indices,proto3" json:"indices,omitempty"`
@@ -515,7 +516,7 @@ func (x *SparseVector) GetValues() []float32 {
 
 type ChromaConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A filter.
+	// A filter over metadata.
 	Where *structpb.Value `protobuf:"bytes,1,opt,name=where,proto3" json:"where,omitempty"`
 	// A condition on the text: $contains, $not_contains, $regex, $not_regex, $and,
 	// $or.
@@ -640,33 +641,32 @@ func (x *VectorQueryResponse) GetExplain() *Explain {
 
 type GraphRagRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The question. Either this or queryVector.
+	// The question. Required unless queryVector is given.
 	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// A ready-made embedding of the index's dimension.
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
-	// May be left out when the tenant has one index.
+	// Default: the tenant's index, if it has exactly one.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Accepted for clients of other stores; only "ragd", "pgvector" or empty.
+	// Accepted for compatibility; only "ragd", "pgvector" or empty.
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
-	// Sources wanted, 1 to 1000; default 10.
+	// Number of sources to return, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// A predicate over the chunks' metadata. It holds for every chunk on the way: a
-	// walk never passes through one that it hides.
+	// A filter over the chunks' metadata, see docs/filters.md. A walk never passes through
+	// a chunk that does not match it.
 	Filter *structpb.Value `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
-	// How the seeds are searched for, as in VectorQuery.
+	// The search mode that finds the seeds, as in VectorQuery.
 	SearchMode string `protobuf:"bytes,7,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
 	// Default false.
 	IncludeVectors *bool `protobuf:"varint,8,opt,name=include_vectors,json=includeVectors,proto3,oneof" json:"include_vectors,omitempty"`
 	// Default true.
 	IncludeSources *bool `protobuf:"varint,9,opt,name=include_sources,json=includeSources,proto3,oneof" json:"include_sources,omitempty"`
-	// Adds timings, the path to each source, and what the walk saw.
+	// Adds timings, the path to each source, and the nodes and edges of the walk.
 	Explain      bool          `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
 	GraphOptions *GraphOptions `protobuf:"bytes,11,opt,name=graph_options,json=graphOptions,proto3" json:"graph_options,omitempty"`
-	// Scores what the walk and the search found a second time; needs queryText.
-	// Default: not at all.
+	// Second-stage scoring of the results of walk and search; needs queryText. Default:
+	// none.
 	Reranker *Reranker `protobuf:"bytes,12,opt,name=reranker,proto3" json:"reranker,omitempty"`
-	// The part of the index that is searched, which a walk does not leave. Default:
-	// "default".
+	// The namespace to search; a walk does not leave it. Default: "default".
 	Namespace     string `protobuf:"bytes,13,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -793,25 +793,25 @@ func (x *GraphRagRequest) GetNamespace() string {
 	return ""
 }
 
-// GraphOptions say how a graph is walked.
+// GraphOptions sets how the graph is walked.
 type GraphOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// If given, must be the index's.
+	// If given, must equal the index's.
 	Dimension int32 `protobuf:"varint,1,opt,name=dimension,proto3" json:"dimension,omitempty"`
-	// The cosine from which two chunks are similar, -1 to 1; default 0.7. The
-	// stored graph has no pairs below 0.5.
+	// Least cosine similarity of similar edges, -1 to 1; default 0.7. The stored graph has
+	// no pairs below 0.5.
 	Threshold *float64 `protobuf:"fixed64,2,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
-	// How many chunks a walk visits, 1 to 10000; default: endless, or 100 over
-	// candidates.
+	// Length of a walk in chunks, 1 to 10000. Default: unlimited, or 100 over the candidate
+	// graph.
 	RandomWalkSteps *int32 `protobuf:"varint,3,opt,name=random_walk_steps,json=randomWalkSteps,proto3,oneof" json:"random_walk_steps,omitempty"`
-	// The probability of going back to the seeds, above 0 and below 1; default 0.5,
-	// or 0.15 over candidates.
+	// Probability of returning to the seeds at each step, above 0 and below 1. Default:
+	// 0.5, or 0.15 over the candidate graph.
 	RestartProb *float64 `protobuf:"fixed64,4,opt,name=restart_prob,json=restartProb,proto3,oneof" json:"restart_prob,omitempty"`
-	// 0: walk the stored graph. n: walk a graph of the n chunks nearest to the
-	// question, at most 1000, whose edges join those more similar than threshold;
-	// the topK nearest are the seeds.
+	// 0: walks the stored graph. n, at most 1000: walks the candidate graph of the n chunks
+	// nearest to the question, whose edges join chunks more similar than threshold; the
+	// topK nearest are the seeds.
 	Candidates int32 `protobuf:"varint,5,opt,name=candidates,proto3" json:"candidates,omitempty"`
-	// mention, next, similar; default all. Of no meaning over candidates.
+	// mention, next, similar. Default: all. Ignored over the candidate graph.
 	EdgeTypes     []string `protobuf:"bytes,6,rep,name=edge_types,json=edgeTypes,proto3" json:"edge_types,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -893,9 +893,9 @@ type GraphRagResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The texts of the sources, numbered, ready for a prompt.
 	RelevantContext string `protobuf:"bytes,1,opt,name=relevant_context,json=relevantContext,proto3" json:"relevant_context,omitempty"`
-	// Best first. The score is the share of time that walks spend on a chunk, 0 for
-	// one that only the search found; over candidates, the sum over the seeds of
-	// their similarity times that share.
+	// Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
+	// that only the search found. Over the candidate graph it is the sum over the seeds of
+	// their similarity times that probability.
 	Sources       []*Source     `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
 	Warnings      []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Explain       *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
@@ -968,25 +968,25 @@ type Source struct {
 	Metadata *structpb.Struct       `protobuf:"bytes,2,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Empty unless includeVectors.
 	Vector []float32 `protobuf:"fixed32,3,rep,packed,name=vector,proto3" json:"vector,omitempty"`
-	// Higher is better. Vector mode: 1 - cosine distance, 1/(1 + euclidean
-	// distance), the inner product, the share of equal bits or 1 - jaccard distance.
-	// Keyword mode: BM25. Hybrid mode: in [0,1].
+	// Higher is better. Vector mode: 1 - cosine distance, 1/(1 + euclidean distance), the
+	// inner product, the fraction of equal bits (hamming) or 1 - jaccard distance. Keyword
+	// mode: BM25. Hybrid mode: in [0,1].
 	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
 	// The chunk's text.
 	Document   string `protobuf:"bytes,5,opt,name=document,proto3" json:"document,omitempty"`
 	DocumentId string `protobuf:"bytes,6,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	Uri        string `protobuf:"bytes,7,opt,name=uri,proto3" json:"uri,omitempty"`
 	Title      string `protobuf:"bytes,8,opt,name=title,proto3" json:"title,omitempty"`
-	// Position in the document, from 0.
+	// Number of the chunk in its document, from 0.
 	Ordinal int32 `protobuf:"varint,9,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// The part of the document's text this chunk was made from, in bytes; for a format
-	// that is not cut as it is, of the text that it is turned into.
+	// Byte range of the chunk in the document's text, end exclusive; for formats that are
+	// converted to text first, in that text.
 	StartByte uint32 `protobuf:"varint,10,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	EndByte   uint32 `protobuf:"varint,11,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
-	// GraphRag with explain: how the walk came here, in words.
+	// Set by GraphRag with explain: how the walk reached the chunk, in English.
 	Path string `protobuf:"bytes,12,opt,name=path,proto3" json:"path,omitempty"`
-	// What the score of a query with a reranker was made from. Absent when nothing
-	// could be scored, which a warning then says.
+	// Components of a reranked score. Absent without a reranker and when no result could be
+	// scored, which a warning then reports.
 	Details       *RerankDetails `protobuf:"bytes,13,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1113,25 +1113,24 @@ func (x *Source) GetDetails() *RerankDetails {
 	return nil
 }
 
-// Explain says how an answer was found.
+// Explain reports how the results were found.
 type Explain struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	SearchMode string                 `protobuf:"bytes,1,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
-	// In the order in which they ran.
+	// In the order of execution.
 	Stages []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
-	// How the nearest embeddings were found: exact, by comparing with every chunk
-	// that the filter selects, or approximate, by the Postgres index. Empty in
-	// keyword mode.
+	// exact: the query was compared with every chunk that the filter selects. approximate:
+	// the Postgres index was used. Empty in keyword mode.
 	Plan string `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
-	// About how many chunks were looked at, by statistics; 0 where there are none,
-	// and for a credential with a mandatory filter, as they count what that hides.
+	// Estimated number of chunks examined, from statistics. 0 if there are none, and for a
+	// credential with a mandatory filter, because statistics count hidden chunks.
 	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
-	// There are topK sources, or all that match.
+	// Whether the response has topK sources or all that match.
 	Complete bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
-	// No better sources exist: nothing was left out by approximation. Of a query
-	// with a reranker: among the candidates.
+	// Whether no better sources exist, that is, no approximation was used. With a reranker:
+	// among the candidates.
 	Exact bool `protobuf:"varint,6,opt,name=exact,proto3" json:"exact,omitempty"`
-	// What the second scoring took; absent without one.
+	// Cost of reranking; absent without a reranker.
 	Reranking     *Reranking `protobuf:"bytes,7,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1216,18 +1215,18 @@ func (x *Explain) GetReranking() *Reranking {
 	return nil
 }
 
-// GraphExplain says how an answer was found, and what the walk saw.
+// GraphExplain reports how the results were found and which part of the graph was walked.
 type GraphExplain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the seeds were searched for.
+	// The search mode that found the seeds.
 	SearchMode string `protobuf:"bytes,1,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
-	// In the order in which they ran.
+	// In the order of execution.
 	Stages []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
-	// The chunks that the walk reached, best first, at most 100.
+	// Chunks reached by the walk, best first; at most 100.
 	Nodes []*GraphNode `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// The edges between them.
+	// Edges between these chunks.
 	Edges []*GraphEdge `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
-	// What the second scoring took; absent without one.
+	// Cost of reranking; absent without a reranker.
 	Reranking     *Reranking `protobuf:"bytes,5,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1298,15 +1297,15 @@ func (x *GraphExplain) GetReranking() *Reranking {
 	return nil
 }
 
-// GraphNode is a chunk that a walk saw.
+// GraphNode is a chunk reached by the walk.
 type GraphNode struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	Ordinal    int32                  `protobuf:"varint,2,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	Title      string                 `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// The share of time that walks spend here.
+	// Probability that the walk is at this chunk.
 	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
-	// Its weight as a seed; 0 if it is none.
+	// Weight as a seed; 0 if it is none.
 	Seed float64 `protobuf:"fixed64,5,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Whether it is among the sources.
 	Source        bool `protobuf:"varint,6,opt,name=source,proto3" json:"source,omitempty"`
@@ -1386,17 +1385,17 @@ func (x *GraphNode) GetSource() bool {
 	return false
 }
 
-// GraphEdge is an edge that a walk saw.
+// GraphEdge is an edge between two nodes of the walk.
 type GraphEdge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Positions in nodes.
+	// Indices into nodes.
 	From int32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
 	To   int32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
 	// mention, next or similar.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
-	// The probability that a step from one end takes this edge.
+	// Probability that a step from one end takes this edge.
 	Share float64 `protobuf:"fixed64,4,opt,name=share,proto3" json:"share,omitempty"`
-	// What it says, such as: names "LD-101".
+	// The edge's label, such as: names "LD-101".
 	Words         string `protobuf:"bytes,5,opt,name=words,proto3" json:"words,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1467,15 +1466,15 @@ func (x *GraphEdge) GetWords() string {
 	return ""
 }
 
-// Stage is one step of a query.
+// Stage is one step of a query, with its duration.
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// embed, words (how common the question's are), plan, search, search all (a
-	// first search found too few), rerank, neighbours; of a graph query seeds,
-	// load, walk, rerank, assemble.
+	// embed, words (loads how common the question's terms are), plan, search, search all (a
+	// second search, because the first found too few), rerank, neighbours. Of a graph
+	// query: seeds, load, walk, rerank, assemble.
 	Name       string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	DurationMs float64 `protobuf:"fixed64,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
-	// Chunks that came out of it.
+	// Number of chunks that the stage returned.
 	Candidates    int32 `protobuf:"varint,3,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1532,24 +1531,24 @@ func (x *Stage) GetCandidates() int32 {
 	return 0
 }
 
-// Reranker says how results are scored a second time.
+// Reranker configures second-stage scoring.
 type Reranker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// provider/model, such as openai/gpt-5-mini or cohere/rerank-v3.5; empty or
-	// builtin/lexical needs no provider.
+	// provider/model, such as openai/gpt-5-mini or cohere/rerank-v3.5. Empty or
+	// builtin/lexical: no provider.
 	Model   string           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	Weights *RerankerWeights `protobuf:"bytes,2,opt,name=weights,proto3" json:"weights,omitempty"`
-	// Results wanted; default 3 in Rerank, the query's topK in a query.
+	// Number of results to return. Default: 3 in Rerank, the query's topK in a query.
 	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// How many candidates a query fetches; default five times topK.
+	// Number of candidates that a query fetches; default five times topK.
 	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
-	// lexical, cross-encoder, llm, llm-passage or llm-listwise. Default: what suits
-	// the model's provider.
+	// lexical, cross-encoder, llm, llm-passage or llm-listwise. Default: chosen by the
+	// model's provider.
 	Kind string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Divides the weights by their sum instead of refusing those that do not add
-	// up to 1.
+	// Divides the weights by their sum. Without it, weights that do not add up to 1 are an
+	// error.
 	NormalizeWeights bool `protobuf:"varint,6,opt,name=normalize_weights,json=normalizeWeights,proto3" json:"normalize_weights,omitempty"`
-	// Makes it an error when nothing could be scored.
+	// Returns an error instead of a warning when no result could be scored.
 	Required      bool `protobuf:"varint,7,opt,name=required,proto3" json:"required,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1634,17 +1633,17 @@ func (x *Reranker) GetRequired() bool {
 	return false
 }
 
-// Reranking is what a second scoring took.
+// Reranking reports the work and cost of second-stage scoring.
 type Reranking struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Model string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Results that were to be scored; failed of them could not be, and cached of
-	// them had been before.
+	// Results to score; of these, failed could not be scored, and cached had their score in
+	// the cache.
 	Candidates int32 `protobuf:"varint,3,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	Failed     int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
 	Cached     int32 `protobuf:"varint,5,opt,name=cached,proto3" json:"cached,omitempty"`
-	// Calls of the model's provider and what they cost.
+	// Calls of the model's provider, and their tokens.
 	Calls         int32   `protobuf:"varint,6,opt,name=calls,proto3" json:"calls,omitempty"`
 	InputTokens   int32   `protobuf:"varint,7,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	OutputTokens  int32   `protobuf:"varint,8,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
@@ -1746,14 +1745,14 @@ func (x *Reranking) GetDurationMs() float64 {
 	return 0
 }
 
-// RerankerWeights are the shares of the parts of a score; together 1.
+// RerankerWeights holds the weights of the components of a score; together 1.
 type RerankerWeights struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the second scoring; default 0.4.
+	// Weight of the reranker's score; default 0.4.
 	Semantic *float64 `protobuf:"fixed64,1,opt,name=semantic,proto3,oneof" json:"semantic,omitempty"`
-	// Of the score that came in; default 0.4.
+	// Weight of the result's original score; default 0.4.
 	Vector *float64 `protobuf:"fixed64,2,opt,name=vector,proto3,oneof" json:"vector,omitempty"`
-	// Of the place that it came in at; default 0.2.
+	// Weight of the result's original rank; default 0.2.
 	Position      *float64 `protobuf:"fixed64,3,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1873,7 +1872,7 @@ func (x *RerankRequest) GetReranker() *Reranker {
 
 type RerankResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Best first; ties in the order they came in.
+	// Best first; ties in the order of the request.
 	Results       []*RerankedSource `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	Warnings      []string          `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Reranking     *Reranking        `protobuf:"bytes,3,opt,name=reranking,proto3" json:"reranking,omitempty"`
@@ -1993,13 +1992,13 @@ func (x *RerankedSource) GetDetails() *RerankDetails {
 	return nil
 }
 
-// RerankDetails are the parts of a score, each before its weight.
+// RerankDetails holds the components of a score, each before its weight.
 type RerankDetails struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Semantic float64                `protobuf:"fixed64,1,opt,name=semantic,proto3" json:"semantic,omitempty"`
 	Vector   float64                `protobuf:"fixed64,2,opt,name=vector,proto3" json:"vector,omitempty"`
 	Position float64                `protobuf:"fixed64,3,opt,name=position,proto3" json:"position,omitempty"`
-	// semantic is an estimate: this result could not be scored.
+	// Whether semantic is an estimate, because this result could not be scored.
 	Estimated     bool `protobuf:"varint,4,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

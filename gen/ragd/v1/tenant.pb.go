@@ -28,7 +28,7 @@ type Tenant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 40 characters of [a-z0-9-], the first a letter.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// At most 200 bytes, for people.
+	// Name for display, at most 200 bytes.
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// Free-form settings of the operator; at most 16 KiB of JSON.
 	Settings      *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
@@ -317,7 +317,7 @@ type UpdateTenantRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	TenantId    string                 `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	DisplayName *string                `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
-	// Replaces the settings as a whole.
+	// Replaces all settings.
 	Settings      *structpb.Struct `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -454,18 +454,18 @@ func (*DeleteTenantResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{7}
 }
 
-// ApiKey describes a credential; its secret is never shown again.
+// ApiKey describes a credential. It never contains the secret.
 type ApiKey struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	ApiKeyId    string                 `protobuf:"bytes,1,opt,name=api_key_id,json=apiKeyId,proto3" json:"api_key_id,omitempty"`
 	TenantId    string                 `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	DisplayName string                 `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// The first characters of the secret, to tell keys apart.
+	// The first characters of the secret, which identify the key in lists and logs.
 	Prefix string `protobuf:"bytes,4,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// `read`, `write`, `admin` of the tenant, or `operator` of the service. Each
 	// includes those before it.
 	Scopes []string `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// And-ed into every read this key makes; see the filter language.
+	// Filter that is and-ed with every read of this key, see docs/filters.md.
 	MandatoryFilter *structpb.Struct       `protobuf:"bytes,6,opt,name=mandatory_filter,json=mandatoryFilter,proto3" json:"mandatory_filter,omitempty"`
 	CreateTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	ExpireTime      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
@@ -573,7 +573,7 @@ type CreateApiKeyRequest struct {
 	DisplayName string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// Default: read and write.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Default: never.
+	// Default: the key does not expire.
 	ExpireTime      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	MandatoryFilter *structpb.Struct       `protobuf:"bytes,5,opt,name=mandatory_filter,json=mandatoryFilter,proto3" json:"mandatory_filter,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -699,7 +699,7 @@ func (x *CreateApiKeyResponse) GetSecret() string {
 
 type ListApiKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty: the caller's own, or for an operator the operator keys.
+	// Default: the caller's tenant; for an operator, the operator keys.
 	TenantId      string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

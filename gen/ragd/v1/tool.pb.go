@@ -23,10 +23,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Tool is a tool that a tenant made. What a call asks for is put together from,
-// where several say the same: the request context, then the arguments that the
-// model may give and gave, then the settings, then the defaults of the kind.
-// Filters are not replaced but joined: those of the credential, the request
+// Tool is a tool defined by a tenant. A call combines, in order of precedence: the
+// request context, the arguments that the model may give and gave, the settings, and the
+// defaults of the kind. Filters are and-ed instead: those of the credential, the request
 // context, the settings and the model must all match.
 type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -34,16 +33,16 @@ type Tool struct {
 	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// vector_query, graph_rag or document_chunker.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// For people.
+	// Title for people.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// For models: what is found here, and when to use the tool.
+	// Description for models: what the tool finds, and when to use it.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
-	// Fields of the kind's request, as in VectorQueryRequest, GraphRagRequest or
-	// ChunkTextRequest. A query names its indexName here or takes it as argument.
+	// Fields of the kind's request: VectorQueryRequest, GraphRagRequest or
+	// ChunkTextRequest. A query needs indexName here or among arguments.
 	Settings *structpb.Struct `protobuf:"bytes,5,opt,name=settings,proto3" json:"settings,omitempty"`
-	// The fields of the kind's request that the model may give.
+	// Fields of the kind's request that the model may give.
 	Arguments []string `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
-	// The request context changes none of the settings; only its filter still holds.
+	// Whether the request context may not change the settings. Its filter still applies.
 	Fixed         bool                   `protobuf:"varint,7,opt,name=fixed,proto3" json:"fixed,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
@@ -395,7 +394,7 @@ type UpdateToolRequest struct {
 	Description *string                `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	// Replaces the settings as a whole.
 	Settings *structpb.Struct `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`
-	// Replaces the arguments as a whole; none leaves them.
+	// Replaces all arguments; an empty list leaves them.
 	Arguments     []string `protobuf:"bytes,5,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	Fixed         *bool    `protobuf:"varint,6,opt,name=fixed,proto3,oneof" json:"fixed,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -25,12 +25,12 @@ const (
 // Entry is a vector to store.
 type Entry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Any string of 1 to 1024 bytes; made when empty.
+	// 1 to 1024 bytes. Default: a generated id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As many as the index has dimensions. Zeros and ones for an index of bits.
+	// One value per dimension of the index; 0 or 1 for an index of vectorType bit.
 	Values   []float32        `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	Metadata *structpb.Struct `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// The text, up to 256 KiB. With one, the entry is found by keyword search too.
+	// The text, at most 256 KiB. With a text, keyword search finds the entry too.
 	Document string `protobuf:"bytes,4,opt,name=document,proto3" json:"document,omitempty"`
 	// Instead of values, for an index of vectorType sparsevec.
 	SparseValues  *SparseVector `protobuf:"bytes,5,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
@@ -108,9 +108,9 @@ type UpsertRequest struct {
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// At most 10,000, in a message of at most 32 MB.
 	Entries []*Entry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Entries that it selects are deleted first, in the same transaction.
+	// Filter; entries that match are deleted first, in the same transaction.
 	DeleteFilter *structpb.Value `protobuf:"bytes,3,opt,name=delete_filter,json=deleteFilter,proto3" json:"delete_filter,omitempty"`
-	// Default: default.
+	// Default: "default".
 	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -228,12 +228,12 @@ type QueryRequest struct {
 	Filter *structpb.Value `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Default false.
 	IncludeVector bool `protobuf:"varint,5,opt,name=include_vector,json=includeVector,proto3" json:"include_vector,omitempty"`
-	// Results score more than this.
+	// Returns only results that score more than this.
 	MinScore       *float64        `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	Namespace      string          `protobuf:"bytes,7,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	DatabaseConfig *DatabaseConfig `protobuf:"bytes,8,opt,name=database_config,json=databaseConfig,proto3" json:"database_config,omitempty"`
 	Explain        bool            `protobuf:"varint,9,opt,name=explain,proto3" json:"explain,omitempty"`
-	// The store whose block of databaseConfig applies, as in VectorQuery.
+	// Selects the block of databaseConfig, as in VectorQuery.
 	VectorStoreName string `protobuf:"bytes,10,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -403,7 +403,7 @@ func (x *QueryResponse) GetExplain() *Explain {
 type QueryResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As of a Source in vector mode.
+	// As the score of a Source in vector mode.
 	Score    float64          `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	Metadata *structpb.Struct `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Empty unless includeVector.
@@ -610,7 +610,7 @@ func (x *UpdateResponse) GetUpdatedCount() int32 {
 type DeleteRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Either ids or filter.
+	// At most one of ids and filter; with neither, the namespace is deleted.
 	Ids           []string        `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	Filter        *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	Namespace     string          `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`

@@ -39,10 +39,9 @@ const (
 
 // ChunkServiceClient is a client for the ragd.v1.ChunkService service.
 type ChunkServiceClient interface {
-	// ChunkText returns the chunks of a text. A maxSize that is left out is 4000
-	// here, as clients of other chunkers know it, and 800 in an upload, as suits
-	// retrieval. Errors: INVALID_ARGUMENT naming the option or the place in the
-	// text.
+	// ChunkText returns the chunks of a text, in order. The default of maxSize is 4000
+	// here, as in other chunkers, and 800 for uploads, which suits retrieval. Errors:
+	// INVALID_ARGUMENT, naming the invalid option or the position in the text.
 	ChunkText(context.Context, *v1.ChunkTextRequest) (*v1.ChunkTextResponse, error)
 }
 
@@ -83,10 +82,9 @@ func (c *chunkServiceClient) ChunkText(ctx context.Context, req *v1.ChunkTextReq
 
 // ChunkServiceHandler is an implementation of the ragd.v1.ChunkService service.
 type ChunkServiceHandler interface {
-	// ChunkText returns the chunks of a text. A maxSize that is left out is 4000
-	// here, as clients of other chunkers know it, and 800 in an upload, as suits
-	// retrieval. Errors: INVALID_ARGUMENT naming the option or the place in the
-	// text.
+	// ChunkText returns the chunks of a text, in order. The default of maxSize is 4000
+	// here, as in other chunkers, and 800 for uploads, which suits retrieval. Errors:
+	// INVALID_ARGUMENT, naming the invalid option or the position in the text.
 	ChunkText(context.Context, *v1.ChunkTextRequest) (*v1.ChunkTextResponse, error)
 }
 

@@ -75,19 +75,18 @@ const (
 
 // DocumentServiceClient is a client for the ragd.v1.DocumentService service.
 type DocumentServiceClient interface {
-	// UploadDocument stores a document and starts a job that chunks and embeds it.
-	// What was answered is durable. A document with the uri of an earlier one
-	// replaces it when its job is done; until then the earlier version stays
-	// searchable. The same bytes and settings again are a no-op: the document is
-	// returned with the job that made it. Needs the scope write.
+	// UploadDocument stores a document and starts a job that chunks and embeds it. Once it
+	// has answered, the document is durable. A document with the uri of an earlier one
+	// replaces it when its job succeeds; until then the earlier version stays searchable.
+	// An upload of the same bytes with the same settings changes nothing and returns the
+	// document with its earlier job. Needs the scope write.
 	UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error)
-	// UploadDocuments stores many documents, or large ones in parts: for each a message
-	// that begins it, then the rest of its content in as many messages as it takes. The
-	// answer says of every document what became of it, in the order of the stream; one
-	// that fails does not keep the others from being stored. A stream that breaks off
-	// leaves nothing of the document that it was in the middle of; of those before, any
-	// may be stored already, and sending them again changes nothing. Needs the scope
-	// write.
+	// UploadDocuments stores many documents, or large ones in several messages: for each
+	// document one message that begins it, then any number of messages with the rest of its
+	// content. The response has a result for each document, in the order of the stream; an
+	// error in one document does not affect the others. If the stream breaks off, the
+	// document in transfer is discarded; earlier ones may or may not be stored, and may be
+	// sent again. Needs the scope write.
 	UploadDocuments(context.Context) (*connect.ClientStreamForClientSimple[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse], error)
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
 	// ListDocuments returns an index's documents in the order of their creation.
@@ -95,34 +94,34 @@ type DocumentServiceClient interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
-	// DeleteDocuments removes the documents that are named or that a filter over their
-	// metadata selects, and their chunks, also while they are being processed. What a
-	// call that broke off has not deleted, the same call deletes. Needs the scope write.
+	// DeleteDocuments removes the documents that are named or that match a filter over
+	// their metadata, with their chunks, also while they are being processed. A call that
+	// broke off may be repeated. Needs the scope write.
 	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
-	// SyncSource compares a source, such as a folder or a site, with what the index has
-	// of it: it says which documents are new, changed or unchanged, for the caller to
-	// upload, and deletes those that the source has no more. Nothing outside of the
-	// source's prefix is touched, and no document that changed during the call. What a
-	// call that broke off has not deleted, the same call deletes. Needs the scope write.
+	// SyncSource compares the documents of a source, such as a folder or a site, with those
+	// in the index. It returns which are new, changed or unchanged, for the caller to
+	// upload, and deletes documents that the source no longer has. It never deletes
+	// documents outside of the source's prefix or documents that changed during the call. A
+	// call that broke off may be repeated. Needs the scope write.
 	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
 	// ListJobs returns the tenant's jobs, newest first.
 	ListJobs(context.Context, *v1.ListJobsRequest) (*v1.ListJobsResponse, error)
-	// WatchJob sends the job at once, then whenever it changes, until it has
-	// reached a terminal state: succeeded, failed or cancelled.
+	// WatchJob sends the job at once and after each change, until its status is succeeded,
+	// failed or cancelled.
 	WatchJob(context.Context, *v1.WatchJobRequest) (*connect.ServerStreamForClient[v1.Job], error)
-	// CancelJob ends a job that is queued or running and returns it. A document that
-	// was being processed is failed, and its last good version stays searchable; an
-	// index that was being built again keeps what it has. A job that has ended is
-	// left alone: FAILED_PRECONDITION, unless it was cancelled before. Needs the scope
-	// write.
+	// CancelJob cancels a queued or running job and returns it. A document that was being
+	// processed becomes failed, and its last good version stays searchable; an index whose
+	// build is cancelled keeps its present Postgres index. Errors: FAILED_PRECONDITION for
+	// a job that has succeeded or failed. Cancelling a cancelled job is no error. Needs the
+	// scope write.
 	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.Job, error)
-	// RetryJob starts the work of a failed or cancelled job again, as a new job, which
-	// it returns: the old one stays as it ended. FAILED_PRECONDITION when the job has
-	// not ended, has succeeded, or when its document was uploaded again since. Needs
-	// the scope write.
+	// RetryJob starts the work of a failed or cancelled job again as a new job, and returns
+	// that; the old job keeps its status. Errors: FAILED_PRECONDITION when the job has not
+	// ended, has succeeded, or when its document was uploaded again since. Needs the scope
+	// write.
 	RetryJob(context.Context, *v1.RetryJobRequest) (*v1.Job, error)
 }
 
@@ -351,19 +350,18 @@ func (c *documentServiceClient) RetryJob(ctx context.Context, req *v1.RetryJobRe
 
 // DocumentServiceHandler is an implementation of the ragd.v1.DocumentService service.
 type DocumentServiceHandler interface {
-	// UploadDocument stores a document and starts a job that chunks and embeds it.
-	// What was answered is durable. A document with the uri of an earlier one
-	// replaces it when its job is done; until then the earlier version stays
-	// searchable. The same bytes and settings again are a no-op: the document is
-	// returned with the job that made it. Needs the scope write.
+	// UploadDocument stores a document and starts a job that chunks and embeds it. Once it
+	// has answered, the document is durable. A document with the uri of an earlier one
+	// replaces it when its job succeeds; until then the earlier version stays searchable.
+	// An upload of the same bytes with the same settings changes nothing and returns the
+	// document with its earlier job. Needs the scope write.
 	UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error)
-	// UploadDocuments stores many documents, or large ones in parts: for each a message
-	// that begins it, then the rest of its content in as many messages as it takes. The
-	// answer says of every document what became of it, in the order of the stream; one
-	// that fails does not keep the others from being stored. A stream that breaks off
-	// leaves nothing of the document that it was in the middle of; of those before, any
-	// may be stored already, and sending them again changes nothing. Needs the scope
-	// write.
+	// UploadDocuments stores many documents, or large ones in several messages: for each
+	// document one message that begins it, then any number of messages with the rest of its
+	// content. The response has a result for each document, in the order of the stream; an
+	// error in one document does not affect the others. If the stream breaks off, the
+	// document in transfer is discarded; earlier ones may or may not be stored, and may be
+	// sent again. Needs the scope write.
 	UploadDocuments(context.Context, *connect.ClientStream[v1.UploadDocumentsRequest]) (*v1.UploadDocumentsResponse, error)
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
 	// ListDocuments returns an index's documents in the order of their creation.
@@ -371,34 +369,34 @@ type DocumentServiceHandler interface {
 	// DeleteDocument removes a document and its chunks, also while it is being
 	// processed. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
-	// DeleteDocuments removes the documents that are named or that a filter over their
-	// metadata selects, and their chunks, also while they are being processed. What a
-	// call that broke off has not deleted, the same call deletes. Needs the scope write.
+	// DeleteDocuments removes the documents that are named or that match a filter over
+	// their metadata, with their chunks, also while they are being processed. A call that
+	// broke off may be repeated. Needs the scope write.
 	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
-	// SyncSource compares a source, such as a folder or a site, with what the index has
-	// of it: it says which documents are new, changed or unchanged, for the caller to
-	// upload, and deletes those that the source has no more. Nothing outside of the
-	// source's prefix is touched, and no document that changed during the call. What a
-	// call that broke off has not deleted, the same call deletes. Needs the scope write.
+	// SyncSource compares the documents of a source, such as a folder or a site, with those
+	// in the index. It returns which are new, changed or unchanged, for the caller to
+	// upload, and deletes documents that the source no longer has. It never deletes
+	// documents outside of the source's prefix or documents that changed during the call. A
+	// call that broke off may be repeated. Needs the scope write.
 	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
 	// ListJobs returns the tenant's jobs, newest first.
 	ListJobs(context.Context, *v1.ListJobsRequest) (*v1.ListJobsResponse, error)
-	// WatchJob sends the job at once, then whenever it changes, until it has
-	// reached a terminal state: succeeded, failed or cancelled.
+	// WatchJob sends the job at once and after each change, until its status is succeeded,
+	// failed or cancelled.
 	WatchJob(context.Context, *v1.WatchJobRequest, *connect.ServerStream[v1.Job]) error
-	// CancelJob ends a job that is queued or running and returns it. A document that
-	// was being processed is failed, and its last good version stays searchable; an
-	// index that was being built again keeps what it has. A job that has ended is
-	// left alone: FAILED_PRECONDITION, unless it was cancelled before. Needs the scope
-	// write.
+	// CancelJob cancels a queued or running job and returns it. A document that was being
+	// processed becomes failed, and its last good version stays searchable; an index whose
+	// build is cancelled keeps its present Postgres index. Errors: FAILED_PRECONDITION for
+	// a job that has succeeded or failed. Cancelling a cancelled job is no error. Needs the
+	// scope write.
 	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.Job, error)
-	// RetryJob starts the work of a failed or cancelled job again, as a new job, which
-	// it returns: the old one stays as it ended. FAILED_PRECONDITION when the job has
-	// not ended, has succeeded, or when its document was uploaded again since. Needs
-	// the scope write.
+	// RetryJob starts the work of a failed or cancelled job again as a new job, and returns
+	// that; the old job keeps its status. Errors: FAILED_PRECONDITION when the job has not
+	// ended, has succeeded, or when its document was uploaded again since. Needs the scope
+	// write.
 	RetryJob(context.Context, *v1.RetryJobRequest) (*v1.Job, error)
 }
 

@@ -60,30 +60,30 @@ const (
 
 // IndexServiceClient is a client for the ragd.v1.IndexService service.
 type IndexServiceClient interface {
-	// CreateIndex makes an index. The same index again is a no-op; the same name
-	// with other settings is ALREADY_EXISTS. Needs the scope write.
+	// CreateIndex creates an index. If it exists with the same settings, the call changes
+	// nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
 	CreateIndex(context.Context, *v1.CreateIndexRequest) (*v1.Index, error)
-	// DescribeIndex answers in constant time, whatever the index holds.
+	// DescribeIndex returns an index, its counts and its graph, in a time that does not
+	// depend on its size.
 	DescribeIndex(context.Context, *v1.DescribeIndexRequest) (*v1.Index, error)
 	// ListIndexes returns the indexes in the order of their names.
 	ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error)
-	// UpdateIndex changes what is given and leaves the rest. Another embeddingModel has
-	// all documents embedded again by a job, see reembedJobId. Another indexConfig has
-	// the Postgres index over the embeddings built again in the background, while
-	// the old one serves. Needs the scope write.
+	// UpdateIndex changes the given settings and leaves the others. A change of
+	// embeddingModel starts a job that embeds all documents again, see reembedJobId. A
+	// change of indexConfig rebuilds the Postgres index over the embeddings in the
+	// background, while the old one serves. Needs the scope write.
 	UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error)
-	// BuildIndex has the Postgres index over the embeddings built in the background,
-	// however few there are; see IndexConfig for when that happens by itself. The
-	// job's progress counts vectors. FAILED_PRECONDITION for a flat index. Needs the
-	// scope write.
+	// BuildIndex starts a job that builds the Postgres index over the embeddings, however
+	// few there are; IndexConfig tells when that happens by itself. The job's progress
+	// counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
 	BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error)
-	// RebuildGraph finds the edges of all documents anew in the background, which
-	// mends what an interrupted upload left behind, links chunks that were loaded
-	// before their Postgres index was built, and counts the graph's components. The
-	// job's progress counts documents; queries go on meanwhile. Needs the scope write.
+	// RebuildGraph starts a job that finds the edges of all documents again. It repairs
+	// edges after an interrupted upload, links chunks that were loaded before their
+	// Postgres index was built, and counts the graph's components. The job's progress
+	// counts documents; queries are served meanwhile. Needs the scope write.
 	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
-	// TruncateIndex removes all documents and vectors of the index, in an instant.
-	// Needs the scope write.
+	// TruncateIndex removes all documents and vectors of the index at once, in a time that
+	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
 	// DeleteIndex removes the index with its documents and chunks. Needs the scope
 	// write.
@@ -240,30 +240,30 @@ func (c *indexServiceClient) DeleteIndex(ctx context.Context, req *v1.DeleteInde
 
 // IndexServiceHandler is an implementation of the ragd.v1.IndexService service.
 type IndexServiceHandler interface {
-	// CreateIndex makes an index. The same index again is a no-op; the same name
-	// with other settings is ALREADY_EXISTS. Needs the scope write.
+	// CreateIndex creates an index. If it exists with the same settings, the call changes
+	// nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
 	CreateIndex(context.Context, *v1.CreateIndexRequest) (*v1.Index, error)
-	// DescribeIndex answers in constant time, whatever the index holds.
+	// DescribeIndex returns an index, its counts and its graph, in a time that does not
+	// depend on its size.
 	DescribeIndex(context.Context, *v1.DescribeIndexRequest) (*v1.Index, error)
 	// ListIndexes returns the indexes in the order of their names.
 	ListIndexes(context.Context, *v1.ListIndexesRequest) (*v1.ListIndexesResponse, error)
-	// UpdateIndex changes what is given and leaves the rest. Another embeddingModel has
-	// all documents embedded again by a job, see reembedJobId. Another indexConfig has
-	// the Postgres index over the embeddings built again in the background, while
-	// the old one serves. Needs the scope write.
+	// UpdateIndex changes the given settings and leaves the others. A change of
+	// embeddingModel starts a job that embeds all documents again, see reembedJobId. A
+	// change of indexConfig rebuilds the Postgres index over the embeddings in the
+	// background, while the old one serves. Needs the scope write.
 	UpdateIndex(context.Context, *v1.UpdateIndexRequest) (*v1.Index, error)
-	// BuildIndex has the Postgres index over the embeddings built in the background,
-	// however few there are; see IndexConfig for when that happens by itself. The
-	// job's progress counts vectors. FAILED_PRECONDITION for a flat index. Needs the
-	// scope write.
+	// BuildIndex starts a job that builds the Postgres index over the embeddings, however
+	// few there are; IndexConfig tells when that happens by itself. The job's progress
+	// counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
 	BuildIndex(context.Context, *v1.BuildIndexRequest) (*v1.BuildIndexResponse, error)
-	// RebuildGraph finds the edges of all documents anew in the background, which
-	// mends what an interrupted upload left behind, links chunks that were loaded
-	// before their Postgres index was built, and counts the graph's components. The
-	// job's progress counts documents; queries go on meanwhile. Needs the scope write.
+	// RebuildGraph starts a job that finds the edges of all documents again. It repairs
+	// edges after an interrupted upload, links chunks that were loaded before their
+	// Postgres index was built, and counts the graph's components. The job's progress
+	// counts documents; queries are served meanwhile. Needs the scope write.
 	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
-	// TruncateIndex removes all documents and vectors of the index, in an instant.
-	// Needs the scope write.
+	// TruncateIndex removes all documents and vectors of the index at once, in a time that
+	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
 	// DeleteIndex removes the index with its documents and chunks. Needs the scope
 	// write.

@@ -46,21 +46,21 @@ const (
 
 // QueryServiceClient is a client for the ragd.v1.QueryService service.
 type QueryServiceClient interface {
-	// VectorQuery returns the chunks that answer a question best. Errors:
-	// NOT_FOUND for an unknown index, INVALID_ARGUMENT for a malformed filter or a
-	// queryVector of another dimension, UNAVAILABLE when the embedding model does
-	// not answer. An empty answer means that nothing matched.
+	// VectorQuery returns the chunks that match a question best. An empty response means
+	// that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+	// malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+	// embedding model does not answer.
 	VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error)
-	// Rerank scores results against a question and orders them anew. What cannot
-	// be scored keeps its place and warnings say so. Errors: INVALID_ARGUMENT for
-	// weights or a model that cannot be; FAILED_PRECONDITION for a provider that is
-	// not configured.
+	// Rerank scores results against a question and sorts them by the new scores. A result
+	// that cannot be scored keeps its rank, and a warning is returned. Errors:
+	// INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+	// provider that is not configured.
 	Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error)
-	// GraphRag answers a question from the graph of an index: it walks from what a
-	// search finds and from what the question names along mentions, reading order
-	// and similarity. Errors: as VectorQuery.
+	// GraphRag searches an index by walking its graph: from the results of a search and
+	// from names in the question, along mentions, reading order and similarity. Errors: as
+	// VectorQuery.
 	GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error)
-	// Embed returns the embeddings of texts, in their order.
+	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
 
@@ -152,21 +152,21 @@ func (c *queryServiceClient) Embed(ctx context.Context, req *v1.EmbedRequest) (*
 
 // QueryServiceHandler is an implementation of the ragd.v1.QueryService service.
 type QueryServiceHandler interface {
-	// VectorQuery returns the chunks that answer a question best. Errors:
-	// NOT_FOUND for an unknown index, INVALID_ARGUMENT for a malformed filter or a
-	// queryVector of another dimension, UNAVAILABLE when the embedding model does
-	// not answer. An empty answer means that nothing matched.
+	// VectorQuery returns the chunks that match a question best. An empty response means
+	// that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+	// malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+	// embedding model does not answer.
 	VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error)
-	// Rerank scores results against a question and orders them anew. What cannot
-	// be scored keeps its place and warnings say so. Errors: INVALID_ARGUMENT for
-	// weights or a model that cannot be; FAILED_PRECONDITION for a provider that is
-	// not configured.
+	// Rerank scores results against a question and sorts them by the new scores. A result
+	// that cannot be scored keeps its rank, and a warning is returned. Errors:
+	// INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+	// provider that is not configured.
 	Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error)
-	// GraphRag answers a question from the graph of an index: it walks from what a
-	// search finds and from what the question names along mentions, reading order
-	// and similarity. Errors: as VectorQuery.
+	// GraphRag searches an index by walking its graph: from the results of a search and
+	// from names in the question, along mentions, reading order and similarity. Errors: as
+	// VectorQuery.
 	GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error)
-	// Embed returns the embeddings of texts, in their order.
+	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
 

@@ -60,24 +60,24 @@ const (
 
 // TenantServiceClient is a client for the ragd.v1.TenantService service.
 type TenantServiceClient interface {
-	// CreateTenant makes a tenant with its own schema and database role.
-	// Errors: ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+	// CreateTenant creates a tenant with its own schema and database role. Errors:
+	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
 	// ListTenants returns the tenants in the order of their ids.
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
-	// UpdateTenant changes what is given and leaves the rest.
+	// UpdateTenant changes the given fields and leaves the others.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
-	// DeleteTenant removes the tenant with everything it owns: schema, documents,
-	// role, API keys, jobs. It cannot be undone.
+	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
+	// API keys and jobs. It cannot be undone.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
-	// CreateApiKey makes an API key. Its secret is in this answer and nowhere
-	// else: the service stores only a hash.
+	// CreateApiKey creates an API key. Its secret is returned only here: the service stores
+	// only a hash.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
 	// ListApiKeys returns a tenant's keys, newest first, revoked ones included.
 	ListApiKeys(context.Context, *v1.ListApiKeysRequest) (*v1.ListApiKeysResponse, error)
-	// RevokeApiKey ends a key at once on this instance and within seconds on all
-	// others. Revoking a revoked key is no error.
+	// RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
+	// Revoking a revoked key is no error.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
 }
 
@@ -232,24 +232,24 @@ func (c *tenantServiceClient) RevokeApiKey(ctx context.Context, req *v1.RevokeAp
 
 // TenantServiceHandler is an implementation of the ragd.v1.TenantService service.
 type TenantServiceHandler interface {
-	// CreateTenant makes a tenant with its own schema and database role.
-	// Errors: ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+	// CreateTenant creates a tenant with its own schema and database role. Errors:
+	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
 	// ListTenants returns the tenants in the order of their ids.
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
-	// UpdateTenant changes what is given and leaves the rest.
+	// UpdateTenant changes the given fields and leaves the others.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
-	// DeleteTenant removes the tenant with everything it owns: schema, documents,
-	// role, API keys, jobs. It cannot be undone.
+	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
+	// API keys and jobs. It cannot be undone.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
-	// CreateApiKey makes an API key. Its secret is in this answer and nowhere
-	// else: the service stores only a hash.
+	// CreateApiKey creates an API key. Its secret is returned only here: the service stores
+	// only a hash.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
 	// ListApiKeys returns a tenant's keys, newest first, revoked ones included.
 	ListApiKeys(context.Context, *v1.ListApiKeysRequest) (*v1.ListApiKeysResponse, error)
-	// RevokeApiKey ends a key at once on this instance and within seconds on all
-	// others. Revoking a revoked key is no error.
+	// RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
+	// Revoking a revoked key is no error.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
 }
 

@@ -47,14 +47,14 @@ const (
 
 // ToolServiceClient is a client for the ragd.v1.ToolService service.
 type ToolServiceClient interface {
-	// CreateTool makes a tool. Errors: ALREADY_EXISTS for a name that is taken;
-	// INVALID_ARGUMENT for one that a builtin tool has, and for settings that the
-	// kind does not know; NOT_FOUND for an index that does not exist.
+	// CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
+	// for the name of a builtin tool, and for settings that the kind does not have;
+	// NOT_FOUND for an index that does not exist.
 	CreateTool(context.Context, *v1.CreateToolRequest) (*v1.Tool, error)
 	GetTool(context.Context, *v1.GetToolRequest) (*v1.Tool, error)
 	// ListTools returns the tools in the order of their names.
 	ListTools(context.Context, *v1.ListToolsRequest) (*v1.ListToolsResponse, error)
-	// UpdateTool changes what is given and leaves the rest. Errors: as CreateTool.
+	// UpdateTool changes the given fields and leaves the others. Errors: as CreateTool.
 	UpdateTool(context.Context, *v1.UpdateToolRequest) (*v1.Tool, error)
 	DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error)
 }
@@ -161,14 +161,14 @@ func (c *toolServiceClient) DeleteTool(ctx context.Context, req *v1.DeleteToolRe
 
 // ToolServiceHandler is an implementation of the ragd.v1.ToolService service.
 type ToolServiceHandler interface {
-	// CreateTool makes a tool. Errors: ALREADY_EXISTS for a name that is taken;
-	// INVALID_ARGUMENT for one that a builtin tool has, and for settings that the
-	// kind does not know; NOT_FOUND for an index that does not exist.
+	// CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
+	// for the name of a builtin tool, and for settings that the kind does not have;
+	// NOT_FOUND for an index that does not exist.
 	CreateTool(context.Context, *v1.CreateToolRequest) (*v1.Tool, error)
 	GetTool(context.Context, *v1.GetToolRequest) (*v1.Tool, error)
 	// ListTools returns the tools in the order of their names.
 	ListTools(context.Context, *v1.ListToolsRequest) (*v1.ListToolsResponse, error)
-	// UpdateTool changes what is given and leaves the rest. Errors: as CreateTool.
+	// UpdateTool changes the given fields and leaves the others. Errors: as CreateTool.
 	UpdateTool(context.Context, *v1.UpdateToolRequest) (*v1.Tool, error)
 	DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error)
 }

@@ -45,20 +45,19 @@ const (
 
 // VectorServiceClient is a client for the ragd.v1.VectorService service.
 type VectorServiceClient interface {
-	// Upsert writes entries, all or none. An entry with the id of an earlier one in
-	// the namespace replaces it as a whole; of entries with the same id in one call
-	// the last wins. Errors: INVALID_ARGUMENT for NaN, infinities or another
-	// dimension than the index's. Needs the scope write.
+	// Upsert writes all entries or none. An entry replaces an earlier one with its id in
+	// the namespace; of entries with the same id in one call the last wins. Errors:
+	// INVALID_ARGUMENT for NaN, infinities, or a dimension other than the index's. Needs
+	// the scope write.
 	Upsert(context.Context, *v1.UpsertRequest) (*v1.UpsertResponse, error)
-	// Query returns the entries nearest to a vector; without a vector those that
-	// the filter selects, in the order of their ids, with score 0. Needs the scope
-	// read.
+	// Query returns the entries nearest to a vector. Without a vector it returns those that
+	// the filter selects, in the order of their ids, with score 0. Needs the scope read.
 	Query(context.Context, *v1.QueryRequest) (*v1.QueryResponse, error)
-	// Update changes entries by id or filter. What is not given stays; metadata
-	// replaces as a whole. An unknown id is no error. Needs the scope write.
+	// Update changes entries by id or filter. Fields that are not given stay as they are;
+	// metadata is replaced, not merged. An unknown id is no error. Needs the scope write.
 	Update(context.Context, *v1.UpdateRequest) (*v1.UpdateResponse, error)
-	// Delete removes entries by ids or filter, or a whole namespace when that alone
-	// is given. An unknown id is no error. Needs the scope write.
+	// Delete removes entries by ids or filter, or a whole namespace if only that is given.
+	// An unknown id is no error. Needs the scope write.
 	Delete(context.Context, *v1.DeleteRequest) (*v1.DeleteResponse, error)
 }
 
@@ -147,20 +146,19 @@ func (c *vectorServiceClient) Delete(ctx context.Context, req *v1.DeleteRequest)
 
 // VectorServiceHandler is an implementation of the ragd.v1.VectorService service.
 type VectorServiceHandler interface {
-	// Upsert writes entries, all or none. An entry with the id of an earlier one in
-	// the namespace replaces it as a whole; of entries with the same id in one call
-	// the last wins. Errors: INVALID_ARGUMENT for NaN, infinities or another
-	// dimension than the index's. Needs the scope write.
+	// Upsert writes all entries or none. An entry replaces an earlier one with its id in
+	// the namespace; of entries with the same id in one call the last wins. Errors:
+	// INVALID_ARGUMENT for NaN, infinities, or a dimension other than the index's. Needs
+	// the scope write.
 	Upsert(context.Context, *v1.UpsertRequest) (*v1.UpsertResponse, error)
-	// Query returns the entries nearest to a vector; without a vector those that
-	// the filter selects, in the order of their ids, with score 0. Needs the scope
-	// read.
+	// Query returns the entries nearest to a vector. Without a vector it returns those that
+	// the filter selects, in the order of their ids, with score 0. Needs the scope read.
 	Query(context.Context, *v1.QueryRequest) (*v1.QueryResponse, error)
-	// Update changes entries by id or filter. What is not given stays; metadata
-	// replaces as a whole. An unknown id is no error. Needs the scope write.
+	// Update changes entries by id or filter. Fields that are not given stay as they are;
+	// metadata is replaced, not merged. An unknown id is no error. Needs the scope write.
 	Update(context.Context, *v1.UpdateRequest) (*v1.UpdateResponse, error)
-	// Delete removes entries by ids or filter, or a whole namespace when that alone
-	// is given. An unknown id is no error. Needs the scope write.
+	// Delete removes entries by ids or filter, or a whole namespace if only that is given.
+	// An unknown id is no error. Needs the scope write.
 	Delete(context.Context, *v1.DeleteRequest) (*v1.DeleteResponse, error)
 }
 
