@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts the service on its own database, fills a tenant "demo" with the handbook
 # in examples/, asks it two questions and keeps serving until it is interrupted.
-# Running it again finds everything in place and only asks.
+# A second run finds the documents stored and only asks the questions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,12 +17,12 @@ trap 'exit 0' INT TERM
 
 export RAGD_SERVER=$url
 until $ragd doctor >/dev/null 2>&1 || curl -fsS -o /dev/null "$url/readyz" 2>/dev/null; do
-  kill -0 "$server" 2>/dev/null || exit 1 # it has said why
+  kill -0 "$server" 2>/dev/null || exit 1 # it has printed the reason
   sleep 0.2
 done
 
-# The first start made the tenant and left its key in client.conf. Where ragd had
-# been used before, the tenant and a key are made here.
+# The first start of ragd creates the tenant and writes its key to client.conf. If
+# ragd was used before, this script creates the tenant and a key.
 client_conf=$(dirname "$key_file")/client.conf
 if grep -qs '^tenant = demo$' "$client_conf"; then
   key_file=$client_conf

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what ragd cannot run without: the PostgreSQL server (15 or newer) and
-# pgvector (0.8.0 or newer). Does nothing, quickly, when both are there.
+# Installs the dependencies of ragd: the PostgreSQL server (15 or newer) and
+# pgvector (0.8.0 or newer). Does nothing if both are installed.
 #
 #   hack/deps.sh            install what is missing
 #   hack/deps.sh --source   build pgvector from its pinned source, even over an
@@ -8,7 +8,7 @@
 #
 # Where the distribution packages a new enough pgvector, its package is used.
 # Debian 12 does not: there, and on other systems with apt, it is built from the
-# pinned source package, fetched from the mirror that apt is set up with.
+# pinned source package, fetched from the mirror in apt's configuration.
 set -eu
 
 PG_FLOOR=15
@@ -24,7 +24,7 @@ die() { echo "deps: $*" >&2; exit 1; }
 # at_least HAVE WANT: dotted versions, HAVE >= WANT.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# as_root runs a command with the rights that installing needs.
+# as_root runs a command as root.
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
   elif command -v sudo >/dev/null 2>&1; then sudo "$@"
@@ -32,7 +32,7 @@ as_root() {
   fi
 }
 
-# servers lists the folders that hold a server's binaries, newest first.
+# servers lists the directories with binaries of a server, newest first.
 servers() {
   {
     for dir in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin \
@@ -49,7 +49,7 @@ servers() {
   done | sort -rV -u
 }
 
-# vector_of BINDIR: the version of pgvector installed for that server, if any.
+# vector_of BINDIR prints the version of pgvector installed for that server, if any.
 vector_of() {
   if [ -x "$1/pg_config" ]; then set -- "$("$1/pg_config" --sharedir)"
   else set -- "$1/../share" "$1/../share/postgresql" /usr/share/pgsql
@@ -60,7 +60,7 @@ vector_of() {
   done | head -n 1
 }
 
-# ready MINIMUM: is there a server with at least that pgvector? Says which.
+# ready MINIMUM succeeds if a server has at least that pgvector, and prints which.
 ready() {
   servers | {
     while read -r version dir; do
@@ -81,14 +81,14 @@ apt_get() {
     -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@"
 }
 
-# apt_candidate PACKAGE: the upstream version that apt would install, if any.
+# apt_candidate PACKAGE prints the upstream version that apt would install, if any.
 apt_candidate() {
   apt-cache policy "$1" 2>/dev/null |
     sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}\([0-9.]*\).*/\2/p'
 }
 
-# apt_major: the server to use. An installed one that is new enough, else the
-# distribution's own.
+# apt_major prints the major version of the server to use: an installed one that is
+# new enough, else the distribution's.
 apt_major() {
   major=$(servers | sed -n 's/^\([0-9]*\)[^ ]* \/usr\/lib\/postgresql\/.*/\1/p' | head -n 1)
   if [ -z "$major" ] || [ "$major" -lt "$PG_FLOOR" ]; then
@@ -107,7 +107,7 @@ with_apt() {
   major=$(apt_major)
 
   if [ ! -e /etc/postgresql-common ]; then
-    # ragd starts a server of its own; the package need not start another.
+    # ragd starts its own server, so the package must not start another.
     say "telling postgresql-common not to make a cluster (/etc/postgresql-common/createcluster.conf)"
     as_root mkdir -p /etc/postgresql-common
     echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
@@ -125,11 +125,11 @@ with_apt() {
   build_vector "$major"
 }
 
-# build_vector MAJOR: fetches, builds and installs pgvector for that server.
+# build_vector MAJOR fetches, builds and installs pgvector for that server.
 build_vector() {
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  chmod 755 "$work" # apt downloads as a user of its own
+  chmod 755 "$work" # apt downloads as its own user
   pinned_source || suite_source || die "no source of pgvector could be fetched"
   mkdir "$work/src"
   tar -xzf "$work/pgvector.tar.gz" -C "$work/src" --strip-components=1
@@ -142,7 +142,7 @@ build_vector() {
   as_root make "$@" install >/dev/null
 }
 
-# mirrors lists the package archives that apt is set up with.
+# mirrors lists the package archives in apt's configuration.
 mirrors() {
   apt-get indextargets --format '$(ORIGIN)|$(SITE)' |
     sed -n -e 's/^Debian|//p' -e 's/^Ubuntu|//p' -e 's/^apt.postgresql.org|//p' | sort -u
@@ -163,9 +163,9 @@ pinned_source() {
   return 1
 }
 
-# suite_source takes what newer Debian releases offer, checked by apt against
-# the archive's signature. It works on lists of its own, so that the machine's
-# sources stay as they are.
+# suite_source fetches the source package of newer Debian releases, verified by apt
+# against the archive's signature. It uses its own lists and leaves the machine's
+# sources unchanged.
 suite_source() {
   keys=/usr/share/keyrings/debian-archive-keyring.gpg
   [ -r "$keys" ] || return 1

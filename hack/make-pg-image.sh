@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes a container image of PostgreSQL 17 with pgvector from Debian packages
-# alone, for machines that reach a Debian mirror and no image registry.
+# Builds a container image of PostgreSQL 17 with pgvector from Debian packages
+# alone, for machines that reach a Debian mirror but no image registry.
 #
 #   hack/make-pg-image.sh [IMAGE]      default: ragd-pgvector:pg17
 #
-# The mirror is the one that apt is set up with; on other systems name one in
-# MIRROR. Needs root, debootstrap and docker. The image takes what the usual
-# PostgreSQL images take: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB, and
-# "postgres" with options as its command.
+# The mirror is the one in apt's configuration; on other systems set MIRROR.
+# Needs root, debootstrap and docker. The image accepts the settings of the official
+# PostgreSQL images: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB, and "postgres" with
+# options as its command.
 set -eu
 
 image=${1:-ragd-pgvector:pg17}
@@ -34,14 +34,14 @@ debootstrap --variant=minbase --keyring="$keyring" \
   --include="postgresql-$major,postgresql-$major-pgvector" \
   "$suite" "$root" "$mirror" >"$work/log" || { tail -n 20 "$work/log" "$root/debootstrap/debootstrap.log" >&2; die "debootstrap failed"; }
 
-# What a database server in a container has no use for.
+# Remove packages that a database server in a container does not need.
 rm -rf "$root/var/lib/apt/lists" "$root/var/cache/apt" "$root/usr/share/doc" "$root/usr/share/man" \
   "$root/usr/share/locale" "$root/var/lib/postgresql/$major" "$root/etc/postgresql/$major"
 mkdir -p "$root/var/lib/apt/lists" "$root/var/cache/apt"
 
 cat >"$root/usr/local/bin/entrypoint" <<'ENTRYPOINT'
 #!/bin/sh
-# Makes a cluster on the first start, then becomes the server.
+# Creates a cluster at the first start, then runs the server.
 set -eu
 [ "${1:-}" = postgres ] || exec "$@"
 user=${POSTGRES_USER:-postgres}

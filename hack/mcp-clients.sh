@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs clients of MCP that others made against the service: the TypeScript SDK in
+# Runs third-party MCP clients against the service: the TypeScript SDK in
 # both of its versions, Mastra's client, the inspector's command line and mcp-go's
-# client. Node and those for it are installed from npm into a folder of their own.
+# client. Node and its clients are installed from npm into a separate directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-	node@22 # some need it; that of the machine may be older
+	node@22 # some clients need it; the machine's may be older
 	@modelcontextprotocol/sdk@1.32.2
 	@modelcontextprotocol/client@2.4.0
 	@modelcontextprotocol/inspector@2.12.0

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs the official conformance suite of MCP against internal/mcp/mcphttp,
 # for both kinds of client that it serves. Node and the suite are installed from
-# npm into a folder of their own. Fails if a required scenario fails; scenarios
+# npm into a separate directory. Fails if a required scenario fails; scenarios
 # that the suite does not score, such as those of extensions, are only listed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 suite=0.2.0-alpha.12
-node=22 # the suite needs it; that of the machine may be older
+node=22 # the suite needs it; the machine's may be older
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/ragd/mcp-conformance-$suite
 address=127.0.0.1:${PORT:-3900}
 

@@ -13,8 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
-// bare is pgx and pgvector alone: a table with the Postgres indexes that ragd's
-// tables have, and one prepared statement for each question.
+// bare is pgx and pgvector alone: a table with the same Postgres indexes as ragd's
+// tables, and one prepared statement per question.
 type bare struct {
 	pool  *pgxpool.Pool
 	width int
@@ -55,7 +55,7 @@ func (b *bare) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// write copies the vectors from one place to another.
+// write copies the vectors in [from, to) into the table.
 func (b *bare) write(ctx context.Context, d data, from, to int) error {
 	_, err := b.pool.CopyFrom(ctx, pgx.Identifier{"bare", "vectors"}, []string{"id", "metadata", "document", "embedding"},
 		pgx.CopyFromSlice(to-from, func(n int) ([]any, error) {
@@ -70,8 +70,8 @@ func (b *bare) build(ctx context.Context) error {
 		`ANALYZE bare.vectors`)
 }
 
-// takeWidth waits until ragd has measured how wide it searches and knows so
-// itself, searches as wide from now on, and returns how wide.
+// takeWidth waits until ragd has measured its search width, sets the same width here, and
+// returns it.
 func (b *bare) takeWidth(ctx context.Context) (int, error) {
 	const known = 6 * time.Second
 	for b.width == 0 {
@@ -81,11 +81,11 @@ func (b *bare) takeWidth(ctx context.Context) (int, error) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	time.Sleep(known)
-	b.pool.Reset() // connections set it as they are made
+	b.pool.Reset() // new connections set the width
 	return b.width, nil
 }
 
-// row is what a question brings.
+// row is one result.
 type row struct {
 	ID       string
 	Metadata map[string]any

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Vectors of one call that writes, in a bulk load and with the index in place.
+// Vectors per writing call, in a bulk load and with the index in place.
 const (
 	loadBatch = 1000
 	liveBatch = 100
 )
 
-// compareLoads loads both sides, each into an empty table, and builds the index
-// over the embeddings afterwards.
+// compareLoads loads both sides, each into an empty table, and then builds the index over
+// the embeddings.
 func compareLoads(ctx context.Context, d data, r *ragd, b *bare) error {
 	fmt.Printf("\n| bulk load | write | build | vectors/s | ratio |\n| --- | --- | --- | --- | --- |\n")
 	floor := 0.0
@@ -40,7 +40,7 @@ func compareLoads(ctx context.Context, d data, r *ragd, b *bare) error {
 	return nil
 }
 
-// compareLive writes with the Postgres index in place.
+// compareLive measures writes with the Postgres index in place.
 func compareLive(ctx context.Context, d data, r *ragd, b *bare) error {
 	fmt.Printf("\n| live writes of %d | vectors/s | ratio |\n| --- | --- | --- |\n", liveBatch)
 	floor := 0.0
@@ -70,7 +70,7 @@ func inBatches(ctx context.Context, d data, from, to, size int, write func(ctx c
 	return nil
 }
 
-// compareQueries asks for the nearest of all.
+// compareQueries measures queries for the nearest of all vectors.
 func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) error {
 	fmt.Printf("\n| query, clients | p50 ms | p99 ms | queries/s | p50 ratio | queries/s ratio |\n| --- | --- | --- | --- | --- | --- |\n")
 	sides := []side{
@@ -91,7 +91,7 @@ func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) er
 	return nil
 }
 
-// compareFilters asks for the nearest that a filter keeps, one client at a time.
+// compareFilters measures queries with filters, one client at a time.
 func compareFilters(ctx context.Context, o options, d data, r *ragd, b *bare) error {
 	fmt.Printf("\n| filter keeps | bare p50 ms | ragd p50 ms | ragd p99 ms | ragd recall@%d |\n| --- | --- | --- | --- | --- |\n", topK)
 	for _, share := range []struct{ keeps, field string }{

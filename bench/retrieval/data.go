@@ -9,19 +9,19 @@ import (
 
 const topK = 10
 
-// data is what both sides hold and are asked.
+// data holds the vectors and the questions for both sides.
 type data struct {
 	values [][]float32
 	asked  [][]float32
-	loaded int // of values; the rest is for writing live
+	loaded int // number of values loaded first; the others are for live writes
 }
 
 func (d data) question(n int) []float32 { return d.asked[n%len(d.asked)] }
 
 func entryID(n int) string { return fmt.Sprintf("%06d", n) }
 
-// recall is the share of the nearest that ragd finds among the loaded vectors
-// whose field is 1; of all with an empty field. NaN if a query fails.
+// recall returns the fraction of the nearest loaded vectors with the field set to 1 that
+// ragd finds; an empty field means all vectors. NaN if a query fails.
 func recall(ctx context.Context, d data, r *ragd, field string) float64 {
 	found, wanted := 0, 0
 	for _, question := range d.asked[:min(len(d.asked), 50)] {

@@ -1,11 +1,11 @@
-// Command retrieval measures ragd as a vector store against bare pgx and
-// pgvector: the same data in the same server, the same SQL shape, the same search
-// width. It starts the ragd that it is given on a data directory of its own and
-// talks to it as a client does, over Connect and over MCP.
+// Command retrieval measures ragd as a vector store against bare pgx and pgvector: the
+// same data in the same server, the same SQL shape, the same search width. It starts the
+// given ragd on a data directory of its own and calls it as a client does, over Connect
+// and MCP.
 //
 //	go build -o bin/ragd ./cmd/ragd && go run ./bench/retrieval -ragd bin/ragd
 //
-// It prints tables in Markdown. Ratios are ragd's number to bare pgx's.
+// It prints tables in Markdown. Ratios are ragd's number divided by that of bare pgx.
 package main
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
-// options are what a run can be told.
+// options holds the flags of a run.
 type options struct {
 	ragd      string
 	vectors   int
-	live      int // vectors written while the Postgres index is there
+	live      int // vectors written with the Postgres index in place
 	questions int
 	duration  time.Duration
 }

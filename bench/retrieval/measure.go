@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rate is what a measurement of many calls comes to.
+// rate is the result of measuring many calls.
 type rate struct {
 	p50, p99  time.Duration
 	perSecond float64
 }
 
-// side is one of those that are compared, the first of which is the floor.
+// side is one of the compared systems; the first is the baseline.
 type side struct {
 	name string
 	call func(ctx context.Context, n int) error
 }
 
-// rounds is how often the sides take turns: whatever else the machine is busy with
-// then troubles all of them alike.
+// rounds is the number of turns of each side. Taking turns spreads other load on the
+// machine evenly over the sides.
 const rounds = 8
 
-// measure has each side make calls from several clients at once for a while, by
-// turns, after a round to warm up.
+// measure runs calls of each side from several concurrent clients for the given duration,
+// in turns, after a warm-up round.
 func measure(ctx context.Context, clients int, duration time.Duration, sides []side) ([]rate, error) {
 	took := make([][]time.Duration, len(sides))
 	for round := range rounds + 1 {
@@ -49,7 +49,7 @@ func measure(ctx context.Context, clients int, duration time.Duration, sides []s
 	return rates, nil
 }
 
-// calls returns how long each call took.
+// calls returns the duration of each call.
 func calls(ctx context.Context, clients int, duration time.Duration, call func(ctx context.Context, n int) error) ([]time.Duration, error) {
 	took := make([][]time.Duration, clients)
 	var next atomic.Int64

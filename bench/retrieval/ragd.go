@@ -23,7 +23,7 @@ const (
 	indexName = "bench"
 )
 
-// ragd is the side that is measured.
+// ragd is the system under test.
 type ragd struct {
 	indexes   ragdv1connect.IndexServiceClient
 	vectors   ragdv1connect.VectorServiceClient
@@ -31,8 +31,8 @@ type ragd struct {
 	mcp       *client.Client
 }
 
-// connect makes a tenant with an index and connects to it, over Connect with
-// binary messages and over MCP.
+// connect creates a tenant with an index and connects to it, over Connect with binary
+// messages and over MCP.
 func (s *service) connect(ctx context.Context) (*ragd, error) {
 	headers := map[string]string{"Authorization": "Bearer " + operatorKey}
 	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, "http://"+s.address, withHeaders(headers))
@@ -78,7 +78,7 @@ func withHeaders(headers map[string]string) connect.ClientOption {
 	}))
 }
 
-// write upserts the vectors from one place to another.
+// write upserts the vectors in [from, to).
 func (r *ragd) write(ctx context.Context, d data, from, to int) error {
 	req := &ragdv1.UpsertRequest{IndexName: indexName}
 	for n := from; n < to; n++ {
@@ -92,7 +92,7 @@ func (r *ragd) write(ctx context.Context, d data, from, to int) error {
 	return err
 }
 
-// build has the Postgres index over the embeddings built and waits for it.
+// build starts the build of the Postgres index over the embeddings and waits for it.
 func (r *ragd) build(ctx context.Context) error {
 	started, err := r.indexes.BuildIndex(ctx, &ragdv1.BuildIndexRequest{IndexName: indexName})
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *ragd) build(ctx context.Context) error {
 	}
 }
 
-// awaitBuilt waits until questions are answered by the Postgres index.
+// awaitBuilt waits until queries use the Postgres index.
 func (r *ragd) awaitBuilt(ctx context.Context, question []float32) error {
 	const patience = time.Minute
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
@@ -127,8 +127,8 @@ func (r *ragd) awaitBuilt(ctx context.Context, question []float32) error {
 	return fmt.Errorf("no question was answered by the Postgres index within %v", patience)
 }
 
-// query returns the ids of the nearest vectors whose field is 1; of all with an
-// empty field.
+// query returns the ids of the nearest vectors with the field set to 1; an empty field
+// means all vectors.
 func (r *ragd) query(ctx context.Context, question []float32, field string) ([]string, error) {
 	req := &ragdv1.QueryRequest{IndexName: indexName, QueryVector: question}
 	if field != "" {
@@ -145,7 +145,7 @@ func (r *ragd) query(ctx context.Context, question []float32, field string) ([]s
 	return ids, nil
 }
 
-// ask asks the tool vector_query.
+// ask calls the tool vector_query.
 func (r *ragd) ask(ctx context.Context, question []float32) error {
 	var call mcpgo.CallToolRequest
 	call.Params.Name = "vector_query"

@@ -13,13 +13,13 @@ import (
 
 const operatorKey = "operator-key-of-a-measurement"
 
-// service is a ragd that runs on a data directory of its own.
+// service is a ragd process with its own data directory.
 type service struct {
 	dir, address string
 	command      *exec.Cmd
 }
 
-// startService starts the program and waits until it answers.
+// startService starts the program and waits until it is ready.
 func startService(ctx context.Context, program string) (*service, error) {
 	dir, err := os.MkdirTemp("", "ragd-bench-")
 	if err != nil {
@@ -63,12 +63,12 @@ func (s *service) ready(ctx context.Context) bool {
 	return res.Body.Close() == nil && res.StatusCode == http.StatusOK
 }
 
-// databaseURL is where the service's own PostgreSQL listens.
+// databaseURL returns the address of the service's own PostgreSQL.
 func (s *service) databaseURL() string {
 	return "host=" + filepath.Join(s.dir, "postgres", "cluster") + " user=ragd dbname=ragd"
 }
 
-// stop ends the service and removes what it stored.
+// stop ends the service and removes its data.
 func (s *service) stop() {
 	_ = s.command.Process.Signal(os.Interrupt)
 	_ = s.command.Wait()

@@ -181,7 +181,7 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)
 	s.mcp, err = mcp.NewHandler(mcp.Config{
 		API: s.handlers, Events: s.events, Logger: log, Version: readBuild().Version,
-		Front: mcphttp.Config{
+		HTTP: mcphttp.Config{
 			Authenticate: s.tenants.Auth.Middleware, Recheck: s.tenants.Auth.Recheck,
 			AuthorizationServers: settings.authorizationServers(), AllowedOrigins: settings.AllowedOrigins,
 			PublicURL: settings.PublicURL, SessionKey: []byte(settings.SessionKey), AllowedHosts: settings.AllowedHosts,

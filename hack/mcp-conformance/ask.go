@@ -13,25 +13,24 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// The tools that ask their caller something before they can answer. The library
-// turns the questions into requests of the server's own where the client is of
-// the older kind.
+// This file holds the tools that ask their caller something before they can answer. For
+// clients of older revisions the library sends the questions as requests of the server.
 
-// form asks for one required field.
+// form returns an elicitation with one required field.
 func form(message, field, kind string) mcpgo.ElicitationParams {
 	return mcpgo.ElicitationParams{Message: message, RequestedSchema: map[string]any{
 		"type": "object", "properties": map[string]any{field: map[string]any{"type": kind}}, "required": []string{field},
 	}}
 }
 
-// question asks the caller's model something.
+// question returns a sampling request to the caller's model.
 func question(text string, maxTokens int) mcpgo.CreateMessageParams {
 	return mcpgo.CreateMessageParams{MaxTokens: maxTokens, Messages: []mcpgo.SamplingMessage{
 		{Role: mcpgo.RoleUser, Content: mcpgo.NewTextContent(text)},
 	}}
 }
 
-// answered returns a field of a form, or "" if it was not filled in.
+// answered returns a field of a filled-in form, or "".
 func answered(answer *mcpgo.ElicitationResult, field string) string {
 	content, _ := answer.Content.(map[string]any)
 	value, ok := content[field]
@@ -49,7 +48,7 @@ func spoken(answer *mcpgo.CreateMessageResult) string {
 	return fmt.Sprint(content["text"])
 }
 
-// signState makes a state that a caller can carry but not change.
+// signState returns a state that a caller can carry but not change.
 func signState(state string) string {
 	mac := hmac.New(sha256.New, []byte("the suite knows no key"))
 	mac.Write([]byte(state))
@@ -200,7 +199,7 @@ func addRounds(s *server.MCPServer) {
 	})
 }
 
-// addCapabilities adds the tools that look at what the client can do.
+// addCapabilities adds the tools that check the client's capabilities.
 func addCapabilities(s *server.MCPServer) {
 	can := func(ctx context.Context) mcpgo.ClientCapabilities {
 		if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientCapabilities != nil {

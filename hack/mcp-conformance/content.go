@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// png is one red pixel.
+	// png is an image of one red pixel.
 	png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
-	// wav is one silent sample.
+	// wav is a sound of one silent sample.
 	wav = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA=="
 )
 
-// richSchema has the keywords that the suite wants to find unchanged.
+// richSchema has the keywords that the suite expects to find unchanged.
 const richSchema = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema",
 	"type": "object",
@@ -42,7 +42,7 @@ func tool(s *server.MCPServer, name string, handler server.ToolHandlerFunc, argu
 	s.AddTool(mcpgo.NewTool(name, append(arguments, mcpgo.WithDescription("The suite calls "+name+"."))...), handler)
 }
 
-// always answers every call alike.
+// always returns a handler with a constant answer.
 func always(content ...mcpgo.Content) server.ToolHandlerFunc {
 	return func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		return &mcpgo.CallToolResult{Content: content}, nil

@@ -10,12 +10,12 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
-// A tool of the library cannot answer with a JSON-RPC error of its own code. The
-// suite wants one, so that the answer is replaced on its way out.
+// The suite expects a tool to answer with a JSON-RPC error code of its own, which the
+// library does not support. So the response is replaced on its way out.
 
 type wantedKey struct{}
 
-// answerWith makes the call in ctx be answered with an error.
+// answerWith sets the error that answers the call in ctx.
 func answerWith(ctx context.Context, code int, message string, data any) {
 	details := mcpgo.NewJSONRPCErrorDetails(code, message, data)
 	*ctx.Value(wantedKey{}).(*mcpgo.JSONRPCErrorDetails) = details
@@ -29,8 +29,8 @@ func withErrors(next http.Handler) http.Handler {
 	})
 }
 
-// replacer writes the wanted error instead of a response, which comes in one
-// piece.
+// replacer is a response writer that writes the error instead of the response, which the
+// library writes in one call.
 type replacer struct {
 	http.ResponseWriter
 	wanted *mcpgo.JSONRPCErrorDetails

@@ -1,9 +1,9 @@
-// Command conformance serves what the official conformance suite of MCP asks of
-// a server: tools, resources and prompts with fixed names and answers. They
-// stand behind the same front as the product's, so that the suite tests the
-// front. Run it with hack/mcp-conformance.sh. It is no part of the product.
+// Command conformance is a server for the official MCP conformance suite, with the tools,
+// resources and prompts that the suite prescribes. It uses the product's HTTP transport,
+// internal/mcp/mcphttp, so the suite tests that transport. Run it with
+// hack/mcp-conformance.sh. It is not part of the product.
 //
-// The suite cannot send a credential, so that everyone is let in.
+// The suite cannot send a credential, so all callers are admitted.
 package main
 
 import (
@@ -43,7 +43,7 @@ func serve(address string) error {
 	return s.ListenAndServe()
 }
 
-// letIn authenticates everyone as the same user.
+// letIn authenticates every caller as the same user.
 func letIn(func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

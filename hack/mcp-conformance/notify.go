@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// between is the pause that the suite wants between two notifications.
+	// between is the pause that the suite expects between two notifications.
 	between = 50 * time.Millisecond
-	// settle is how long the library needs to send a notification: what it still
-	// holds when the call returns, it drops.
+	// settle is the time that the library needs to send a notification; it drops
+	// notifications that are unsent when the call returns.
 	settle = 10 * time.Millisecond
 )
 

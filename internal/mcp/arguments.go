@@ -21,12 +21,12 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// arguments checks what a model sends against a tool's input schema, and says
-// what is wrong in words that let it do better.
+// arguments validates the arguments of a call against a tool's input schema and reports
+// mistakes so that a model can correct them.
 type arguments struct {
 	schema  *jsonschema.Schema
 	source  map[string]any
-	vectors []string // names of those that are lists of any numbers
+	vectors []string // names of arguments that are plain lists of numbers
 }
 
 func newArguments(schema json.RawMessage) (*arguments, error) {
@@ -47,10 +47,10 @@ func newArguments(schema json.RawMessage) (*arguments, error) {
 	return &arguments{schema: compiled, source: source, vectors: vectorsOf(source)}, err
 }
 
-// vectorsOf returns the names of the arguments of which a schema says no more than
-// that they are lists of numbers.
+// vectorsOf returns the names of the arguments whose schema is a list of numbers without
+// further conditions.
 func vectorsOf(source map[string]any) (names []string) {
-	properties, _ := at(source, "properties").(map[string]any)
+	properties, _ := lookup(source, "properties").(map[string]any)
 	for name, property := range properties {
 		said, _ := property.(map[string]any)
 		said = maps.Clone(said)
@@ -62,8 +62,8 @@ func vectorsOf(source map[string]any) (names []string) {
 	return names
 }
 
-// withoutVectors returns arguments for the validator, with vectors of nothing but
-// numbers emptied: it makes four allocations for each number.
+// withoutVectors returns a copy of the arguments for the validator, in which valid
+// vectors are empty: the validator makes four allocations per number.
 func (a *arguments) withoutVectors(given map[string]any) map[string]any {
 	short := maps.Clone(given)
 	for _, name := range a.vectors {
@@ -75,8 +75,8 @@ func (a *arguments) withoutVectors(given map[string]any) map[string]any {
 	return short
 }
 
-// accept returns the arguments of a call as JSON that fits the schema. Errors:
-// Invalid with a violation for each argument that does not fit.
+// accept returns the arguments of a call as JSON that fits the schema. Errors: Invalid
+// with a violation for each argument that does not fit.
 func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 	raw, isRaw := req.GetRawArguments().(json.RawMessage)
 	if !isRaw {
@@ -85,12 +85,12 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 			return nil, fmt.Errorf("read the arguments: %w", err)
 		}
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw)) // keeps numbers as they were written
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw)) // keeps the digits of numbers
 	if err != nil {
 		return nil, fmt.Errorf("read the arguments: %w", err)
 	}
-	mended := value == nil
-	if mended {
+	changed := value == nil
+	if changed {
 		value = map[string]any{}
 	}
 	given, ok := value.(map[string]any)
@@ -98,10 +98,10 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 		return nil, fault.Field("arguments", "must be an object")
 	}
 	for name := range given {
-		mended = a.mend(given, name) || mended
+		changed = a.repair(given, name) || changed
 	}
-	if name := answeredIndex(req); name != "" && given[indexArgument] == nil {
-		given[indexArgument], mended = name, true
+	if name := elicitedIndex(req); name != "" && given[indexArgument] == nil {
+		given[indexArgument], changed = name, true
 	}
 	var invalid *jsonschema.ValidationError
 	if err := a.schema.Validate(a.withoutVectors(given)); errors.As(err, &invalid) {
@@ -109,21 +109,21 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("check the arguments: %w", err)
 	}
-	if !mended && strict(raw) {
+	if !changed && strict(raw) {
 		return raw, nil
 	}
 	return json.Marshal(given)
 }
 
-// strict reports whether protobuf's reader, too, takes text that encoding/json
-// takes: it refuses halves of characters, which models that break off leave behind.
+// strict reports whether protojson accepts raw, which encoding/json does. protojson
+// rejects unpaired surrogates, which models leave behind when they stop early.
 func strict(raw []byte) bool { return utf8.Valid(raw) && !bytes.Contains(raw, []byte(`\u`)) }
 
-// mend forgives what models get wrong without meaning anything by it: null or ""
-// for an argument left out, and a number or an object written into a string. It
-// reports whether it did.
-func (a *arguments) mend(given map[string]any, name string) bool {
-	property, _ := at(a.source, "properties", name).(map[string]any)
+// repair corrects harmless mistakes of models in one argument: null or "" for an argument
+// left out, and a number or an object written into a string. It reports whether it
+// changed anything.
+func (a *arguments) repair(given map[string]any, name string) bool {
+	property, _ := lookup(a.source, "properties", name).(map[string]any)
 	wanted, _ := property["type"].(string)
 	text, isText := given[name].(string)
 	switch {
@@ -143,8 +143,8 @@ func (a *arguments) mend(given map[string]any, name string) bool {
 	return true
 }
 
-// at descends into decoded JSON.
-func at(value any, path ...string) any {
+// lookup follows path through nested JSON objects; nil if there is no such value.
+func lookup(value any, path ...string) any {
 	for _, key := range path {
 		object, _ := value.(map[string]any)
 		value = object[key]
@@ -152,10 +152,10 @@ func at(value any, path ...string) any {
 	return value
 }
 
-// maxViolations bounds how many mistakes an error lists.
+// maxViolations limits the mistakes that an error lists.
 const maxViolations = 8
 
-// explain turns the validator's tree of causes into a list of mistakes.
+// explain converts the validator's tree of causes to an error with a list of violations.
 func (a *arguments) explain(err *jsonschema.ValidationError) *fault.Error {
 	var violations []fault.Violation
 	var walk func(*jsonschema.ValidationError)
@@ -205,17 +205,17 @@ func (a *arguments) violations(e *jsonschema.ValidationError) []fault.Violation 
 	return one("does not fit: %s", strings.Join(e.ErrorKind.KeywordPath(), "."))
 }
 
-// known lists the properties that the schema has for the object at a place.
-func (a *arguments) known(place []string) []string {
+// known lists the properties that the schema has for the object at path, sorted.
+func (a *arguments) known(path []string) []string {
 	schema := any(a.source)
-	for _, key := range place {
-		if items := at(schema, "items"); items != nil {
+	for _, key := range path {
+		if items := lookup(schema, "items"); items != nil {
 			schema = items
 			continue
 		}
-		schema = at(schema, "properties", key)
+		schema = lookup(schema, "properties", key)
 	}
-	properties, _ := at(schema, "properties").(map[string]any)
+	properties, _ := lookup(schema, "properties").(map[string]any)
 	names := make([]string, 0, len(properties))
 	for name := range properties {
 		names = append(names, name)
@@ -224,13 +224,13 @@ func (a *arguments) known(place []string) []string {
 	return names
 }
 
-// fieldPath writes a place as "chunking.headers[0].marker".
-func fieldPath(place []string) string {
-	if len(place) == 0 {
+// fieldPath formats a path as "chunking.headers[0].marker".
+func fieldPath(path []string) string {
+	if len(path) == 0 {
 		return "arguments"
 	}
 	var b strings.Builder
-	for i, key := range place {
+	for i, key := range path {
 		switch {
 		case isIndex.MatchString(key):
 			b.WriteString("[" + key + "]")
@@ -265,9 +265,8 @@ func jsonList(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// decode reads arguments that fit their schema into a message. What is still
-// wrong with them only protobuf knows, such as bytes that are not base64. Errors:
-// Invalid.
+// decode parses arguments that fit their schema into a message. Errors: Invalid, for
+// mistakes that only protobuf finds, such as bytes that are not base64.
 func decode(arguments []byte, into proto.Message) error {
 	if err := checkChoices(arguments, into); err != nil {
 		return err
@@ -279,12 +278,12 @@ func decode(arguments []byte, into proto.Message) error {
 	return fault.Wrap(fault.Invalid, err, "arguments: %s", protoPrefix.ReplaceAllString(err.Error(), ""))
 }
 
-// checkChoices refuses two arguments of which a message takes only one.
+// checkChoices rejects two arguments that belong to one oneof of the message.
 func checkChoices(arguments []byte, into proto.Message) error {
 	choices := into.ProtoReflect().Descriptor().Oneofs()
 	var given map[string]json.RawMessage
 	for i := range choices.Len() {
-		if choices.Get(i).IsSynthetic() { // of one optional field
+		if choices.Get(i).IsSynthetic() { // generated for an optional field
 			continue
 		}
 		if err := json.Unmarshal(arguments, &given); err != nil {
@@ -303,5 +302,5 @@ func checkChoices(arguments []byte, into proto.Message) error {
 	return nil
 }
 
-// protoPrefix is what protojson says before the point; its white space varies.
+// protoPrefix matches the prefix of protojson's errors, whose white space varies.
 var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)

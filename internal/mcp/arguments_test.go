@@ -70,8 +70,9 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// What a model broke off in the middle of a character can be searched for.
-func TestArgumentsWithHalfACharacterAreRead(t *testing.T) {
+// Arguments that end in half of a surrogate pair, as models that stop early send, are
+// accepted.
+func TestArgumentsWithUnpairedSurrogatesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, given := range []string{`{"queryText":"boat \ud83d"}`, "{\"queryText\":\"boat \xf0\"}"} {
 		raw, err := argumentsOf(t, "vector_query").accept(toolCall(t, given))
@@ -111,8 +112,8 @@ func TestArgumentsKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// What only protobuf finds wrong is said without the library's own words, which
-// change from build to build.
+// Mistakes that only protobuf finds are reported without the library's prefix, which
+// varies between builds.
 func TestDecodeExplains(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ arguments, want string }{
@@ -126,8 +127,8 @@ func TestDecodeExplains(t *testing.T) {
 	}
 }
 
-// Whatever a model sends is either refused as its mistake, or fits the message
-// but for what only protobuf knows.
+// Any arguments are either rejected as the model's mistake, or fit the message but for
+// what only protobuf checks.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"filter": null}`, `{"queryVector": [1e39]}`,
@@ -141,7 +142,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		if !json.Valid([]byte(raw)) {
-			return // the protocol's own parser refuses it first
+			return // the protocol's own parser rejects it
 		}
 		for _, a := range all {
 			fitting, err := a.accept(toolCall(t, raw))

@@ -20,9 +20,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// Clients that others made, against the service with two tenants. They are in the
-// folder RAGD_MCP_CLIENTS; hack/mcp-clients.sh puts them there.
-func TestClientsOfOthers(t *testing.T) {
+// Third-party clients work against the service with two tenants. They are installed in
+// the directory RAGD_MCP_CLIENTS by hack/mcp-clients.sh.
+func TestThirdPartyClients(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv("RAGD_MCP_CLIENTS")
 	if folder == "" {

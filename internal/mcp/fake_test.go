@@ -19,7 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// fakeAPI is an API made of functions; a test sets those it calls.
+// fakeAPI is an API of functions; a test sets those it needs.
 type fakeAPI struct {
 	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
 	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
@@ -103,8 +103,8 @@ func (f *fakeAPI) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (
 	return f.chunkText(ctx, req)
 }
 
-// authenticate takes any token of the form "tenant subject", and overrides from
-// the header.
+// authenticate accepts any token of the form "tenant subject", and overrides from the
+// header.
 func authenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -130,10 +130,10 @@ func authenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(h
 	}
 }
 
-// serve runs the HTTP endpoint over an API and returns its address.
+// serve starts the HTTP endpoint over an API and returns its address.
 func serve(t testing.TB, api API, change func(*Config)) string {
 	t.Helper()
-	cfg := Config{API: api, Logger: slog.New(slog.DiscardHandler), Front: mcphttp.Config{Authenticate: authenticate}}
+	cfg := Config{API: api, Logger: slog.New(slog.DiscardHandler), HTTP: mcphttp.Config{Authenticate: authenticate}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -151,7 +151,7 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 	return server.URL + mcphttp.Path
 }
 
-// eras are the two kinds of client.
+// eras lists the two kinds of client.
 var eras = map[string][]client.ClientOption{
 	"modern": nil,
 	"legacy": {client.WithLegacyProtocolOnly()},
@@ -213,7 +213,7 @@ func textOf(t testing.TB, result *mcpgo.CallToolResult) string {
 	return text.Text
 }
 
-// noIndexes answers ListIndexes for a tenant without any.
+// noIndexes answers ListIndexes with an empty list.
 func noIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
 	return &ragdv1.ListIndexesResponse{}, nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// Two tenants with the same texts, in which each page names the next, and keys that must
-// not see the page in the middle: whatever a model or its client asks for, the tool leads
-// to pages of the caller's own, and not past the hidden one.
-func TestGraphRagKeepsToWhatTheCallerMaySee(t *testing.T) {
+// Two tenants have the same texts, in which each page names the next, and keys that must
+// not see the page in the middle. graph_rag returns only the caller's pages and never
+// walks through the hidden one, whatever the model or its client asks for.
+func TestGraphRagReturnsOnlyWhatTheCallerMaySee(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.Front = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
 	open, err := structpb.NewStruct(map[string]any{"level": "open"})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestGraphRagKeepsToWhatTheCallerMaySee(t *testing.T) {
 		admin.Index(t, "docs")
 		own, visible := map[string]bool{}, map[string]bool{}
 		for _, p := range [][4]string{
-			{"film", "Dark River (2017 film)", "It was directed by Clio Barnard after a novel.", "open"},
+			{"film", "Dark River (2017 film)", "It was routed by Clio Barnard after a novel.", "open"},
 			{"director", "Clio Barnard", "She grew up near Otley and paints.", "secret"},
 			{"town", "Otley", "A market place on the Wharfe.", "open"},
 		} {

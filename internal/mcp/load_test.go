@@ -16,8 +16,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// A tenant's agents leave sessions behind and hold streams open. What that takes is
-// bounded, does not grow while nothing happens, and is given back.
+// Memory and goroutines for abandoned sessions and open streams are bounded, do not grow
+// while idle, and are released.
 func TestManySessionsAndStreams(t *testing.T) {
 	const (
 		sessions = 500
@@ -26,13 +26,13 @@ func TestManySessionsAndStreams(t *testing.T) {
 	)
 	var forgotten atomic.Int64
 	address := serve(t, &fakeAPI{listIndexes: noIndexes}, func(c *Config) {
-		c.Front = mcphttp.Config{
+		c.HTTP = mcphttp.Config{
 			Authenticate: authenticate, SessionIdle: idle, KeepAlive: 100 * time.Millisecond,
 			Forget:  func(tenant.ID) { forgotten.Add(1) },
 			Recheck: func(context.Context, http.Header) error { return nil }, RecheckEvery: idle / 10,
 		}
 	})
-	closeAll := open(t, address, 1) // what is made once is made
+	closeAll := open(t, address, 1) // initialize what is allocated once
 	closeAll()
 	await(t, "the first room to be given back", func() bool { return forgotten.Load() == 1 })
 	before := measure()
@@ -70,7 +70,7 @@ func TestManySessionsAndStreams(t *testing.T) {
 	}
 }
 
-// measured is what the process takes.
+// measured holds resources used by the process.
 type measured struct {
 	goroutines int
 	bytes      int64 // of heap in use and stacks
@@ -78,14 +78,14 @@ type measured struct {
 
 func measure() measured {
 	runtime.GC()
-	runtime.GC() // what the first found in pools
+	runtime.GC() // a second run, because the first keeps the contents of pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return measured{runtime.NumGoroutine(), int64(m.HeapAlloc + m.StackInuse)}
 }
 
-// settled measures once nothing begins or ends any more: on a busy machine what a
-// stream needs may start after its headers have come.
+// settled measures once the number of goroutines is stable: on a busy machine parts of a
+// stream may start after its headers have arrived.
 func settled() measured {
 	m := measure()
 	for same, tries := 0, 0; same < 5 && tries < 100; tries++ {
@@ -115,8 +115,8 @@ func await(t *testing.T, what string, done func() bool) {
 
 const loadHeaders = "Host: localhost\r\nAuthorization: Bearer acme alice\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
 
-// request sends a request over a connection of its own, which takes next to
-// nothing on this side, and returns the head of the response.
+// request sends a request on its own connection, which needs little memory on this side,
+// and returns the head of the response.
 func request(t *testing.T, address, verb, headers, body string) (net.Conn, http.Header) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -131,7 +131,7 @@ func request(t *testing.T, address, verb, headers, body string) (net.Conn, http.
 	if _, err := conn.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil) //nolint:bodyclose // it is the connection, which the caller closes
+	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil) //nolint:bodyclose // the caller closes the connection
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ func openSession(t *testing.T, address string) string {
 	return header.Get("Mcp-Session-Id")
 }
 
-// open opens n streams, half of them in sessions of their own or those given, and
-// returns what closes them.
+// open opens n streams, half of them in new or the given sessions, and returns a function
+// that closes them.
 func open(t *testing.T, address string, n int, sessions ...string) (closeAll func()) {
 	t.Helper()
 	conns := make([]net.Conn, n)

@@ -14,16 +14,16 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// metaContext is the key in a call's _meta under which the client, not the
-// model, decides parts of a query.
+// metaContext is the key in a call's _meta with which the client, not the model,
+// overrides parts of a query.
 const metaContext = "ragd/context"
 
-// overrider makes the overrides of a call known to the API. raw is what they
-// were parsed from.
+// overrider passes the overrides of a call to the API. raw is the JSON that they were
+// parsed from.
 type overrider func(ctx context.Context, o tenant.Overrides, raw []byte) (context.Context, error)
 
-// apply reads the overrides from a call's _meta. Of those for a fixed tool only the
-// filter counts, wherever they stand. Errors: Invalid.
+// apply adds the overrides from a call's _meta to ctx. For a fixed tool only the filter
+// applies, from _meta and from the request context. Errors: Invalid.
 func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta, fixed bool) (context.Context, error) {
 	if fixed {
 		ctx = filterOnly(ctx)
@@ -49,7 +49,7 @@ func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta, fixed bool) (con
 	return o(ctx, overrides, raw)
 }
 
-// filterOnly leaves of the request context's overrides the filter.
+// filterOnly removes all overrides of the request context but the filter.
 func filterOnly(ctx context.Context) context.Context {
 	request, ok := tenant.FromContext(ctx)
 	if !ok {
@@ -60,9 +60,9 @@ func filterOnly(ctx context.Context) context.Context {
 	return tenant.NewContext(ctx, &changed)
 }
 
-// inRequest puts the overrides into a copy of the caller's request context, over
-// those of the header: _meta decides where both speak, and both filters hold.
-func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Context, error) {
+// overrideContext adds the overrides to a copy of the caller's request context. They take
+// precedence over those of the header, but the filters are and-ed.
+func overrideContext(ctx context.Context, o tenant.Overrides, _ []byte) (context.Context, error) {
 	request, ok := tenant.FromContext(ctx)
 	if !ok {
 		return ctx, fault.New(fault.Unauthenticated, "a valid API key is needed")
@@ -78,22 +78,22 @@ func inRequest(ctx context.Context, o tenant.Overrides, _ []byte) (context.Conte
 		IncludeSources:  cmp.Or(o.IncludeSources, header.IncludeSources),
 		RandomWalkSteps: cmp.Or(o.RandomWalkSteps, header.RandomWalkSteps),
 		RestartProb:     cmp.Or(o.RestartProb, header.RestartProb),
-		DatabaseConfig:  rawOf(o.DatabaseConfig, header.DatabaseConfig),
-		Reranker:        rawOf(o.Reranker, header.Reranker),
+		DatabaseConfig:  firstRaw(o.DatabaseConfig, header.DatabaseConfig),
+		Reranker:        firstRaw(o.Reranker, header.Reranker),
 	}
 	return tenant.NewContext(ctx, &changed), nil
 }
 
-// rawOf returns the first that was given.
-func rawOf(a, b json.RawMessage) json.RawMessage {
+// firstRaw returns a, or b if a is nil.
+func firstRaw(a, b json.RawMessage) json.RawMessage {
 	if a != nil {
 		return a
 	}
 	return b
 }
 
-// inHeader sends the overrides along with the call of a client.
-func inHeader(ctx context.Context, _ tenant.Overrides, raw []byte) (context.Context, error) {
+// overrideHeader adds the overrides as a header to calls of a client.
+func overrideHeader(ctx context.Context, _ tenant.Overrides, raw []byte) (context.Context, error) {
 	ctx, info := connect.NewClientContext(ctx)
 	info.RequestHeader().Set("Ragd-Context", string(raw))
 	return ctx, nil

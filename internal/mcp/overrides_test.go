@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// seen is what the API sees of a caller.
+// seen holds what the API receives of a caller.
 type seen struct {
 	Tenant    tenant.ID
 	Subject   string
@@ -91,7 +91,7 @@ func TestOverridesReachTheAPI(t *testing.T) {
 	})
 }
 
-// The tools answer each caller as who it is, whoever else is calling.
+// Concurrent callers of the tools are never confused.
 func TestCallersAreKeptApart(t *testing.T) {
 	t.Parallel()
 	address := serve(t, &fakeAPI{vectorQuery: func(ctx context.Context, _ *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {

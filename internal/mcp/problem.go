@@ -13,11 +13,10 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// metaError is the key in a result's _meta under which a program finds what went
-// wrong.
+// metaError is the key in a result's _meta that holds the error for programs.
 const metaError = "ragd/error"
 
-// problem is what a caller may know of an error.
+// problem is the public part of an error.
 type problem struct {
 	kind       fault.Kind
 	text       string
@@ -36,7 +35,7 @@ func problemOf(err error) problem {
 	return p
 }
 
-// kinds maps the codes of the wire to the kinds of fault that they came from.
+// kinds maps Connect codes to kinds of fault, the inverse of the mapping in internal/rpc.
 var kinds = map[connect.Code]fault.Kind{
 	connect.CodeInvalidArgument:    fault.Invalid,
 	connect.CodeUnauthenticated:    fault.Unauthenticated,
@@ -51,8 +50,9 @@ var kinds = map[connect.Code]fault.Kind{
 	connect.CodeDeadlineExceeded:   fault.Deadline,
 }
 
-// problemOfWire reads what a server answered. What the client made up itself,
-// such as a refused connection, tells of the network and is not passed on.
+// problemOfWire converts an error of the API client. The text of errors that the client
+// itself made, such as a refused connection, is not passed on, because it describes the
+// network.
 func problemOfWire(err *connect.Error) problem {
 	p := problem{kind: kinds[err.Code()], text: err.Message()}
 	switch answered := connect.IsWireError(err); {
@@ -78,7 +78,7 @@ func problemOfWire(err *connect.Error) problem {
 	return p
 }
 
-// result is the problem as a model reads it, with what it can do about it.
+// result returns the problem as a tool result, with advice on retrying for the model.
 func (p problem) result(requestID string) *mcpgo.CallToolResult {
 	text := strings.TrimSuffix(p.text, ".")
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// errSecret stands for what a cause may tell.
+// errSecret stands for a cause with confidential text.
 var errSecret = errors.New("dial postgres://user:hunter2@10.0.0.7/tenant_acme")
 
 func TestErrorsOverHTTP(t *testing.T) {
@@ -93,8 +93,8 @@ func TestCallsEnd(t *testing.T) {
 	}
 }
 
-// A client's errors come from a server, whose words are public, or from the
-// network, whose words are not.
+// A client's errors come from a server, whose text is public, or from the network, whose
+// text is not.
 func TestErrorsOfAClient(t *testing.T) {
 	t.Parallel()
 	ofServer := func(code connect.Code, text string, details ...proto.Message) http.Handler {

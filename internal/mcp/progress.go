@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// waitArgument says how many seconds a call may wait for a job to end.
+	// waitArgument is the argument for the seconds that a call may wait for a job to end.
 	waitArgument = "waitSeconds"
-	// maxWait leaves room for the answer before the call's own deadline.
+	// maxWait is below the call's own deadline, so that there is time to answer.
 	maxWait = 50 * time.Second
-	// maxWaiting bounds the calls of a tenant that wait at a time on an instance: each
-	// looks at its job every second. More are answered at once.
+	// maxWaiting limits the concurrently waiting calls per tenant and instance, because
+	// each polls its job every second. Further calls are answered at once.
 	maxWaiting = 200
-	// Pauses between two looks at a job that is waited for; they grow.
-	minLook, maxLook = 100 * time.Millisecond, time.Second
-	// settleProgress is how long the library is given to send the last notification
-	// of a call before its answer: it would drop what is then still in its hands.
-	settleProgress = 10 * time.Millisecond
+	// Intervals between polls of a job; they grow from minPoll to maxPoll.
+	minPoll, maxPoll = 100 * time.Millisecond, time.Second
+	// progressDelay gives the library time to send the last progress notification before
+	// the answer; it drops notifications that are still queued then.
+	progressDelay = 10 * time.Millisecond
 )
 
-// progress tells a client how far a call is, if the client asked to be told.
+// progress sends progress notifications of a call, if the client asked for them.
 type progress struct {
 	server *server.MCPServer
 	token  mcpgo.ProgressToken
-	told   bool
-	done   float64 // as the client was told
+	sent   bool
+	done   float64 // last value sent
 }
 
 type progressKey struct{}
 
-// withProgress has the call's progress told to whoever sent req.
+// withProgress returns a context in which the call reports progress to the sender of req.
 func withProgress(ctx context.Context, req mcpgo.CallToolRequest) (context.Context, *progress) {
 	p := &progress{server: server.ServerFromContext(ctx)}
 	if req.Params.Meta != nil && p.server != nil {
@@ -58,14 +58,14 @@ func progressOf(ctx context.Context) *progress {
 	return &progress{}
 }
 
-// wanted reports whether the client asked to be told.
+// wanted reports whether the client asked for progress notifications.
 func (p *progress) wanted() bool { return p.token != nil }
 
-// tell sends how far a job is. What is not more than before is not sent: progress
-// must grow, and a job that is tried again begins anew.
-func (p *progress) tell(ctx context.Context, job *ragdv1.Job) {
+// report sends the progress of a job. Values that are not above the last one are not
+// sent: the protocol requires progress to grow, and a retried job starts again.
+func (p *progress) report(ctx context.Context, job *ragdv1.Job) {
 	done := float64(job.GetProgress().GetDone())
-	if !p.wanted() || p.told && done <= p.done {
+	if !p.wanted() || p.sent && done <= p.done {
 		return
 	}
 	params := map[string]any{"progressToken": p.token, "progress": done, "message": "The job is " + job.GetStatus() + "."}
@@ -73,23 +73,23 @@ func (p *progress) tell(ctx context.Context, job *ragdv1.Job) {
 		params["total"] = float64(total)
 		params["message"] = fmt.Sprintf("%d of %d %s", job.GetProgress().GetDone(), total, job.GetProgress().GetUnit())
 	}
-	// A client that does not take it is not worth failing the call for.
+	// A notification that cannot be sent does not fail the call.
 	if p.server.SendNotificationToClient(ctx, string(mcpgo.MethodNotificationProgress), params) == nil {
-		p.told, p.done = true, done
+		p.sent, p.done = true, done
 	}
 }
 
-// settle lets the last notification go out before the answer.
-func (p *progress) settle() {
-	if p.told {
-		time.Sleep(settleProgress)
+// wait delays the answer until the last notification has been sent.
+func (p *progress) wait() {
+	if p.sent {
+		time.Sleep(progressDelay)
 	}
 }
 
-// takeWait takes the wait out of a call's arguments, which the API does not know,
-// and returns how long it is. A client that wants to be told of progress waits
-// unless it says otherwise.
-func takeWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Duration, err error) {
+// splitWait removes waitArgument from a call's arguments, because the API does not know
+// it, and returns its value. The default is maxWait for a client that wants progress,
+// else 0.
+func splitWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Duration, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &given); err != nil {
 		return nil, 0, fmt.Errorf("read the arguments: %w", err)
@@ -109,16 +109,15 @@ func takeWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Dur
 	return rest, min(wait, maxWait), err
 }
 
-// newWaits counts the calls that wait for a job.
+// newWaits returns the quota of calls that wait for a job.
 func newWaits() *tenant.Quota { return tenant.NewQuota(math.MaxInt64, maxWaiting) }
 
-// waiting makes a run of a method whose answer has a job, which the run waits for
-// if it is asked to. refresh brings an answer up to date after its job has moved
-// on.
+// waiting wraps a run whose answer has a job: it waits for the job if the call asks for
+// that. refresh updates the answer after the job has changed.
 func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refresh func(context.Context, proto.Message, *ragdv1.Job) (string, error)) run {
 	return func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
 		began := time.Now()
-		rest, wait, err := takeWait(ctx, arguments)
+		rest, wait, err := splitWait(ctx, arguments)
 		if err != nil {
 			return nil, "", err
 		}
@@ -141,13 +140,13 @@ func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refres
 	}
 }
 
-// await returns a job once it has ended, or as it is at the deadline. When the
-// client cancels the call, the waiting ends and the job goes on: clients cancel
-// when they lose patience or their connection, and the document is stored.
+// await returns a job once it has ended, or its state at the deadline. If the client
+// cancels the call, await stops but the job continues: clients cancel when they lose
+// patience or their connection, and the document is stored.
 func (s *toolset) await(ctx context.Context, job *ragdv1.Job, deadline time.Time) (*ragdv1.Job, error) {
 	p := progressOf(ctx)
-	for pause := minLook; ; pause = min(pause*3/2, maxLook) {
-		p.tell(ctx, job)
+	for pause := minPoll; ; pause = min(pause*3/2, maxPoll) {
+		p.report(ctx, job)
 		left := time.Until(deadline)
 		if ended(job) || left <= 0 {
 			return job, nil
@@ -162,7 +161,7 @@ func (s *toolset) await(ctx context.Context, job *ragdv1.Job, deadline time.Time
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return job, nil // what is known is worth more than why no more is
+			return job, nil // the last known state is more useful than the error
 		}
 		job = now
 	}
@@ -172,7 +171,7 @@ func ended(job *ragdv1.Job) bool {
 	return slices.Contains([]string{"succeeded", "failed", "cancelled"}, job.GetStatus())
 }
 
-// upload is upload_document.
+// upload returns the run of upload_document.
 func (s *toolset) upload() run {
 	return s.waiting(call(s.api.UploadDocument, uploadedText),
 		func(m proto.Message) *ragdv1.Job { return m.(*ragdv1.UploadDocumentResponse).GetJob() },
@@ -188,7 +187,7 @@ func (s *toolset) upload() run {
 		})
 }
 
-// getJob is get_job.
+// getJob returns the run of get_job.
 func (s *toolset) getJob() run {
 	return s.waiting(call(s.api.GetJob, jobText),
 		func(m proto.Message) *ragdv1.Job { return m.(*ragdv1.Job) },

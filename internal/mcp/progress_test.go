@@ -15,8 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// jobs is an API whose uploads take a while: each look at a job finds it a step
-// further.
+// jobs is an API whose jobs advance one step each time they are read.
 type jobs struct {
 	*fakeAPI
 	steps int
@@ -54,7 +53,7 @@ func (j *jobs) look(_ context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, 
 	return j.at(req.GetJobId(), j.looks[req.GetJobId()]), nil
 }
 
-// told collects the progress that a client hears of, by token.
+// told collects the progress notifications of a client by token.
 type told struct {
 	mu sync.Mutex
 	by map[any][]float64
@@ -81,7 +80,8 @@ func (h *told) of(token string) []float64 {
 	return h.by[token]
 }
 
-// Each caller hears of its own upload, to the last step, and of no other's.
+// Each caller receives the progress of its own upload, up to the last step, and of no
+// other.
 func TestProgressReachesItsCaller(t *testing.T) {
 	t.Parallel()
 	const steps = 4
@@ -99,7 +99,7 @@ func TestProgressReachesItsCaller(t *testing.T) {
 					if result.IsError || !strings.Contains(text, "It can be searched.") {
 						t.Errorf("%s: %s", token, text)
 					}
-					time.Sleep(20 * time.Millisecond) // the client may hand notifications on after the answer
+					time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
 					got := heard.of(token)
 					if len(got) == 0 || got[len(got)-1] != steps {
 						t.Errorf("%s heard %v, not the end", token, got)
@@ -121,7 +121,7 @@ func TestProgressReachesItsCaller(t *testing.T) {
 	}
 }
 
-// The last notification is not lost on the way, however often one tries.
+// The last notification always arrives before the answer.
 func TestTheLastProgressIsDelivered(t *testing.T) {
 	t.Parallel()
 	api := newJobs(1)
@@ -172,7 +172,7 @@ func TestWaitingForAJob(t *testing.T) {
 	}
 }
 
-func TestSoManyCallsWait(t *testing.T) {
+func TestTheNumberOfWaitingCallsIsLimited(t *testing.T) {
 	t.Parallel()
 	w := newWaits()
 	for range maxWaiting {
@@ -192,10 +192,10 @@ func TestSoManyCallsWait(t *testing.T) {
 	}
 }
 
-// A client that cancels ends its call at once; the job goes on.
+// A client that cancels ends its call at once; the job continues.
 func TestCancellingEndsTheWait(t *testing.T) {
 	t.Parallel()
-	api := newJobs(1 << 20) // never
+	api := newJobs(1 << 20) // never ends
 	address := serve(t, api, nil)
 	for era, options := range eras {
 		t.Run(era, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestCancellingEndsTheWait(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond) // until the server has noticed
 			before := looks()
-			time.Sleep(2 * maxLook)
+			time.Sleep(2 * maxPoll)
 			if after := looks(); after > before {
 				t.Errorf("the job is still looked at: %d times, then %d", before, after)
 			}
@@ -224,12 +224,12 @@ func TestCancellingEndsTheWait(t *testing.T) {
 	}
 }
 
-// The building of a real index is told of from its first vectors to the last, and
-// to its own tenant alone.
+// The progress of a real index build is reported from the first to the last vector, to
+// its own tenant only.
 func TestProgressOfABuild(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.Front = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	if _, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8}); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestProgressOfABuild(t *testing.T) {
 			if result.IsError || !strings.Contains(text, "succeeded") {
 				t.Error(text)
 			}
-			time.Sleep(20 * time.Millisecond) // the client may hand notifications on after the answer
+			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
 			if got := heard.of(era); len(got) == 0 || got[len(got)-1] != vectors {
 				t.Errorf("heard %v, not the end", got)
 			}

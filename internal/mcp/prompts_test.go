@@ -28,11 +28,11 @@ func getPrompt(t *testing.T, c *client.Client, name string, arguments map[string
 	return res.Messages[0].Content.(mcpgo.TextContent).Text, nil
 }
 
-// Prompts speak of what the caller's tenant holds and of nothing else.
+// Prompts name only indexes and documents of the caller's tenant.
 func TestPromptsOverTheService(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.Front = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	globex.Index(t, "docs")

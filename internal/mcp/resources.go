@@ -19,7 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 )
 
-// What the service holds, as resources:
+// The resources:
 //
 //	ragd://indexes                                              the indexes
 //	ragd://indexes/{index}                                      one of them
@@ -28,11 +28,11 @@ import (
 const indexesURI = "ragd://indexes"
 
 const (
-	// resourcePage is how many resources a page of the list has at most.
+	// resourcePage is the page size of the resource list.
 	resourcePage = 100
-	// maxChunksRead bounds the chunks that one read returns.
+	// maxChunksRead limits the chunks that one read returns.
 	maxChunksRead = 100
-	// maxEmptyIndexes bounds the indexes without documents that one page passes.
+	// maxEmptyIndexes limits the indexes without documents that one page skips.
 	maxEmptyIndexes = 20
 )
 
@@ -42,7 +42,7 @@ func documentURI(index, documentID string) string {
 	return indexURI(index) + "/documents/" + documentID
 }
 
-// addResources makes the resources known to a server.
+// addResources registers the resources with a server.
 func (s *toolset) addResources(to *server.MCPServer) {
 	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}", "index",
 		mcpgo.WithTemplateTitle("Index"), mcpgo.WithTemplateMIMEType("application/json"),
@@ -62,29 +62,28 @@ func (s *toolset) addResources(to *server.MCPServer) {
 	), s.readResource)
 }
 
-// readResource answers a read. Its errors are for the caller's eyes: the library
-// sends their text.
+// readResource handles a read. The library sends the text of its errors to the caller.
 func (s *toolset) readResource(ctx context.Context, req mcpgo.ReadResourceRequest) (_ []mcpgo.ResourceContents, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 		if err != nil {
-			err = shown(ctx, err)
+			err = publicError(ctx, err)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
-	place, err := parseResource(req.Params.URI)
+	r, err := parseResource(req.Params.URI)
 	if err != nil {
 		return nil, err
 	}
-	return s.read(ctx, place)
+	return s.read(ctx, r)
 }
 
-// shown returns an error as its caller may see it, and puts the whole of it on
-// the line of the request.
-func shown(ctx context.Context, err error) error {
+// publicError returns the public part of an error and logs the whole of it with the
+// request.
+func publicError(ctx context.Context, err error) error {
 	httpserver.Fail(ctx, err)
 	p := problemOf(err)
 	if p.kind == fault.Internal {
@@ -93,17 +92,17 @@ func shown(ctx context.Context, err error) error {
 	return errors.New(p.text)
 }
 
-// place is what a resource's URI names; what is empty is not part of it.
-type place struct {
+// resource is a parsed resource URI; empty fields are not part of it.
+type resource struct {
 	uri         string
 	index       string
 	documentID  string
-	first, last int // of its chunks; last is -1 without them
+	first, last int // range of chunks; last is -1 without one
 }
 
-// parseResource reads a URI. Errors: NotFound.
-func parseResource(uri string) (place, error) {
-	p := place{uri: uri, last: -1}
+// parseResource parses a URI. Errors: NotFound.
+func parseResource(uri string) (resource, error) {
+	p := resource{uri: uri, last: -1}
 	unknown := fault.New(fault.NotFound, "no resource has the URI %q", uri)
 	rest, ok := strings.CutPrefix(uri, indexesURI)
 	parts := strings.Split(rest, "/")
@@ -129,13 +128,13 @@ func parseResource(uri string) (place, error) {
 			return p, err
 		}
 	}
-	if len(parts) == 3 || len(parts) == 5 { // ends with documents or chunks
+	if len(parts) == 3 || len(parts) == 5 { // a URI that ends with "documents" or "chunks"
 		return p, unknown
 	}
 	return p, nil
 }
 
-// parseRange reads "7" or "0-99". Errors: Invalid.
+// parseRange parses "7" or "0-99". Errors: Invalid.
 func parseRange(text string) (first, last int, err error) {
 	from, to, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -149,14 +148,14 @@ func parseRange(text string) (first, last int, err error) {
 	return int(a), int(b), nil
 }
 
-func (s *toolset) read(ctx context.Context, p place) ([]mcpgo.ResourceContents, error) {
+func (s *toolset) read(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
 	switch {
 	case p.last >= 0:
 		return s.readChunks(ctx, p)
 	case p.documentID != "":
-		return described(p.uri)(s.api.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: p.index, DocumentId: p.documentID}))
+		return jsonContents(p.uri)(s.api.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: p.index, DocumentId: p.documentID}))
 	case p.index != "":
-		return described(p.uri)(s.api.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: p.index}))
+		return jsonContents(p.uri)(s.api.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: p.index}))
 	}
 	var all ragdv1.ListIndexesResponse
 	for token := ""; ; {
@@ -167,13 +166,13 @@ func (s *toolset) read(ctx context.Context, p place) ([]mcpgo.ResourceContents, 
 		proto.Merge(&all, res)
 		if token = res.GetNextPageToken(); token == "" {
 			all.NextPageToken = ""
-			return described(p.uri)(&all, nil)
+			return jsonContents(p.uri)(&all, nil)
 		}
 	}
 }
 
-// described returns a message as the contents of a resource.
-func described(uri string) func(proto.Message, error) ([]mcpgo.ResourceContents, error) {
+// jsonContents returns a message as the JSON contents of a resource.
+func jsonContents(uri string) func(proto.Message, error) ([]mcpgo.ResourceContents, error) {
 	return func(m proto.Message, err error) ([]mcpgo.ResourceContents, error) {
 		if err != nil {
 			return nil, err
@@ -186,9 +185,9 @@ func described(uri string) func(proto.Message, error) ([]mcpgo.ResourceContents,
 	}
 }
 
-// readChunks returns the texts of a range of chunks, each under its own URI.
-// Errors: NotFound when there is none.
-func (s *toolset) readChunks(ctx context.Context, p place) ([]mcpgo.ResourceContents, error) {
+// readChunks returns the texts of a range of chunks, each with its own URI. Errors:
+// NotFound if there are none.
+func (s *toolset) readChunks(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
 	var contents []mcpgo.ResourceContents
 	for token := ""; ; {
 		res, err := s.api.ListChunks(ctx, &ragdv1.ListChunksRequest{
@@ -215,28 +214,28 @@ func (s *toolset) readChunks(ctx context.Context, p place) ([]mcpgo.ResourceCont
 	return contents, nil
 }
 
-// cursor is where the next page of the list of resources begins: first come the
-// indexes, then the documents of one after another.
+// cursor is the start of the next page of the resource list, which holds first the
+// indexes, then the documents of one index after another.
 type cursor struct {
-	Documents bool   `json:"d,omitempty"` // past the indexes
-	Index     string `json:"i,omitempty"` // page token of the list of indexes
-	Document  string `json:"p,omitempty"` // page token of the documents of that index
+	Documents bool   `json:"d,omitempty"` // the indexes are listed
+	Index     string `json:"i,omitempty"` // page token of ListIndexes
+	Document  string `json:"p,omitempty"` // page token of ListDocuments for that index
 }
 
 func (c cursor) encode() mcpgo.Cursor {
 	raw, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // three plain fields
+		panic(err) // cannot fail for these fields
 	}
 	return mcpgo.Cursor(base64.StdEncoding.EncodeToString(raw))
 }
 
-// listResources adds the caller's indexes and documents to a page of the list. A
-// hook cannot fail: a cursor that is not ours ends the list.
+// listResources adds the caller's indexes and documents to a page of the list. A hook
+// cannot return an error, so an invalid cursor yields an empty last page.
 func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest, result *mcpgo.ListResourcesResult) {
 	var at cursor
 	if given := req.Params.Cursor; given != "" {
-		result.Resources = []mcpgo.Resource{} // what the library lists stands on the first page
+		result.Resources = []mcpgo.Resource{} // the library's own entries are on the first page only
 		raw, err := base64.StdEncoding.DecodeString(string(given))
 		if err == nil {
 			err = json.Unmarshal(raw, &at)
@@ -279,7 +278,7 @@ func (s *toolset) resourcePage(ctx context.Context, at cursor) ([]mcpgo.Resource
 	return page, &cursor{Documents: true}, nil
 }
 
-// documentPage returns the documents from a place in the list on, of one index.
+// documentPage returns a page of the documents of one index, starting at a cursor.
 func (s *toolset) documentPage(ctx context.Context, at cursor) ([]mcpgo.Resource, *cursor, error) {
 	for range maxEmptyIndexes {
 		index, err := s.api.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1, PageToken: at.Index})

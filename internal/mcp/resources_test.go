@@ -17,7 +17,7 @@ import (
 
 func TestParseResource(t *testing.T) {
 	t.Parallel()
-	for uri, want := range map[string]place{
+	for uri, want := range map[string]resource{
 		"ragd://indexes":                              {last: -1},
 		"ragd://indexes/docs":                         {index: "docs", last: -1},
 		"ragd://indexes/docs/documents/d1":            {index: "docs", documentID: "d1", last: -1},
@@ -42,7 +42,7 @@ func TestParseResource(t *testing.T) {
 	}
 }
 
-// allResources walks the pages of the list.
+// allResources returns all pages of the resource list.
 func allResources(t *testing.T, c *client.Client) (uris []string) {
 	t.Helper()
 	var req mcpgo.ListResourcesRequest
@@ -77,12 +77,12 @@ func readResource(t *testing.T, c *client.Client, uri string) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// What a tenant holds is listed, read and completed for it, for no other tenant,
-// and for a restricted key only as far as its filter goes.
+// Resources are listed, read and completed for their own tenant only, and for a
+// restricted key only as far as its filter allows.
 func TestResourcesOverTheService(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.Front = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	acme.Index(t, "empty")

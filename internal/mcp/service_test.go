@@ -20,12 +20,12 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// The tools over the real service: a document goes in and is found again, with
-// the very sources that Connect returns, and never by another tenant.
+// With the real service an uploaded document is found through the tools, with the same
+// sources as over Connect, and never by another tenant.
 func TestToolsOverTheService(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.Front = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	for _, tenant := range []servicetest.Client{acme, globex} {
 		tenant.Index(t, "docs")
@@ -66,7 +66,7 @@ func TestToolsOverTheService(t *testing.T) {
 				t.Errorf("MCP and Connect differ: %s", diff)
 			}
 
-			// The client's restartProb counts, not the model's, which would be refused.
+			// The client's restartProb overrides the model's, which would be rejected.
 			result, text = callTool(t, c, "graph_rag", map[string]any{
 				"queryText": question, "filter": map[string]any{"era": era}, "explain": true, "graphOptions": map[string]any{"restartProb": 7},
 			}, map[string]any{metaContext: map[string]any{"restartProb": 0.25, "randomWalkSteps": 10}})
@@ -161,7 +161,7 @@ func TestToolsOverTheService(t *testing.T) {
 	})
 }
 
-// structuredInto reads a result's structured content.
+// structuredInto decodes a result's structured content.
 func structuredInto(t *testing.T, result *mcpgo.CallToolResult, into proto.Message) {
 	t.Helper()
 	raw, err := json.Marshal(result.StructuredContent)

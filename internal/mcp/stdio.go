@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	// maxLineBytes bounds a message; it holds the largest upload as base64.
+	// maxLineBytes limits a message; the largest upload fits as base64.
 	maxLineBytes = 32 << 20
-	// maxConcurrent bounds the requests that are served at a time.
+	// maxConcurrent limits the requests served at the same time.
 	maxConcurrent = 16
 )
 
-// ServeStdio serves one client that writes a message a line to in and reads them
-// from out, as agents do with a program that they start. It returns nil when in
-// ends and what was asked is answered, and the context's error when ctx ends
-// first. Nothing but messages is written to out.
+// ServeStdio serves one client that writes one message per line to in and reads answers
+// from out, as agents do with a program that they start. It returns nil after in has
+// ended and all requests are answered, and the context's error if ctx ends first. It
+// writes nothing but messages to out.
 //
-// The library has a server for this; it cancels the calls in flight when the
-// input ends, so that a script that pipes its questions in gets no answers.
+// The library's own stdio server is not used because it cancels calls in flight when the
+// input ends, so a script that pipes its requests in would get no answers.
 func ServeStdio(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	cfg = cfg.withDefaults()
-	tools, err := newToolset(cfg, inHeader)
+	tools, err := newToolset(cfg, overrideHeader)
 	if err != nil {
 		return err
 	}
 	s := &stdio{
 		server: tools.server(nil), out: out, log: cfg.Logger,
-		free:          make(chan struct{}, maxConcurrent),
+		slots:         make(chan struct{}, maxConcurrent),
 		notifications: make(chan mcpgo.JSONRPCNotification, maxConcurrent),
 	}
 	return s.serve(ctx, in)
 }
 
-// stdio is the one client of a process, as the library's session. What a request
-// has to notify of is written before its answer.
+// stdio implements the library's session for the single client of the process.
+// Notifications of a request are written before its answer.
 type stdio struct {
 	server        *server.MCPServer
 	log           *slog.Logger
-	free          chan struct{}
+	slots         chan struct{}
 	work          sync.WaitGroup
 	notifications chan mcpgo.JSONRPCNotification
 
@@ -81,9 +81,9 @@ func (s *stdio) serve(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// readLines sends the lines of in until it ends. A read cannot be interrupted:
-// after ctx has ended, the goroutine stays until the process does or in gives
-// something.
+// readLines sends the lines of in to lines until in ends. A read cannot be interrupted:
+// after ctx has ended, the goroutine remains until in returns something or the process
+// ends.
 func readLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 0, 64<<10), maxLineBytes)
@@ -100,8 +100,8 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	return scanner.Err()
 }
 
-// accept starts to serve a message. Notifications are served at once and in
-// order, so that a cancellation does not wait behind what it cancels.
+// accept starts serving a message. Notifications are served at once and in order, so that
+// a cancellation does not wait for the request that it cancels.
 func (s *stdio) accept(ctx context.Context, fail context.CancelCauseFunc, line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
@@ -113,12 +113,12 @@ func (s *stdio) accept(ctx context.Context, fail context.CancelCauseFunc, line [
 		return s.answer(ctx, nil, line)
 	}
 	select {
-	case s.free <- struct{}{}:
+	case s.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil
 	}
 	s.work.Go(func() {
-		defer func() { <-s.free }()
+		defer func() { <-s.slots }()
 		if err := s.answer(ctx, message.ID, line); err != nil {
 			fail(err)
 		}
@@ -126,10 +126,10 @@ func (s *stdio) accept(ctx context.Context, fail context.CancelCauseFunc, line [
 	return nil
 }
 
-// flushEvery is how long a notification waits at most.
+// flushEvery is the longest delay of a notification.
 const flushEvery = 50 * time.Millisecond
 
-// notify writes what requests notify of while they run, until ctx ends.
+// notify writes the notifications of running requests until ctx ends.
 func (s *stdio) notify(ctx context.Context) {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -137,7 +137,7 @@ func (s *stdio) notify(ctx context.Context) {
 		select {
 		case <-ticker.C:
 			s.mu.Lock()
-			_ = s.flush() // a broken pipe is found by the answer
+			_ = s.flush() // a broken pipe is reported when the answer is written
 			s.mu.Unlock()
 		case <-ctx.Done():
 			return
@@ -145,7 +145,7 @@ func (s *stdio) notify(ctx context.Context) {
 	}
 }
 
-// flush writes the notifications that wait. The caller holds mu.
+// flush writes the queued notifications. The caller holds mu.
 func (s *stdio) flush() error {
 	for {
 		select {
@@ -159,8 +159,8 @@ func (s *stdio) flush() error {
 	}
 }
 
-// answer serves a message and writes what there is to say to it. Errors: those of
-// the writer.
+// answer serves a message and writes the response, if there is one. Errors: those of the
+// writer.
 func (s *stdio) answer(ctx context.Context, id any, line []byte) error {
 	response := s.handle(ctx, id, line)
 	s.mu.Lock()

@@ -23,7 +23,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 )
 
-// ask pipes messages in and returns what comes out.
+// ask writes messages to standard input and returns the output.
 func ask(t *testing.T, api API, messages ...string) string {
 	t.Helper()
 	var out strings.Builder // written under a lock
@@ -33,7 +33,7 @@ func ask(t *testing.T, api API, messages ...string) string {
 	return out.String()
 }
 
-// A script may pipe its questions in and leave: each is answered.
+// All requests are answered when a script closes the input after sending them.
 func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	api := &fakeAPI{getJob: func(_ context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
@@ -55,7 +55,7 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	}
 }
 
-// Progress is written while a call runs, and none after its answer.
+// Progress is written while a call runs, and never after its answer.
 func TestStdioProgress(t *testing.T) {
 	t.Parallel()
 	const steps = 3
@@ -87,8 +87,8 @@ func TestStdioProgress(t *testing.T) {
 	}
 }
 
-// A program on standard input has the tools of the tenant whose key it has.
-func TestStdioHasTheTenantsTools(t *testing.T) {
+// On standard input the tools of the key's tenant are listed.
+func TestStdioListsTheTenantsTools(t *testing.T) {
 	t.Parallel()
 	settings := &structpb.Struct{Fields: map[string]*structpb.Value{"indexName": structpb.NewStringValue("laws"), "topK": structpb.NewNumberValue(3)}}
 	var asked, answer proto.Message = nil, &ragdv1.VectorQueryResponse{}
@@ -96,7 +96,7 @@ func TestStdioHasTheTenantsTools(t *testing.T) {
 	api.listIndexes = noIndexes
 	api.tools = []*ragdv1.Tool{{ToolName: "ask_laws", Kind: "vector_query", Settings: settings, Arguments: []string{"queryText"}}}
 	out := ask(t, api, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	if !strings.Contains(out, "ask_laws") || strings.Contains(out, ownTool) {
+	if !strings.Contains(out, "ask_laws") || strings.Contains(out, tenantToolName) {
 		t.Errorf("listed %s", out)
 	}
 	out = ask(t, api, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_laws","arguments":{"queryText":"a"}}}`)
@@ -121,7 +121,7 @@ func TestStdioAnswersNonsense(t *testing.T) {
 	}
 }
 
-// A subscription that can bring nothing is acknowledged and ends.
+// A subscription without events is acknowledged and ends.
 func TestStdioSubscription(t *testing.T) {
 	t.Parallel()
 	out := ask(t, &fakeAPI{}, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
@@ -196,8 +196,8 @@ func TestStdioFailsWithItsOutput(t *testing.T) {
 	}
 }
 
-// A client of either era, over standard input and output, to a server far away:
-// the overrides of a call travel in a header.
+// Clients of both eras work over standard input and output with a remote server; the
+// overrides of a call travel in a header.
 func TestStdioOverARemoteServer(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -235,7 +235,7 @@ func TestStdioOverARemoteServer(t *testing.T) {
 	}
 }
 
-// answering answers queries.
+// answering is an API that answers queries.
 type answering struct {
 	ragdv1connect.UnimplementedQueryServiceHandler
 }

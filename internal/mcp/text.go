@@ -11,8 +11,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// The texts that stand beside structured content. Models cite from them, so that
-// sources carry the numbers of relevantContext.
+// This file formats answers as text beside the structured content. Models cite from it,
+// so sources have the same numbers as in relevantContext.
 
 func answerText(req *ragdv1.VectorQueryRequest, res *ragdv1.VectorQueryResponse) string {
 	var b strings.Builder
@@ -34,7 +34,7 @@ func walkText(req *ragdv1.GraphRagRequest, res *ragdv1.GraphRagResponse) string 
 	return b.String()
 }
 
-// answer is what the answers to questions have in common.
+// answer is the common interface of the answers to queries.
 type answer interface {
 	GetWarnings() []string
 	GetSources() []*ragdv1.Source
@@ -82,8 +82,8 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 	}
 }
 
-// withoutText returns a source's metadata without the copy of the chunk's text
-// that clients of other stores look for in it.
+// withoutText returns a source's metadata without the copy of the chunk's text that is
+// there for clients of other vector stores.
 func withoutText(source *ragdv1.Source) *structpb.Struct {
 	fields := source.GetMetadata().GetFields()
 	if fields["text"].GetStringValue() != source.GetDocument() {
@@ -233,7 +233,7 @@ func deletedManyText(req *ragdv1.DeleteDocumentsRequest, res *ragdv1.DeleteDocum
 	return b.String()
 }
 
-// maxURIsShown bounds a list in a text; the structured content has all.
+// maxURIsShown limits the uris in a text; the structured content has all of them.
 const maxURIsShown = 100
 
 func syncedText(req *ragdv1.SyncSourceRequest, res *ragdv1.SyncSourceResponse) string {
@@ -261,7 +261,7 @@ func syncedText(req *ragdv1.SyncSourceRequest, res *ragdv1.SyncSourceResponse) s
 	return b.String()
 }
 
-// writeURIs says what documents are, and names the first of them.
+// writeURIs writes the number of documents, their state, and the first uris.
 func writeURIs(b *strings.Builder, uris []string, total int, are string) {
 	shown := uris[:min(len(uris), maxURIsShown)]
 	fmt.Fprintf(b, "%s %s: %s", count(int32(total), "document"), are, strings.Join(shown, ", "))
@@ -302,7 +302,7 @@ func writeNextPage(b *strings.Builder, token string) {
 	}
 }
 
-// count writes "1 chunk" or "2 chunks".
+// count formats a number with its noun: "1 chunk", "2 chunks".
 func count(n int32, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -17,33 +17,33 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// toolset is the tools over one API.
+// toolset holds the tools over one API and what they share.
 type toolset struct {
 	tools       []*tool
 	api         API
 	indexes     *indexNames
-	own         *ownTools
-	waits       *tenant.Quota // of calls that wait for a job
+	tenantTools *tenantTools
+	waits       *tenant.Quota // limits calls that wait for a job
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger
 	version     string
 }
 
-// tool is one call of the API as a model sees it.
+// tool is an API call in the form that models use.
 type tool struct {
 	definition mcpgo.Tool
 	arguments  *arguments
 	run        run
-	// fixed keeps the request context from changing anything but the filter.
+	// fixed tools take only the filter from the request context.
 	fixed bool
 }
 
-// run calls the API with arguments that fit the tool's schema, as JSON, and
-// returns the answer and a text that says the same.
+// run calls the API with arguments that fit the tool's schema, as JSON, and returns the
+// answer as a message and as text.
 type run func(ctx context.Context, arguments []byte) (proto.Message, string, error)
 
-// call makes a run of one method of the API.
+// call returns the run of one API method.
 func call[Req any, Message interface {
 	*Req
 	proto.Message
@@ -88,13 +88,13 @@ func newToolset(cfg Config, o overrider) (*toolset, error) {
 		}
 		s.tools = append(s.tools, t)
 	}
-	s.own = newOwnTools(cfg.API, s.tools)
+	s.tenantTools = newTenantTools(cfg.API, s.tools)
 	return s, nil
 }
 
-// definitions are the tools as they go over the wire, one file each. parts.json
-// holds what several of them say: {"$part": "name"} stands for the part of that
-// name, because not every client follows references within a schema.
+// definitions holds the tools as they go over the wire, one file each. In them
+// {"$shared": "name"} stands for the entry of that name in shared.json, because not every
+// client follows references within a schema.
 //
 //go:embed tools/*.json
 var definitions embed.FS
@@ -130,13 +130,13 @@ func readTool(name string, run run) (*tool, error) {
 	}, nil
 }
 
-// readDefinition returns a tool's file with its parts in place and its keys in
-// the order in which they were written.
+// readDefinition returns a tool's file with shared entries inserted. The order of keys is
+// kept.
 func readDefinition(name string) ([]byte, error) {
-	var parts map[string]json.RawMessage
-	raw, err := definitions.ReadFile("tools/parts.json")
+	var shared map[string]json.RawMessage
+	raw, err := definitions.ReadFile("tools/shared.json")
 	if err == nil {
-		err = json.Unmarshal(raw, &parts)
+		err = json.Unmarshal(raw, &shared)
 	}
 	if err != nil {
 		return nil, err
@@ -149,20 +149,20 @@ func readDefinition(name string) ([]byte, error) {
 		return nil, err
 	}
 	out := compact.Bytes()
-	const depth = 2 // parts have parts, but no deeper ones
+	const depth = 2 // shared entries contain others, but only one level deep
 	for range depth {
-		for part, schema := range parts {
+		for part, schema := range shared {
 			var inner bytes.Buffer
 			if err := json.Compact(&inner, schema); err != nil {
 				return nil, err
 			}
-			out = bytes.ReplaceAll(out, []byte(`{"$part":"`+part+`"}`), inner.Bytes())
+			out = bytes.ReplaceAll(out, []byte(`{"$shared":"`+part+`"}`), inner.Bytes())
 		}
 	}
 	return out, nil
 }
 
-// call answers one call. A panic in it is an error without a kind.
+// call runs one call of a tool. A panic becomes an internal error.
 func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) (result *mcpgo.CallToolResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -172,8 +172,8 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 	if ctx, err = s.overrides.apply(ctx, req.Params.Meta, t.fixed); err != nil {
 		return nil, err
 	}
-	ctx, told := withProgress(ctx, req)
-	defer told.settle()
+	ctx, progress := withProgress(ctx, req)
+	defer progress.wait()
 	arguments, err := t.arguments.accept(req)
 	if err != nil {
 		return nil, err
@@ -182,23 +182,22 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 	if err != nil {
 		return nil, err
 	}
-	structured, err := written.Marshal(answer)
+	structured, err := jsonOptions.Marshal(answer)
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
 	return &mcpgo.CallToolResult{
 		Content:           []mcpgo.Content{mcpgo.NewTextContent(text)},
-		StructuredContent: json.RawMessage(structured), // whose white space the library takes out
+		StructuredContent: json.RawMessage(structured), // the library compacts it
 	}, nil
 }
 
-// written is how messages are written: with all their fields, so that what a schema
-// requires is there even when it is empty.
-var written = protojson.MarshalOptions{EmitDefaultValues: true}
+// jsonOptions encodes all fields, because output schemas require empty ones too.
+var jsonOptions = protojson.MarshalOptions{EmitDefaultValues: true}
 
-// encode writes a message for a text.
+// encode returns a message as compact JSON.
 func encode(m proto.Message) (json.RawMessage, error) {
-	raw, err := written.Marshal(m)
+	raw, err := jsonOptions.Marshal(m)
 	if err != nil {
 		return nil, err
 	}

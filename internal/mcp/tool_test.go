@@ -42,7 +42,7 @@ func golden(t *testing.T, name, text string) {
 	}
 }
 
-// message reads a message from proto JSON.
+// message decodes a message from proto JSON.
 func message[T any, M interface {
 	*T
 	proto.Message
@@ -79,8 +79,8 @@ const (
 		"edges": [{"from": 0, "to": 1, "type": "mention", "share": 1, "words": "names \"Clio Barnard\""}]}}`
 )
 
-// Every tool, over HTTP, in both eras: the arguments arrive as the message they
-// mean, and the answer comes back in both of its forms.
+// Every tool decodes its arguments to the right message and returns the answer in both
+// forms, over HTTP in both eras.
 func TestToolsOverHTTP(t *testing.T) {
 	t.Parallel()
 	type call struct {
@@ -103,7 +103,7 @@ func TestToolsOverHTTP(t *testing.T) {
 			message[ragdv1.VectorQueryRequest](t, `{"queryVector": [0.5, 1], "includeSources": false}`), "vector_query_context.txt"},
 		{"vector_query", map[string]any{"queryText": "x", "filter": map[string]any{"a": 1}}, &ragdv1.VectorQueryResponse{},
 			message[ragdv1.VectorQueryRequest](t, `{"queryText": "x", "filter": {"a": 1}}`), "vector_query_nothing.txt"},
-		// What models get wrong and mean well.
+		// Harmless mistakes of models.
 		{"vector_query", map[string]any{"queryText": "5", "topK": "5", "filter": `{"a": 1}`, "indexName": nil, "includeVectors": "false", "searchMode": "keyword"},
 			&ragdv1.VectorQueryResponse{}, message[ragdv1.VectorQueryRequest](t, `{"queryText": "5", "topK": 5, "filter": {"a": 1}, "includeVectors": false,
 			"searchMode": "keyword"}`), "vector_query_nothing.txt"},
@@ -219,7 +219,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	}
 }
 
-// recordingAPI answers every call with *answer and notes what was asked.
+// recordingAPI answers every call with *answer and records the request.
 func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 	return &fakeAPI{
 		vectorQuery:     record[ragdv1.VectorQueryRequest, *ragdv1.VectorQueryResponse](asked, answer),
@@ -251,7 +251,7 @@ func record[Req any, Res proto.Message, M interface {
 
 func allTools(t testing.TB) []*tool {
 	t.Helper()
-	s, err := newToolset(Config{API: &fakeAPI{}}, inRequest)
+	s, err := newToolset(Config{API: &fakeAPI{}}, overrideContext)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func outputSchemas(t testing.TB) map[string]*jsonschema.Schema {
 	return schemas
 }
 
-// The list as clients see it.
+// Clients of both eras list all tools, with titles, annotations and descriptions.
 func TestToolList(t *testing.T) {
 	t.Parallel()
 	for era, options := range eras {
@@ -307,8 +307,8 @@ func TestToolList(t *testing.T) {
 	}
 }
 
-// The schemas name the fields of the messages, all of them and no others, so
-// that a field added to the API is offered here or left out on purpose.
+// The schemas have exactly the fields of the messages, so that a new field of the API is
+// offered here or left out on purpose.
 func TestSchemasFollowTheMessages(t *testing.T) {
 	t.Parallel()
 	for name, messages := range map[string]struct{ in, out proto.Message }{
@@ -348,7 +348,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 
 func compareFields(t *testing.T, path string, schema any, message protoreflect.MessageDescriptor) {
 	t.Helper()
-	described, _ := at(schema, "properties").(map[string]any)
+	described, _ := lookup(schema, "properties").(map[string]any)
 	fields := map[string]bool{}
 	for i := range message.Fields().Len() {
 		field := message.Fields().Get(i)
@@ -360,16 +360,16 @@ func compareFields(t *testing.T, path string, schema any, message protoreflect.M
 			continue
 		}
 		if field.IsList() {
-			property = at(property, "items")
+			property = lookup(property, "items")
 		}
-		// What is free in a schema, such as metadata or an index's chunking, has no
-		// properties to compare, and what is free in a message has no fields.
-		if field.Message() != nil && field.Message().FullName() != "google.protobuf.Struct" && at(property, "properties") != nil {
+		// Free-form objects in a schema, such as metadata or an index's chunking, have no
+		// properties to compare, and free-form messages have no fields.
+		if field.Message() != nil && field.Message().FullName() != "google.protobuf.Struct" && lookup(property, "properties") != nil {
 			compareFields(t, path+"."+name, property, field.Message())
 		}
 	}
 	for name := range described {
-		if !fields[name] && name != waitArgument { // which is for the tool
+		if !fields[name] && name != waitArgument { // an argument of the tool itself
 			t.Errorf("%s.%s is in the schema and not in the message", path, name)
 		}
 	}

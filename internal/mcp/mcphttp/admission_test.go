@@ -43,8 +43,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// One credential that asks too much is told when to come back; others, of its own
-// tenant and of another, are not held up by it.
+// A credential over the rate limit is told when to retry; other credentials, of its own
+// tenant and of another, are not affected.
 func TestRequestRate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.RequestRate = 1 })
@@ -70,8 +70,8 @@ func TestRequestRate(t *testing.T) {
 	}
 }
 
-// Without sessions nothing of one request is left for another: no id to present,
-// no stream to read, nothing to cancel, no progress of another's call.
+// Stateless mode shares nothing between requests: no session ids, no streams to read, no
+// cancellation, no progress of other calls.
 func TestStateless(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Stateless = true })
@@ -106,8 +106,8 @@ func TestStateless(t *testing.T) {
 	}
 }
 
-// Large requests fill the memory of all: a tenant has a few at a time, and another
-// its own.
+// The number of concurrent large requests per tenant is limited, without affecting
+// others.
 func TestLargeRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -144,8 +144,8 @@ func TestLargeRequests(t *testing.T) {
 	}
 }
 
-// A request whose server has given up waiting for the rest is answered with why.
-func TestARequestThatStandsStill(t *testing.T) {
+// A request whose body does not arrive in time is answered with the reason.
+func TestStalledRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	r := w.request(t.Context(), http.MethodPost, alice, "{")
@@ -157,11 +157,11 @@ func TestARequestThatStandsStill(t *testing.T) {
 	}
 }
 
-// A request that comes a byte at a time is given up.
+// A request that arrives too slowly is rejected.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
 	for began, want := range map[time.Time]int{time.Now(): 3, time.Now().Add(-maxArrival): 1} {
-		read, err := io.ReadAll(&heldReader{Reader: iotest.OneByteReader(strings.NewReader("{ }")), hold: &hold{large: newLarge(), of: "acme"}, began: began})
+		read, err := io.ReadAll(&slotReader{Reader: iotest.OneByteReader(strings.NewReader("{ }")), slot: &slot{large: newLarge(), of: "acme"}, began: began})
 		late := new(refusal)
 		if len(read) != want || errors.As(err, &late) != (want < 3) || want < 3 && late.status != http.StatusRequestTimeout {
 			t.Errorf("read %q: %v", read, err)

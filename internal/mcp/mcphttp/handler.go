@@ -18,74 +18,72 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Path is where the endpoint is mounted.
+// Path is the path of the endpoint.
 const Path = "/mcp"
 
-// Config says what a Handler serves and to whom. Authenticate and Server are
-// required; zero means the default for everything else.
+// Config configures a Handler. Authenticate and Server are required; zero values mean the
+// defaults.
 type Config struct {
-	// AllowedHosts are the names, such as rag.example.com, under which the service
-	// may be called; that of PublicURL and this machine's own always may. Default:
-	// on a connection from this machine only those, else any; "*" allows all.
+	// AllowedHosts lists host names, such as rag.example.com, under which the service may
+	// be called, besides that of PublicURL and loopback names. "*" allows all. Default:
+	// on a connection from this machine none, else all.
 	AllowedHosts []string
-	// AllowedOrigins are the web origins, such as https://app.example.com, whose
-	// pages may call the endpoint; "*" allows all. Pages of this machine and of
-	// PublicURL always may, and so does whoever sends no Origin.
+	// AllowedOrigins lists web origins, such as https://app.example.com, whose pages may
+	// call the endpoint, besides loopback origins and that of PublicURL. "*" allows all.
+	// Requests without an Origin are always allowed.
 	AllowedOrigins []string
-	// Authenticate makes the middleware that puts a tenant.Request into the
-	// context, or refuses; it is the method Middleware of tenant.Authenticator.
+	// Authenticate returns the middleware that puts a tenant.Request into the context or
+	// calls refuse. It is the method Middleware of tenant.Authenticator.
 	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
-	// AuthorizationServers are the issuers whose tokens are accepted, for the
-	// metadata document. None when only API keys are.
+	// AuthorizationServers lists the issuers whose tokens are accepted, for the metadata
+	// document. Empty if only API keys are accepted.
 	AuthorizationServers []string
-	// Forget is told when a tenant's server is dropped; nil for no one. It must not
-	// call the Handler.
+	// Forget is called when a tenant's server is dropped. Optional. It must not call the
+	// Handler.
 	Forget func(tenant.ID)
-	// KeepAlive is how long a stream may be quiet before a comment is sent.
-	// Default: 20s.
+	// KeepAlive is how long a stream may be silent before a comment is sent. Default:
+	// 20s.
 	KeepAlive time.Duration
 	Logger    *slog.Logger
-	// LegacySSE also serves the transport of 2024-11-05 on SSEPath and MessagePath.
+	// LegacySSE enables the transport of 2024-11-05 on SSEPath and MessagePath.
 	LegacySSE bool
-	// MaxBodyBytes bounds a request. Default: 32 MiB, which holds the largest
-	// upload as base64.
+	// MaxBodyBytes limits a request body. Default: 32 MiB, in which the largest upload
+	// fits as base64.
 	MaxBodyBytes int64
-	// MaxSessions bounds the open sessions of one tenant on this instance.
-	// Default: 1000.
+	// MaxSessions limits the open sessions of one tenant on this instance. Default: 1000.
 	MaxSessions int
-	// MaxStreams bounds the open streams of one tenant on this instance: GET, and
-	// POST of subscriptions/listen. Default: 1000.
+	// MaxStreams limits the open streams of one tenant on this instance: GET, and POST of
+	// subscriptions/listen. Default: 1000.
 	MaxStreams int
-	// Needs returns the scope that a tool needs; nil when all need Read.
+	// Needs returns the scope that a tool needs. Default: Read for all.
 	Needs func(tool string) tenant.Scope
-	// PublicURL is the address under which clients know the service, without
-	// Path. Default: taken from each request, which is right when no proxy stands
-	// in front.
+	// PublicURL is the address of the service for clients, without Path. Default: taken
+	// from each request, which is right without a proxy.
 	PublicURL string
-	// Recheck says whether a credential that opened a stream is still good; nil for
-	// as long as the stream is open. It is the method Recheck of
-	// tenant.Authenticator.
+	// Recheck returns an error if the credential that opened a stream is no longer valid.
+	// It is the method Recheck of tenant.Authenticator. Default: no check.
 	Recheck func(context.Context, http.Header) error
-	// RecheckEvery is how often an open stream's credential is checked. Default: 1m.
+	// RecheckEvery is the interval between checks of an open stream's credential.
+	// Default: 1m.
 	RecheckEvery time.Duration
-	// RequestRate is how many requests a second one credential may make over time;
-	// twice as many at once. Default: no limit.
+	// RequestRate limits the requests per second of one credential, with bursts of twice
+	// as many. Default: no limit.
 	RequestRate int
-	// Server makes the MCP server of a tenant. It is called again when a tenant
-	// returns after a long silence.
+	// Server creates the MCP server of a tenant. It is called again when a tenant returns
+	// after its server was dropped.
 	Server func(tenant.ID) *server.MCPServer
-	// SessionIdle is how long a session without a request or a stream keeps its
-	// state. Default: 30m.
+	// SessionIdle is how long a session keeps its state without requests and streams.
+	// Default: 30m.
 	SessionIdle time.Duration
 	// SessionKey signs session ids: at least 32 bytes, the same on all instances.
-	// Default: a random one, so that sessions end with the process.
+	// Default: a random key, so that sessions end with the process.
 	SessionKey []byte
-	// Stateless opens no sessions, so that the requests of any client may go to any
-	// instance. Clients of older revisions then get no notifications but those that
-	// belong to a request, and are not asked anything back.
+	// Stateless disables sessions, so that any instance can serve any request. Clients of
+	// older revisions then receive only notifications that belong to a request, and no
+	// elicitation.
 	Stateless bool
-	// WriteTimeout is how long a client may take to receive what is written in
-	// one go, such as one event of a stream. Default: 30s.
+	// WriteTimeout limits the time in which a client must receive one write, such as one
+	// event of a stream. Default: 30s.
 	WriteTimeout time.Duration
 }
 
@@ -107,16 +105,16 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	if c.Authenticate == nil || c.Server == nil {
-		return errors.New("mcp front: Authenticate and Server are required")
+		return errors.New("mcphttp: Authenticate and Server are required")
 	}
 	if len(c.SessionKey) < minSessionKeyBytes {
-		return fmt.Errorf("mcp front: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), minSessionKeyBytes)
+		return fmt.Errorf("mcphttp: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), minSessionKeyBytes)
 	}
 	if c.RequestRate < 0 {
-		return fmt.Errorf("mcp front: RequestRate is %d, less than 0", c.RequestRate)
+		return fmt.Errorf("mcphttp: RequestRate is %d, less than 0", c.RequestRate)
 	}
 	if c.LegacySSE && c.Stateless {
-		return errors.New("mcp front: LegacySSE needs sessions, and Stateless has none")
+		return errors.New("mcphttp: LegacySSE needs sessions, and Stateless has none")
 	}
 	return nil
 }
@@ -170,21 +168,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.routes.ServeHTTP(tracked, r)
 }
 
-// Shutdown ends all streams, refuses new requests and waits until those in
-// flight are answered. When ctx ends first they are cancelled, and its error is
-// returned.
+// Shutdown ends all streams, rejects new requests and waits until those in flight are
+// answered. If ctx ends first, they are cancelled and its error is returned.
 func (h *Handler) Shutdown(ctx context.Context) error { return h.rooms.shutdown(ctx) }
 
-// serve hands an authenticated request to the tenant's MCP server.
+// serve passes an authenticated request to the tenant's MCP server.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	caller, err := h.admit(r)
 	if err != nil {
 		h.reject(w, r, err)
 		return
 	}
-	place := &hold{large: h.large, of: caller.Tenant}
-	defer place.release()
-	in, err := h.read(w, r, place)
+	large := &slot{large: h.large, of: caller.Tenant}
+	defer large.release()
+	in, err := h.read(w, r, large)
 	if err != nil {
 		h.reject(w, r, err)
 		return
@@ -217,12 +214,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	out.finish()
 }
 
-// admit returns the caller of an authenticated request, if it may make one now.
-// Errors: Invalid for an operator without a tenant; Exhausted.
+// admit returns the caller of an authenticated request. Errors: Invalid for an operator
+// without a tenant; Denied without the scope read; Exhausted over the rate limit.
 func (h *Handler) admit(r *http.Request) (*tenant.Request, error) {
 	caller, ok := tenant.FromContext(r.Context())
 	if !ok {
-		return nil, errors.New("mcp front: the authentication middleware put no request into the context")
+		return nil, errors.New("mcphttp: the authentication middleware put no request into the context")
 	}
 	httpserver.Add(r.Context(), "tenant", caller.Tenant, "subject", caller.Principal.Subject)
 	if caller.Tenant == "" {
@@ -234,9 +231,9 @@ func (h *Handler) admit(r *http.Request) (*tenant.Request, error) {
 	return caller, h.limits.take(ownerOf(caller))
 }
 
-// admitTool refuses the call of a tool for which an access token lacks a scope, so
-// that the client can ask its issuer for it. The holder of an API key cannot, and
-// gets the tool's answer.
+// admitTool rejects the call of a tool if an access token lacks its scope, so that the
+// client can ask its issuer for it. A client with an API key cannot, and gets a tool
+// error instead.
 func (h *Handler) admitTool(caller *tenant.Request, m message) error {
 	if m.tool == "" || h.cfg.Needs == nil || !caller.Principal.ByToken {
 		return nil
@@ -247,8 +244,8 @@ func (h *Handler) admitTool(caller *tenant.Request, m message) error {
 	return nil
 }
 
-// recheck ends a stream soon after its credential did, and leaves it open while
-// that cannot be told. It returns a function that stops checking.
+// recheck ends a stream after its credential has become invalid; the stream stays open
+// while the check itself fails. It returns a function that stops checking.
 func (h *Handler) recheck(v *visit, header http.Header) (stop func()) {
 	if h.cfg.Recheck == nil || !v.message.isStream() {
 		return func() {}
@@ -270,8 +267,7 @@ func (h *Handler) recheck(v *visit, header http.Header) (stop func()) {
 	return ticker.Stop
 }
 
-// recover answers for a panic below. A response that has begun can only be cut
-// off.
+// recover answers a request whose handler panicked. A response that has begun is cut off.
 func (h *Handler) recover(w *trackedWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -289,7 +285,7 @@ func (h *Handler) recover(w *trackedWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// trackedWriter knows whether a response has begun.
+// trackedWriter records whether a response has begun.
 type trackedWriter struct {
 	http.ResponseWriter
 	begun bool

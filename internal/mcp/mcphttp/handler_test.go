@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A tool that panics without recovery of its own.
+// A panic in a tool is answered.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -193,7 +193,7 @@ func TestQuietStreamsAreKeptOpen(t *testing.T) {
 	}
 }
 
-// In HTTP/2 a write deadline is one of the stream: it must not end a quiet one.
+// An HTTP/2 write deadline applies to the whole stream: it must not end a silent one.
 func TestStreamsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.KeepAlive, c.WriteTimeout = 400*time.Millisecond, 200*time.Millisecond })
@@ -213,8 +213,8 @@ func TestStreamsOverHTTP2(t *testing.T) {
 	}
 }
 
-// A client that stops reading loses its stream; it does not hold us up.
-func TestStalledClientIsLeft(t *testing.T) {
+// A client that stops reading loses its stream and does not block the server.
+func TestStalledClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) {
 		c.KeepAlive = time.Millisecond
@@ -239,7 +239,7 @@ func TestStalledClientIsLeft(t *testing.T) {
 		return w.rooms.byID["acme"].streams
 	}
 	waitFor(t, "the stream to open", func() bool { return streams() == 1 })
-	// Fill the buffers between us: list changes go to every session.
+	// Fill the buffers of the connection: list changes are sent to every session.
 	go func() {
 		for range 200_000 {
 			if w.mu.TryLock() {
@@ -263,14 +263,14 @@ func waitFor(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// The write deadline of one response must not outlive it on the connection.
+// The write deadline of one response does not affect the next on the connection.
 func TestConnectionOutlivesTheWriteDeadline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.WriteTimeout = 20 * time.Millisecond })
 	w.do(t, w.modern(t.Context(), alice, 1, "tools/call", map[string]any{"name": "whoami"}))
 	time.Sleep(40 * time.Millisecond)
 	r := w.request(t.Context(), http.MethodGet, "", nil)
-	r.URL.Path = metadataPath // answered by a handler that sets none
+	r.URL.Path = metadataPath // a handler that sets no deadline
 	w.do(t, r)
 }
 
@@ -292,7 +292,7 @@ func TestShutdown(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- w.Shutdown(t.Context()) }()
 		for _, stream := range []<-chan string{get, listen} {
-			for range stream { // until it closes
+			for range stream { // drain until it is closed
 			}
 		}
 		nothing(t, ended, "Shutdown did not wait for the call")
@@ -329,7 +329,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// Not parallel: it counts the goroutines of the process.
+// Not parallel, because it counts the goroutines of the process.
 func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("work", func(t *testing.T) {

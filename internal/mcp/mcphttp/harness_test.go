@@ -24,15 +24,15 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Callers of the tests: two users of one tenant and one of another. A token is
-// "tenant subject".
+// Callers in the tests: two users of one tenant and one of another. A token is "tenant
+// subject".
 const (
 	alice = "acme alice"
 	bob   = "acme bob"
 	eve   = "globex eve"
 )
 
-// fakeAuthenticate takes any token of the form "tenant subject".
+// fakeAuthenticate accepts any token of the form "tenant subject".
 func fakeAuthenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,19 +57,19 @@ func fakeAuthenticate(refuse func(http.ResponseWriter, *http.Request, error)) fu
 	}
 }
 
-// world is a front over MCP servers with a few tools, one server a tenant.
+// world is a Handler over MCP servers with a few tools, one server per tenant.
 type world struct {
 	*Handler
 	url     string
 	http    *httptest.Server
-	started chan string // callers of the tool wait, once it runs
-	stopped chan string // the same, once it was cancelled
+	started chan string // receives the caller when the tool wait starts
+	stopped chan string // receives the caller when the tool wait is cancelled
 	release chan struct{}
 
 	mu       sync.Mutex
 	servers  map[tenant.ID]*server.MCPServer
 	made     int
-	sessions atomic.Int64 // that the library knows of
+	sessions atomic.Int64 // sessions in the library
 }
 
 func newWorld(t testing.TB, change func(*Config)) *world {
@@ -95,7 +95,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
-		_ = w.Shutdown(ctx) // tests may leave calls behind that never end
+		_ = w.Shutdown(ctx) // tests may leave calls that never end
 		w.http.Close()
 	})
 	return w
@@ -130,7 +130,7 @@ func (w *world) server(id tenant.ID) *server.MCPServer {
 				return nil, err
 			}
 		}
-		time.Sleep(10 * time.Millisecond) // the library drops what it has not sent by the end
+		time.Sleep(10 * time.Millisecond) // the library drops notifications unsent at the end of the call
 		return mcpgo.NewToolResultText("done"), nil
 	})
 	s.AddTool(mcpgo.NewTool("panic"), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
@@ -174,13 +174,13 @@ func (w *world) request(ctx context.Context, verb, caller string, body any, head
 	return r
 }
 
-// answer is how a request was answered, besides the body.
+// answer holds the status and header of a response.
 type answer struct {
 	StatusCode int
 	Header     http.Header
 }
 
-// do sends a request and reads the answer to its end.
+// do sends a request and reads the whole response.
 func (w *world) do(t testing.TB, r *http.Request) (answer, string) {
 	t.Helper()
 	res, err := w.http.Client().Do(r)
@@ -195,7 +195,7 @@ func (w *world) do(t testing.TB, r *http.Request) (answer, string) {
 	return answer{res.StatusCode, res.Header}, string(body)
 }
 
-// send sends a request whose answer does not matter.
+// send sends a request and ignores the response.
 func (w *world) send(r *http.Request) {
 	go func() {
 		if res, err := w.http.Client().Do(r); err == nil {
@@ -204,7 +204,7 @@ func (w *world) send(r *http.Request) {
 	}()
 }
 
-// legacy is a JSON-RPC request of a session-based revision.
+// legacy returns a JSON-RPC request of a session-based revision.
 func legacy(id any, method string, params map[string]any) map[string]any {
 	m := map[string]any{"jsonrpc": "2.0", "method": method, "params": params}
 	if id != nil {
@@ -213,7 +213,7 @@ func legacy(id any, method string, params map[string]any) map[string]any {
 	return m
 }
 
-// modern is a JSON-RPC request of revision 2026-07-28, with the headers it needs.
+// modern returns a JSON-RPC request of revision 2026-07-28, with its required headers.
 func (w *world) modern(ctx context.Context, caller string, id any, method string, params map[string]any) *http.Request {
 	if params == nil {
 		params = map[string]any{}
@@ -254,9 +254,8 @@ func (w *world) call(ctx context.Context, caller, session string, id any, tool s
 	}), sessionHeader, session)
 }
 
-// events opens a stream, which ends with the test or the request's context, and
-// returns its header and its lines as they come. The channel closes with the
-// stream.
+// events opens a stream, which ends with the test or the request's context, and returns
+// its header and a channel of its lines. The channel closes with the stream.
 func (w *world) events(t testing.TB, r *http.Request) (http.Header, <-chan string) {
 	t.Helper()
 	res, err := w.http.Client().Do(r) //nolint:bodyclose // the goroutine closes it
@@ -282,7 +281,7 @@ func (w *world) events(t testing.TB, r *http.Request) (http.Header, <-chan strin
 	return res.Header, lines
 }
 
-// within fails the test when ch gives nothing in time.
+// within fails the test if ch delivers nothing in time.
 func within[T any](t testing.TB, ch <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -294,7 +293,7 @@ func within[T any](t testing.TB, ch <-chan T, what string) T {
 	}
 }
 
-// nothing fails the test when ch gives something within a moment.
+// nothing fails the test if ch delivers something within a short time.
 func nothing[T any](t testing.TB, ch <-chan T, what string) {
 	t.Helper()
 	select {

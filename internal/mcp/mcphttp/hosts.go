@@ -10,8 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// hosts are the names under which the service may be called. A page whose name
-// was made to point at this machine sends its own name, and is refused.
+// hosts is the allow-list of Host headers. It protects against DNS rebinding: a page
+// whose name resolves to this machine sends its own name, and is rejected.
 type hosts struct {
 	any   bool
 	local bool            // only connections from this machine are checked
@@ -30,7 +30,7 @@ func newHosts(cfg Config) hosts {
 	return h
 }
 
-// hostName is a host without its port and the brackets of IPv6.
+// hostName returns a host in lower case, without port and IPv6 brackets.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -43,7 +43,7 @@ func (h hosts) allow(r *http.Request) bool {
 	return h.any || h.known[name] || isLoopback(name) || h.local && !overLoopback(r)
 }
 
-// overLoopback reports whether the connection stays on this machine.
+// overLoopback reports whether the connection is from this machine.
 func overLoopback(r *http.Request) bool {
 	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if address == nil {

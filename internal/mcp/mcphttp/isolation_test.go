@@ -10,8 +10,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
-// Requests outside a session share one name space of ids in the library; no one
-// may cancel through it.
+// Requests outside of sessions share the library's name space of ids; a caller cannot
+// cancel another's request through it.
 func TestCancellationStaysWithItsCaller(t *testing.T) {
 	t.Parallel()
 	cancellation := map[string]any{"requestId": 1}
@@ -33,7 +33,7 @@ func TestCancellationStaysWithItsCaller(t *testing.T) {
 			t.Errorf("without a session: status %d, want 400", res.StatusCode)
 		}
 		nothing(t, w.stopped, "cancelled from outside")
-		leave() // how a modern client cancels
+		leave() // a modern client cancels this way
 		within(t, w.stopped, "the end of the call after its client left")
 	})
 
@@ -51,7 +51,7 @@ func TestCancellationStaysWithItsCaller(t *testing.T) {
 	})
 }
 
-// Whatever is sent as a notification outside a session, it cancels nothing.
+// No notification outside of a session cancels anything.
 func FuzzNothingCancelsOutsideASession(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
@@ -114,11 +114,11 @@ func TestProgressReachesOnlyItsCaller(t *testing.T) {
 	_, modernAnswer := w.do(t, w.modern(t.Context(), alice, 1, "tools/call", map[string]any{
 		"name": "progress", "_meta": map[string]any{"progressToken": alice},
 	}))
-	// Two users share the modern era's empty session id.
+	// Two users share the empty session id of modern revisions.
 	if got := strings.Count(modernAnswer, "notifications/progress"); got != 3 {
 		t.Errorf("modern: %d of 3 notifications arrived: %s", got, modernAnswer)
 	}
-	// A session's own GET stream may carry them as well, as the specification allows.
+	// A session's own GET stream may carry them too, as the specification allows.
 	mine := strings.Count(legacyAnswer, "notifications/progress")
 	for mine < 3 {
 		if strings.Contains(within(t, parties[0].stream, "progress on the session's own stream"), "notifications/progress") {

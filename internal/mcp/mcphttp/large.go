@@ -13,62 +13,64 @@ import (
 )
 
 const (
-	// largeBytes is from where on a request is large. It is read whole and decoded
-	// several times over, so that a few dozen of the largest fill a machine.
+	// largeBytes is the size above which a request is large. Large requests are limited
+	// because a request is held in memory and decoded several times, so a few dozen of
+	// the largest fill a machine.
 	largeBytes = 1 << 20
-	// maxLarge bounds the large requests at a time on an instance, maxLargeEach those
-	// of one tenant.
+	// maxLarge limits the concurrent large requests on an instance, maxLargeEach those of
+	// one tenant.
 	maxLarge     = 32
 	maxLargeEach = 8
-	// maxArrival bounds the time in which a request arrives: whoever sends a byte now
-	// and then would keep his place.
+	// maxArrival limits the time in which a request must arrive, so that slow senders do
+	// not keep their slots.
 	maxArrival = 2 * time.Minute
 )
 
-// newLarge counts the large requests that are being read or answered.
+// newLarge returns the quota of large requests being read or answered.
 func newLarge() *tenant.Quota { return tenant.NewQuota(maxLarge, maxLargeEach) }
 
-// hold is the place of one request, which it takes once it turns out to be large.
-type hold struct {
+// slot is the slot of one request in the quota of large requests, taken once the
+// request turns out to be large.
+type slot struct {
 	large *tenant.Quota
 	of    tenant.ID
 	taken bool
 }
 
-// take takes the place. Errors: Exhausted.
-func (h *hold) take() error {
-	if !h.large.Take(h.of, 1) {
+// take takes the slot. Errors: Exhausted.
+func (s *slot) take() error {
+	if !s.large.Take(s.of, 1) {
 		return fault.Retry(time.Second, "too many requests of more than %d bytes at a time: send fewer at once", largeBytes)
 	}
-	h.taken = true
+	s.taken = true
 	return nil
 }
 
-// release gives the place back, if it was taken.
-func (h *hold) release() {
-	if h.taken {
-		h.large.Release(h.of, 1)
+// release frees the slot if it was taken.
+func (s *slot) release() {
+	if s.taken {
+		s.large.Release(s.of, 1)
 	}
 }
 
-// heldReader takes the place when more than largeBytes were read.
-type heldReader struct {
+// slotReader takes the slot once more than largeBytes were read.
+type slotReader struct {
 	io.Reader
-	hold  *hold
-	began time.Time
-	read  int64
-	waste bool // what is read needs no place
+	slot       *slot
+	began      time.Time
+	read       int64
+	discarding bool // the bytes are thrown away and need no slot
 }
 
 // Read implements io.Reader. Errors: those of take; *refusal after maxArrival.
-func (r *heldReader) Read(p []byte) (int, error) {
+func (r *slotReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err == nil && time.Since(r.began) > maxArrival {
 		err = &refusal{http.StatusRequestTimeout, mcpgo.INVALID_REQUEST, fmt.Sprintf("the request did not arrive within %v", maxArrival)}
 	}
 	r.read += int64(n)
-	if r.read > largeBytes && !r.hold.taken && !r.waste {
-		if full := r.hold.take(); full != nil {
+	if r.read > largeBytes && !r.slot.taken && !r.discarding {
+		if full := r.slot.take(); full != nil {
 			return n, full
 		}
 	}

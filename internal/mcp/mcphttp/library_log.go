@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// libraryLog lets only the library's errors through, and of their attributes
-// only what panicked: the others hold session ids and what clients sent.
+// libraryLog is a slog.Handler that passes only errors of the library, and of their
+// attributes only "panic": the others contain session ids and content of clients.
 type libraryLog struct {
 	to slog.Handler
 }

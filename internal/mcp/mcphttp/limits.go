@@ -9,12 +9,12 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// maxLimited bounds the credentials whose rate is remembered. One that fell out
-// starts afresh, which takes as many callers at once.
+// maxLimited limits the credentials whose rate is tracked. One that was evicted starts
+// with a full bucket.
 const maxLimited = 10_000
 
-// limits are the token buckets of the credentials that called lately on this
-// instance. Safe for concurrent use.
+// limits holds a token bucket per credential that called recently on this instance. Safe
+// for concurrent use.
 type limits struct {
 	perSecond int // 0 for no limit
 	buckets   *lru.Cache[owner, *rate.Limiter]
@@ -28,8 +28,7 @@ func newLimits(perSecond int) *limits {
 	return &limits{perSecond, buckets}
 }
 
-// take counts a request. Errors: Exhausted, with the time until the next may
-// come.
+// take counts a request. Errors: Exhausted, with the time until the next is allowed.
 func (l *limits) take(o owner) error {
 	if l.perSecond == 0 {
 		return nil

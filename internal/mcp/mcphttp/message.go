@@ -15,26 +15,26 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// message is what the front has to know of a request before the library sees
-// it. The library reads the same bytes again, so every rule here decodes them
-// exactly as the library does: where the two disagreed, a caller could be one
-// thing to the front and another to the server.
+// message is the part of a request that this package checks before the library sees it.
+// The library decodes the same bytes again, so this package decodes them exactly as the
+// library does: any difference would let a caller pass a check as one thing and be served
+// as another.
 type message struct {
 	body   []byte
 	verb   string // HTTP method
 	method mcpgo.MCPMethod
-	tool   string // that is called
+	tool   string // name in tools/call
 	hasID  bool
 	modern bool // 2026-07-28 or later: no sessions
-	// session is the id that the caller presents; empty in the modern era.
+	// session is the id that the caller sent; empty for modern revisions.
 	session string
-	// opensSSE and overSSE are set on the transport of 2024-11-05, whose initialize
-	// comes within a session.
+	// opensSSE and overSSE are set on the transport of 2024-11-05, where initialize is
+	// sent within a session.
 	opensSSE, overSSE bool
 }
 
-// read takes a request in, for which place is held. Errors: *refusal; Exhausted.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (message, error) {
+// read reads a request, which takes the slot if it is large. Errors: *refusal; Exhausted.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, large *slot) (message, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodDelete:
 		return peek(r.Method, r.Header, nil)
@@ -43,7 +43,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (mes
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes GET, POST and DELETE"}
 	}
-	arriving := &heldReader{Reader: http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes), hold: place, began: time.Now()}
+	arriving := &slotReader{Reader: http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes), slot: large, began: time.Now()}
 	body, err := io.ReadAll(arriving)
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return message{}, &refusal{
@@ -52,8 +52,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (mes
 		}
 	}
 	if fault.KindOf(err) == fault.Exhausted {
-		// Many clients read an answer only once they have sent all.
-		arriving.waste = true
+		// Read the body to its end: many clients read the answer only after they have
+		// sent it.
+		arriving.discarding = true
 		_, _ = io.Copy(io.Discard, arriving)
 		return message{}, err
 	}
@@ -71,7 +72,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, place *hold) (mes
 	return peek(r.Method, r.Header, body)
 }
 
-// peek reads a message as far as the front needs it.
+// peek decodes the parts of a message that this package checks.
 func peek(verb string, header http.Header, body []byte) (message, error) {
 	m := message{
 		body:   body,
@@ -111,7 +112,7 @@ func (m *message) decode() error {
 		m.tool = called.Params.Name
 	}
 
-	// On its own, because malformed metadata does not make a malformed message.
+	// Decoded separately, because malformed metadata does not make a message malformed.
 	var params struct {
 		Params struct {
 			Meta *mcpgo.Meta `json:"_meta"`
@@ -139,8 +140,8 @@ func (m message) isStream() bool {
 	return m.verb == http.MethodPost && m.modern && m.method == mcpgo.MethodSubscriptionsListen
 }
 
-// cancelsOutsideSession reports whether the message would cancel whichever
-// request of the tenant has the id it names, whoever made it.
+// cancelsOutsideSession reports whether the message is a cancellation outside of a
+// session, which would cancel any request of the tenant with the same id.
 func (m message) cancelsOutsideSession() bool {
 	return m.verb == http.MethodPost && m.modern && m.method == mcpgo.MethodNotificationCancelled && !m.hasID
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// metadataPath is where RFC 9728 has clients look for the metadata of a
-// protected resource; that of a resource with a path is below it.
+// metadataPath is the well-known path of the metadata of a protected resource (RFC 9728).
+// The metadata of a resource with a path is below it.
 const metadataPath = server.WellKnownProtectedResourcePath
 
-// serveMetadata says what a credential must be for. It is open to everyone.
+// serveMetadata serves the protected resource metadata, without authentication.
 func (h *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	server.NewProtectedResourceMetadataHandler(server.ProtectedResourceMetadataConfig{
 		Resource:               h.resource(r),
@@ -22,8 +22,7 @@ func (h *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, r)
 }
 
-// baseURL is the service's address as the client knows it, without a slash at
-// its end.
+// baseURL returns the address of the service for the client, without a trailing slash.
 func (h *Handler) baseURL(r *http.Request) string {
 	if h.cfg.PublicURL != "" {
 		return strings.TrimRight(h.cfg.PublicURL, "/")
@@ -34,8 +33,7 @@ func (h *Handler) baseURL(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// resource is the canonical URI of the endpoint: what a token must be issued
-// for.
+// resource returns the canonical URI of the endpoint, the audience of access tokens.
 func (h *Handler) resource(r *http.Request) string { return h.baseURL(r) + Path }
 
 func (h *Handler) metadataURL(r *http.Request) string { return h.baseURL(r) + metadataPath + Path }

@@ -13,16 +13,16 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// origins are the web origins whose pages may call the endpoint. A browser sends
-// the page's origin with every request that could be harmful, so a page that was
-// tricked onto our address by its name server is refused as well.
+// origins is the allow-list of web origins whose pages may call the endpoint. Browsers
+// send the page's origin with every request that can do harm, so it also protects against
+// DNS rebinding.
 type origins struct {
 	any   bool
 	known map[string]bool // scheme://host[:port], lower case
 }
 
-// parseOrigins reads a list of origins; "" is skipped, and of a URL only the
-// origin counts.
+// parseOrigins parses a list of origins or URLs, of which only the origin is used. Empty
+// strings are skipped.
 func parseOrigins(list []string) (origins, error) {
 	o := origins{known: map[string]bool{}}
 	for _, s := range list {
@@ -31,7 +31,7 @@ func parseOrigins(list []string) (origins, error) {
 		case s == "*":
 			o.any = true
 		case err != nil || u.Scheme == "" || u.Host == "":
-			return o, fmt.Errorf("mcp front: %q is not an origin such as https://app.example.com", s)
+			return o, fmt.Errorf("mcphttp: %q is not an origin such as https://app.example.com", s)
 		default:
 			o.known[originOf(u)] = true
 		}
@@ -47,12 +47,12 @@ func (o origins) allow(origin string) bool {
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
-		return false // "null" among them: a sandboxed frame of anyone's page
+		return false // includes "null", the origin of sandboxed frames of any page
 	}
 	return o.known[originOf(u)] || isLoopback(u.Hostname())
 }
 
-// isLoopback reports whether a host name always means the machine it is used on.
+// isLoopback reports whether a host name always refers to the machine it is used on.
 func isLoopback(name string) bool {
 	if name == "localhost" {
 		return true
@@ -70,8 +70,8 @@ var (
 	responseHeaders = []string{sessionHeader, "Retry-After", "WWW-Authenticate", "X-Request-Id"}
 )
 
-// guard refuses pages of other origins and answers preflight requests. It stands
-// outside authentication so that a page can read a 401.
+// guard rejects pages of other origins and answers preflight requests. It runs before
+// authentication, so that a page can read a 401.
 func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
@@ -97,7 +97,8 @@ func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http
 func preflight(w http.ResponseWriter, r *http.Request) {
 	headers := slices.Clone(requestHeaders)
 	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
-		// A tool may take parameters from headers; what they are called is its own.
+		// The library maps such headers to tool parameters, under names that the tools
+		// choose.
 		if asked = strings.TrimSpace(asked); strings.HasPrefix(strings.ToLower(asked), "mcp-param-") {
 			headers = append(headers, asked)
 		}

@@ -10,24 +10,22 @@ import (
 	"time"
 )
 
-// response is what the library writes to. A stream passes through at once, with
-// a deadline for each write and a comment whenever it was quiet for long, so that
-// proxies keep it open and a client that stopped reading does not hold us up.
-// Anything else is collected and sent whole: until then a panic can still be
-// answered.
+// response is the writer that the library gets. Streams are passed through at once, with
+// a deadline for each write and a comment after each period of silence, so that proxies
+// keep the stream open and a client that stopped reading does not block the server. Other
+// responses are collected and sent as a whole, so that a panic can still be answered.
 //
-// The library writes a whole event at a time, so a comment never lands inside
-// one.
+// The library writes one whole event at a time, so a comment never lands inside one.
 type response struct {
 	w            http.ResponseWriter
 	control      *http.ResponseController
 	keepAlive    time.Duration
 	writeTimeout time.Duration
 	abort        func() // ends the request
-	// hideSession keeps from the client the id that the library answers with.
+	// hideSession removes the library's session id from the response.
 	hideSession bool
 
-	mu     sync.Mutex // guards what is below, and every write to w
+	mu     sync.Mutex // guards the fields below, and writes to w
 	status int
 	body   bytes.Buffer
 	quiet  *time.Timer // nil unless streaming
@@ -59,7 +57,7 @@ func (r *response) WriteHeader(status int) {
 		r.w.Header().Del(sessionHeader)
 	}
 	if strings.HasPrefix(r.w.Header().Get("Content-Type"), "text/event-stream") {
-		r.w.Header().Set("X-Accel-Buffering", "no") // or nginx collects the events
+		r.w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers the events
 		r.w.WriteHeader(status)
 		r.quiet = time.AfterFunc(r.keepAlive, r.comment)
 	}
@@ -87,7 +85,7 @@ func (r *response) Flush() {
 	}
 }
 
-// comment keeps a quiet stream open.
+// comment sends a comment, which keeps a silent stream open.
 func (r *response) comment() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,10 +105,9 @@ func (r *response) send(p []byte) (int, error) {
 	return n, err
 }
 
-// flush sends what was written, and takes the deadline away again: in HTTP/2 it
-// would end a stream on which nothing is being written, and in HTTP/1 the next
-// response on the connection. After a failure it stays, so that nothing waits
-// for the client any more.
+// flush sends the written bytes and then clears the deadline: it would end an idle HTTP/2
+// stream, or the next response on an HTTP/1 connection. After a failure the deadline
+// stays, so that nothing waits for the client.
 func (r *response) flush() {
 	r.setDeadline(time.Now().Add(r.writeTimeout))
 	r.failOn(r.control.Flush())
@@ -119,7 +116,7 @@ func (r *response) flush() {
 	}
 }
 
-// failOn ends the request when the client does not take what is written.
+// failOn ends the request if a write failed.
 func (r *response) failOn(err error) {
 	if err != nil {
 		r.failed = true
@@ -127,8 +124,8 @@ func (r *response) failOn(err error) {
 	}
 }
 
-// setDeadline does nothing where the connection knows no deadlines, as in tests
-// with a recorder.
+// setDeadline sets the write deadline. It ignores connections without deadlines, such as
+// recorders in tests.
 func (r *response) setDeadline(t time.Time) { _ = r.control.SetWriteDeadline(t) }
 
 // finish sends a collected response.
@@ -138,8 +135,8 @@ func (r *response) finish() {
 	if r.quiet != nil {
 		return
 	}
-	// The library says nothing when the request was cancelled under it. If the
-	// client is still there, it was us: at the end of a session or a shutdown.
+	// The library sends nothing if a request was cancelled. If the client is still
+	// connected, the cause was the end of the session or a shutdown.
 	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
 	r.w.Header().Set("Cache-Control", "no-store")
 	r.w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))

@@ -14,18 +14,18 @@ import (
 const (
 	sessionHeader      = "Mcp-Session-Id"
 	minSessionKeyBytes = 32
-	// sessionLifetime bounds how long an id is good for, and so how long an ended
-	// one has to be remembered.
+	// sessionLifetime is how long an id is valid, and so how long an ended one is
+	// remembered.
 	sessionLifetime = 7 * 24 * time.Hour
 )
 
-// owner is whom a session belongs to. Two users of a tenant are two owners, and so
-// are two tokens of one user that may not see the same: what a session is told of
-// was checked against the filter that it began with.
+// owner identifies the caller that a session belongs to. Two users of a tenant are two
+// owners, and so are two tokens of one user with different mandatory filters:
+// notifications of a session are checked against the filter that it began with.
 type owner struct {
 	tenant  tenant.ID
 	subject string
-	filter  string // the mandatory one, as JSON
+	filter  string // mandatory filter as JSON
 }
 
 func ownerOf(r *tenant.Request) owner {
@@ -36,13 +36,13 @@ func ownerOf(r *tenant.Request) owner {
 	return o
 }
 
-// signer makes and checks session ids. An id is, in base64url,
+// signer creates and checks session ids. An id is, in base64url,
 //
 //	issue time, seconds since 1970   8 bytes
 //	random                          16 bytes
 //	HMAC-SHA256                     32 bytes, over the above and the owner
 //
-// so that any instance with the key can tell whose it is without asking anyone.
+// Any instance with the key can check the owner of an id.
 type signer struct {
 	key []byte
 }
@@ -59,7 +59,7 @@ func (s signer) mint(o owner, now time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(append(plain, s.mac(plain, o)...))
 }
 
-// check reports whether id was made for the owner and is not too old.
+// check reports whether id was made for the owner and has not expired.
 func (s signer) check(id string, o owner, now time.Time) bool {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(id)
 	if err != nil || len(raw) != sessionPlainBytes+sha256.Size {
@@ -78,7 +78,7 @@ func (s signer) mac(plain []byte, o owner) []byte {
 	h.Write([]byte("ragd mcp session"))
 	h.Write(plain)
 	for _, part := range []string{string(o.tenant), o.subject, o.filter} {
-		// The length first, so that no part can run into the next.
+		// The length comes first, so that fields cannot run into each other.
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))
 	}

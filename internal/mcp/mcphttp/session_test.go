@@ -11,8 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// A session id is good for the caller it was made for and for no one else, on
-// every method.
+// A session id is valid only for the caller it was made for, with every method.
 func TestSessionBelongsToItsCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -82,7 +81,7 @@ func TestEndedSessionIsGone(t *testing.T) {
 	}
 }
 
-// A session is as good on an instance that never saw it, if the key is shared.
+// A session works on another instance with the same key.
 func TestSessionWorksOnAnotherInstance(t *testing.T) {
 	t.Parallel()
 	shared := func(c *Config) { c.SessionKey = []byte(strings.Repeat("k", minSessionKeyBytes)) }
@@ -102,13 +101,13 @@ func TestSessionsAreBounded(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxSessions = 2 })
 	one, two := w.open(t, alice), w.open(t, bob)
 
-	// An idle session makes room, and its owner is taken in again.
+	// An idle session is evicted, and its owner can continue with a new state.
 	three := w.open(t, alice)
 	if res, body := w.do(t, w.call(t.Context(), alice, one, 1, "whoami")); res.StatusCode != http.StatusOK {
 		t.Errorf("a session that made room: status %d: %s", res.StatusCode, body)
 	}
 
-	// Sessions in use do not.
+	// Sessions in use are not evicted.
 	w.events(t, w.request(t.Context(), http.MethodGet, bob, nil, sessionHeader, two))
 	w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, three))
 	res, body := w.do(t, w.request(t.Context(), http.MethodPost, alice, legacy(1, "initialize", map[string]any{
@@ -117,7 +116,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
 		t.Errorf("status %d, Retry-After %q: %s", res.StatusCode, res.Header.Get("Retry-After"), body)
 	}
-	w.open(t, eve) // another tenant has its own
+	w.open(t, eve) // another tenant has its own limit
 }
 
 func TestStreamsAreBounded(t *testing.T) {
@@ -131,7 +130,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("second stream: status %d, want 429", res.StatusCode)
 	}
 	leave()
-	for range first { // until it closes
+	for range first { // drain until it is closed
 	}
 	waitFor(t, "the place to be free", func() bool {
 		w.rooms.mu.Lock()
@@ -141,8 +140,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	w.events(t, get)
 }
 
-// What the front forgets, the library forgets too.
-func TestTheLibraryKeepsNoMoreSessions(t *testing.T) {
+// The library's state of a forgotten session is dropped.
+func TestTheLibraryForgetsSessionsToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.MaxSessions = 10 })
 	var last string
@@ -158,9 +157,9 @@ func TestTheLibraryKeepsNoMoreSessions(t *testing.T) {
 	}
 }
 
-// Idle sessions and rooms are forgotten, those in use are not, and a session that
-// was forgotten can still be used.
-func TestIdleRoomsAreForgotten(t *testing.T) {
+// Idle sessions and servers are forgotten, those in use are not, and a forgotten session
+// can still be used.
+func TestIdleSessionsAndServersAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.SessionIdle = 50 * time.Millisecond })
 	idle := w.open(t, eve)
@@ -183,7 +182,8 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 	}
 }
 
-// A token that shows less does not take up the session of one that shows more.
+// A token with a stricter filter cannot continue a session of another token of the same
+// user.
 func TestOwnersOfSessions(t *testing.T) {
 	t.Parallel()
 	red, err := filter.Parse([]byte(`{"team": "red"}`))

@@ -9,21 +9,21 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// maxEndedSessions bounds the ended ids that a tenant's room remembers. An id
-// that fell out could be used again, but only by the caller who ended it.
+// maxEndedSessions limits the ended ids remembered per tenant. An evicted id could be
+// used again, but only by the caller who ended it.
 const maxEndedSessions = 1000
 
-// sessions are the legacy sessions of one tenant on this instance. A session that
-// has been idle, or had to make room for another, is forgotten with what the
-// library knows of it, but its id stays good: whoever comes back with it, or from
-// another instance, is taken in. Not safe for concurrent use: the mutex of rooms
-// guards it.
+// sessions holds the legacy sessions of one tenant on this instance. A session that was
+// idle too long, or was evicted for another, is forgotten together with the library's
+// state, but its id stays valid: a caller that uses it again, here or on another
+// instance, gets a new state. Not safe for concurrent use: the caller holds the mutex of
+// rooms.
 type sessions struct {
 	signer signer
 	max    int
 	open   map[string]*session
 	ended  *lru.Cache[string, struct{}]
-	// forgotten drops what the library knows of a session.
+	// forgotten drops the library's state of a session.
 	forgotten func(id string)
 }
 
@@ -31,7 +31,7 @@ type session struct {
 	ctx      context.Context // ends with the session
 	end      context.CancelFunc
 	lastUsed time.Time
-	requests int // in flight, streams among them
+	requests int // in flight, including streams
 }
 
 func newSessions(s signer, limit int, forgotten func(id string)) *sessions {
@@ -49,8 +49,8 @@ func (s *sessions) begin(o owner, now time.Time) (string, *session, error) {
 	return id, opened, err
 }
 
-// use finds the caller's session. Errors: Invalid without an id; NotFound for an
-// id that is unknown, ended, too old or another caller's, which all look alike.
+// use returns the caller's session. Errors: Invalid without an id; NotFound for an id
+// that is unknown, ended, expired or another caller's, without telling which.
 func (s *sessions) use(id string, o owner, now time.Time) (*session, error) {
 	if id == "" {
 		return nil, fault.Field(sessionHeader, "is missing: send the id that initialize answered with")
@@ -65,7 +65,7 @@ func (s *sessions) use(id string, o owner, now time.Time) (*session, error) {
 }
 
 func (s *sessions) add(id string, now time.Time) (*session, error) {
-	if len(s.open) >= s.max && !s.makeRoom() {
+	if len(s.open) >= s.max && !s.evict() {
 		return nil, fault.Retry(time.Minute, "all sessions that this tenant may have open are in use")
 	}
 	added := &session{lastUsed: now}
@@ -74,9 +74,8 @@ func (s *sessions) add(id string, now time.Time) (*session, error) {
 	return added, nil
 }
 
-// makeRoom forgets the session that has been idle longest. It reports false when
-// none is idle.
-func (s *sessions) makeRoom() bool {
+// evict forgets the session that has been idle longest. It returns false if none is idle.
+func (s *sessions) evict() bool {
 	var oldest string
 	for id, candidate := range s.open {
 		if candidate.requests == 0 && (oldest == "" || candidate.lastUsed.Before(s.open[oldest].lastUsed)) {
@@ -90,7 +89,7 @@ func (s *sessions) makeRoom() bool {
 	return true
 }
 
-// finish ends a session, with every stream and request that is part of it.
+// finish ends a session with all of its streams and requests.
 func (s *sessions) finish(id string) {
 	s.ended.Add(id, struct{}{})
 	s.forget(id)
@@ -104,7 +103,8 @@ func (s *sessions) forget(id string) {
 	}
 }
 
-// forgetIdle forgets the sessions that were last used before the given time.
+// forgetIdle forgets the sessions without requests that were last used before the given
+// time.
 func (s *sessions) forgetIdle(before time.Time) {
 	for id, found := range s.open {
 		if found.requests == 0 && found.lastUsed.Before(before) {

@@ -17,25 +17,25 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 )
 
-// The transport of revision 2024-11-05: a GET of SSEPath opens a stream, whose
-// first event names the address under MessagePath that takes the messages of the
-// session. All answers come on the stream.
+// Paths of the transport of revision 2024-11-05: a GET of SSEPath opens a stream, whose
+// first event names the address under MessagePath that accepts the messages of the
+// session. All answers are sent on the stream.
 const (
 	SSEPath     = "/sse"
 	MessagePath = "/message"
 )
 
-// maxSSEBacklog is how many messages a stream may be behind, and how many of a
-// session may be worked on at once.
+// maxSSEBacklog limits the unsent messages of a stream, and the messages of a session
+// served at the same time.
 const maxSSEBacklog = 100
 
-// sseSession is one open stream as the library's session. Unlike the sessions of
-// Path it lives and dies with its connection.
+// sseSession implements the library's session for one open stream. Unlike the sessions of
+// Path it ends with its connection.
 type sseSession struct {
 	id            string
 	notifications chan mcpgo.JSONRPCNotification
 	answers       chan mcpgo.JSONRPCMessage
-	free          chan struct{} // a place for each message being answered
+	slots         chan struct{} // a slot for each message being answered
 	ready         sync.Once
 	initialized   chan struct{}
 }
@@ -80,7 +80,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 		id:            v.sessionID,
 		notifications: make(chan mcpgo.JSONRPCNotification, maxSSEBacklog),
 		answers:       make(chan mcpgo.JSONRPCMessage, maxSSEBacklog),
-		free:          make(chan struct{}, maxSSEBacklog),
+		slots:         make(chan struct{}, maxSSEBacklog),
 		initialized:   make(chan struct{}),
 	}
 	if err := v.room.mcp.RegisterSession(v.ctx, s); err != nil {
@@ -101,11 +101,11 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	s.write(v.ctx, out)
 }
 
-// write passes on what is sent to the session until ctx ends. What was to be
-// notified of before an answer goes out before it.
+// write sends notifications and answers of the session until ctx ends. Notifications
+// queued before an answer are sent before it.
 func (s *sseSession) write(ctx context.Context, out *response) {
 	send := func(m any) {
-		if raw, err := json.Marshal(m); err == nil { // the library made it from JSON
+		if raw, err := json.Marshal(m); err == nil { // cannot fail: the library decoded it from JSON
 			writeEvent(out, "message", raw)
 		}
 	}
@@ -124,7 +124,7 @@ func (s *sseSession) write(ctx context.Context, out *response) {
 	}
 }
 
-// writeEvent writes an event whole; data has no line breaks.
+// writeEvent writes one event. data must not contain line breaks.
 func writeEvent(out *response, name string, data []byte) {
 	var event bytes.Buffer
 	fmt.Fprintf(&event, "event: %s\ndata: %s\n\n", name, data)
@@ -133,25 +133,25 @@ func writeEvent(out *response, name string, data []byte) {
 	}
 }
 
-// serveMessage takes a message of a session, and answers it on the stream.
+// serveMessage accepts a message of a session, which is answered on the stream.
 func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 	caller, err := h.admit(r)
 	if err != nil {
 		h.reject(w, r, err)
 		return
 	}
-	place := &hold{large: h.large, of: caller.Tenant}
-	in, err := h.readSSEMessage(w, r, place)
+	large := &slot{large: h.large, of: caller.Tenant}
+	in, err := h.readSSEMessage(w, r, large)
 	var v *visit
 	if err == nil {
 		v, err = h.rooms.enter(r.Context(), caller, in)
 	}
 	if err != nil {
-		place.release()
+		large.release()
 		h.reject(w, r, err)
 		return
 	}
-	leave := func() { v.leave(); place.release() }
+	leave := func() { v.leave(); large.release() }
 	s := v.openStream()
 	if s == nil {
 		leave()
@@ -159,20 +159,20 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	select {
-	case s.free <- struct{}{}:
+	case s.slots <- struct{}{}:
 	default:
 		leave()
 		h.reject(w, r, fault.Retry(time.Second, "more than %d messages of this session are being answered", maxSSEBacklog))
 		return
 	}
-	// Clients read the stream only after this request is done, so that the work
-	// goes on without it.
+	// Clients read the stream only after this request has ended, so the message is served
+	// in the background.
 	w.WriteHeader(http.StatusAccepted)
 	go h.answer(v, s, leave)
 }
 
-// answer serves a message whose request is over, for as long as its stream is
-// open, and leaves.
+// answer serves a message after its request has ended, as long as its stream is open, and
+// then calls leave.
 func (h *Handler) answer(v *visit, s *sseSession, leave func()) {
 	ctx, written := httpserver.Detach(v.ctx, h.cfg.Logger, "message")
 	ctx, cancel := context.WithCancel(ctx)
@@ -182,7 +182,7 @@ func (h *Handler) answer(v *visit, s *sseSession, leave func()) {
 		}
 		cancel()
 		written()
-		<-s.free
+		<-s.slots
 		leave()
 	}()
 	for _, end := range []context.Context{v.session.ctx, h.rooms.requests} {
@@ -198,12 +198,12 @@ func (h *Handler) answer(v *visit, s *sseSession, leave func()) {
 	}
 }
 
-func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, place *hold) (message, error) {
+func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, large *slot) (message, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes POST"}
 	}
-	in, err := h.read(w, r, place)
+	in, err := h.read(w, r, large)
 	if err != nil {
 		return message{}, err
 	}
@@ -214,7 +214,7 @@ func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, place *
 	return in, nil
 }
 
-// stream makes the session's stream known to the requests that will answer on it.
+// stream registers the session's stream for the requests that will answer on it.
 func (v *visit) stream(s *sseSession) {
 	v.rooms.mu.Lock()
 	defer v.rooms.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sse opens a stream of the old transport and returns the address for messages,
-// and the data of what comes on it.
+// sse opens a stream of the legacy transport and returns the address for messages, and a
+// channel of the data on it.
 func (w *world) sse(t *testing.T, ctx context.Context, caller string) (string, <-chan string) { //nolint:revive // the test comes first
 	t.Helper()
 	r := w.request(ctx, http.MethodGet, caller, nil)
@@ -52,12 +52,12 @@ func TestSSE(t *testing.T) {
 	if who := ask(2, "tools/call", map[string]any{"name": "whoami"}); !strings.Contains(who, "acme alice on acme") {
 		t.Error(who)
 	}
-	// The answer to a message that was malformed inside comes the same way.
+	// A message with malformed content is answered on the stream, too.
 	if bad := ask(3, "no/such", nil); !strings.Contains(bad, `"id":3`) || !strings.Contains(bad, "error") {
 		t.Error(bad)
 	}
 
-	t.Run("a panic is answered and harms no one", func(t *testing.T) {
+	t.Run("a panic is answered and affects no other call", func(t *testing.T) {
 		w.post(t, alice, address, legacy(4, "tools/call", map[string]any{"name": "panic"}))
 		if who := ask(5, "tools/call", map[string]any{"name": "whoami"}); strings.Contains(who, "hunter2") {
 			t.Error(who)
@@ -71,7 +71,7 @@ func TestSSE(t *testing.T) {
 		}
 		nothing(t, lines, "another's message was answered on the stream")
 	})
-	t.Run("what is refused", func(t *testing.T) {
+	t.Run("rejected requests", func(t *testing.T) {
 		if res, _ := w.post(t, "", address, legacy(9, "ping", nil)); res.StatusCode != http.StatusUnauthorized {
 			t.Errorf("no credential: status %d", res.StatusCode)
 		}

@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 	key := i.key(t, "one")
 	verifier := i.verifier(t, func(c *Config) { c.FilterClaim = "see" })
 	s := servicetest.New(t, servicetest.Config{Tokens: verifier})
-	handler, err := mcp.NewHandler(mcp.Config{API: s.Handlers, Front: mcphttp.Config{
+	handler, err := mcp.NewHandler(mcp.Config{API: s.Handlers, HTTP: mcphttp.Config{
 		Authenticate: s.Tenants.Auth.Middleware, Recheck: s.Tenants.Auth.Recheck, RecheckEvery: 50 * time.Millisecond,
 		AuthorizationServers: []string{i.URL}, PublicURL: "https://rag.example.com",
 	}})

@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	// maxNamed bounds the indexes that a schema names; a model that has to choose
-	// from more does better with list_indexes.
-	maxNamed = 100
-	// namesFresh is how long names are taken from memory.
-	namesFresh = 5 * time.Second
-	// maxNamers bounds the tenants whose names are in memory.
-	maxNamers = 1000
+	// maxListedNames limits the index names in a schema; with more, list_indexes serves
+	// models better.
+	maxListedNames = 100
+	// cacheTTL is how long names of indexes and tools of tenants are cached.
+	cacheTTL = 5 * time.Second
+	// maxCachedTenants limits the tenants in each cache.
+	maxCachedTenants = 1000
 )
 
-// indexNames knows the names of a tenant's indexes. Safe for concurrent use.
+// indexNames caches the names of tenants' indexes. Safe for concurrent use.
 type indexNames struct {
 	api   API
 	known *expirable.LRU[tenant.ID, []string]
 }
 
 func newIndexNames(api API) *indexNames {
-	return &indexNames{api, expirable.NewLRU[tenant.ID, []string](maxNamers, nil, namesFresh)}
+	return &indexNames{api, expirable.NewLRU[tenant.ID, []string](maxCachedTenants, nil, cacheTTL)}
 }
 
-// of returns the names of all indexes that the caller may see, or nil when there
-// are more than maxNamed or they cannot be told now. Indexes are seen by the
-// whole tenant, so that its callers share what is in memory.
+// of returns the names of all indexes that the caller may see, or nil if there are more
+// than maxListedNames or they cannot be loaded. All callers of a tenant see the same
+// indexes and share the cached names.
 func (n *indexNames) of(ctx context.Context) []string {
 	if r, ok := tenant.FromContext(ctx); ok && !r.Principal.Has(tenant.Read) {
 		return nil
@@ -45,7 +45,7 @@ func (n *indexNames) of(ctx context.Context) []string {
 	if names, ok := n.known.Get(id); ok {
 		return names
 	}
-	size := int32(maxNamed)
+	size := int32(maxListedNames)
 	res, err := n.api.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: size})
 	if err != nil {
 		return nil
@@ -58,7 +58,7 @@ func (n *indexNames) of(ctx context.Context) []string {
 	return names
 }
 
-// forget makes the next call look again, for every tenant if none is named.
+// forget drops the cached names of a tenant, or of all tenants if id is "".
 func (n *indexNames) forget(id tenant.ID) {
 	if id == "" {
 		n.known.Purge()
@@ -67,19 +67,18 @@ func (n *indexNames) forget(id tenant.ID) {
 	n.known.Remove(id)
 }
 
-// visible is the list of tools as the caller sees it: with their schemas, without
-// those that its credential may not use, and with the names of the indexes there are. It says
-// what is worth trying; what may be done is decided by the services.
+// visible filters the list of tools for the caller: it adds schemas and the names of the
+// indexes, and removes tools that the credential may not use. It only helps the model;
+// the services check the rights.
 func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
 	if r, ok := tenant.FromContext(ctx); ok && !r.Principal.Has(tenant.Write) {
 		tools = slices.DeleteFunc(slices.Clone(tools), writes)
 	}
-	// The library asks about a single tool when it is called: no one reads its
-	// schema then.
+	// With a single tool the library is about to call it and does not read its schema.
 	if len(tools) < 2 {
 		return tools
 	}
-	tools = s.withOwn(ctx, s.withSchemas(tools))
+	tools = s.addTenantTools(ctx, s.withSchemas(tools))
 	names := s.indexes.of(ctx)
 	if len(names) == 0 {
 		return tools
@@ -92,11 +91,11 @@ func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool 
 	return shown
 }
 
-// withSchemas gives the tools that the library knows their schemas.
+// withSchemas adds the schemas to the builtin tools.
 func (s *toolset) withSchemas(tools []mcpgo.Tool) []mcpgo.Tool {
 	tools = slices.Clone(tools)
 	for i, t := range tools {
-		if kind := s.own.kinds[t.Name]; kind != nil {
+		if kind := s.tenantTools.kinds[t.Name]; kind != nil {
 			tools[i] = kind.definition
 		}
 	}
@@ -107,7 +106,7 @@ func writes(t mcpgo.Tool) bool {
 	return t.Annotations.ReadOnlyHint != nil && !*t.Annotations.ReadOnlyHint
 }
 
-// needs returns the scope that a tool needs.
+// needs returns the scope that a call of the tool needs.
 func (s *toolset) needs(name string) tenant.Scope {
 	for _, t := range s.tools {
 		if t.definition.Name == name && writes(t.definition) {
@@ -117,10 +116,10 @@ func (s *toolset) needs(name string) tenant.Scope {
 	return tenant.Read
 }
 
-// indexNameStart is how the part indexName begins in a schema.
+// indexNameStart is the start of the shared entry indexName in a schema.
 var indexNameStart = []byte(`"indexName":{"type":"string",`)
 
-// nameIndexes puts the names into the schema of the argument indexName.
+// nameIndexes adds the names as an enum to the schema of the argument indexName.
 func nameIndexes(schema json.RawMessage, names []string) json.RawMessage {
 	list, err := json.Marshal(names)
 	if err != nil {

@@ -15,51 +15,50 @@ import (
 )
 
 const (
-	// settle is how long changes are collected before clients are told: a bulk
+	// notifyDelay is how long changes are collected before clients are notified: a bulk
 	// upload is one change of a list, not thousands.
-	settle = 250 * time.Millisecond
-	// maxSubscriptions bounds what is watched for one tenant on an instance.
+	notifyDelay = 250 * time.Millisecond
+	// maxSubscriptions limits the subscriptions of a tenant on an instance.
 	maxSubscriptions = 10_000
 )
 
-// watchers are the tenants whose clients this instance tells of changes. Safe for
+// watchers holds the watchers of the tenants with clients on this instance. Safe for
 // concurrent use.
 type watchers struct {
-	indexes *indexNames
-	own     *ownTools
+	indexes     *indexNames
+	tenantTools *tenantTools
 
 	mu       sync.Mutex
 	byTenant map[tenant.ID]*watcher
 }
 
-// watcher tells the clients of one tenant. It holds what their resources are
-// called, and no content: whoever is told reads with its own rights.
+// watcher notifies the clients of one tenant of changes. It holds URIs of resources and
+// no content: a notified client reads with its own rights.
 type watcher struct {
 	server *server.MCPServer
 
 	mu         sync.Mutex
 	subscribed map[subscription]deliver
-	changed    map[string]bool // URIs, since the clients were told
-	tools      bool            // whether one, or an index that they name, was made, changed or deleted
+	changed    map[string]bool // URIs, since the last notification
+	tools      bool            // whether the tool list has changed, by a tool or by an index that schemas name
 	timer      *time.Timer     // nil while nothing has changed
 }
 
-// subscription is one URI that one client watches. A client is a session's id, or
+// subscription is one client's subscription to one URI. The client is a session id, or
 // the stream of a request where there are no sessions.
 type subscription struct {
 	client any
 	uri    string
 }
 
-// deliver sends a notification to a client. It reports false when the client is
-// gone.
+// deliver sends a notification to a client. It returns false if the client is gone.
 type deliver func(uri string) bool
 
-func newWatchers(indexes *indexNames, own *ownTools) *watchers {
-	return &watchers{indexes: indexes, own: own, byTenant: map[tenant.ID]*watcher{}}
+func newWatchers(indexes *indexNames, tools *tenantTools) *watchers {
+	return &watchers{indexes: indexes, tenantTools: tools, byTenant: map[tenant.ID]*watcher{}}
 }
 
-// watch begins to tell the clients of a tenant's server, until forget.
+// watch adds the watcher of a tenant, until forget.
 func (w *watchers) watch(id tenant.ID, to *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,24 +71,25 @@ func (w *watchers) forget(id tenant.ID) {
 	delete(w.byTenant, id)
 }
 
-// hear takes an event in. It does not block.
-func (w *watchers) hear(e event.Event) {
+// receive handles an event: it drops cached names and passes the event to the affected
+// watchers. It does not block.
+func (w *watchers) receive(e event.Event) {
 	w.mu.Lock()
-	concerned := map[tenant.ID]*watcher{}
+	affected := map[tenant.ID]*watcher{}
 	if e.Tenant == "" {
-		concerned = maps.Clone(w.byTenant)
+		affected = maps.Clone(w.byTenant)
 	} else if found := w.byTenant[e.Tenant]; found != nil {
-		concerned[e.Tenant] = found
+		affected[e.Tenant] = found
 	}
 	w.mu.Unlock()
 	if e.Document == "" && e.Tool == "" {
 		w.indexes.forget(e.Tenant)
 	}
 	if e.Tool != "" || e.Tenant == "" {
-		w.own.forget(e.Tenant)
+		w.tenantTools.forget(e.Tenant)
 	}
-	for _, to := range concerned {
-		to.note(e)
+	for _, to := range affected {
+		to.record(e)
 	}
 }
 
@@ -97,13 +97,13 @@ func newWatcher() *watcher {
 	return &watcher{subscribed: map[subscription]deliver{}, changed: map[string]bool{}}
 }
 
-func (w *watcher) note(e event.Event) {
+func (w *watcher) record(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case e.Tool != "":
 		w.tools = true
-	case e.Tenant == "": // anything
+	case e.Tenant == "": // anything may have changed
 		w.tools = true
 		w.changed[indexesURI] = true
 		for s := range w.subscribed {
@@ -112,22 +112,22 @@ func (w *watcher) note(e event.Event) {
 	case e.Document == "":
 		w.tools = true
 		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
-	default: // the counts of its index change with a document
+	default: // a document changes the counts of its index, too
 		w.changed[documentURI(e.Index, e.Document)] = true
 		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
 	}
 	if w.timer == nil {
-		w.timer = time.AfterFunc(settle, w.tell)
+		w.timer = time.AfterFunc(notifyDelay, w.notify)
 	}
 }
 
-// tell tells the clients what has changed.
-func (w *watcher) tell() {
+// notify notifies the clients of the changes since the last call.
+func (w *watcher) notify() {
 	w.mu.Lock()
 	tools, resources := w.tools, len(w.changed) > 0
 	due := map[subscription]deliver{}
 	for s, send := range w.subscribed {
-		if w.touches(s.uri) {
+		if w.affects(s.uri) {
 			due[s] = send
 		}
 	}
@@ -147,9 +147,9 @@ func (w *watcher) tell() {
 	}
 }
 
-// touches reports whether what a URI names has changed: it itself, or for chunks
-// the document that they are of.
-func (w *watcher) touches(uri string) bool {
+// affects reports whether the resource of a URI has changed; chunks change with their
+// document.
+func (w *watcher) affects(uri string) bool {
 	if document, _, ok := strings.Cut(uri, "/chunks/"); ok {
 		uri = document
 	}
@@ -170,15 +170,15 @@ func (w *watcher) drop(s subscription) {
 	delete(w.subscribed, s)
 }
 
-// dropClient ends all that a client watches.
+// dropClient drops all subscriptions of a client.
 func (w *watcher) dropClient(client any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.subscribed, func(s subscription, _ deliver) bool { return s.client == client })
 }
 
-// hook has the watcher learn what clients subscribe to. A client watches only
-// what it may read.
+// hook registers hooks that pass subscriptions to the watcher. A client can subscribe
+// only to resources that it may read.
 func (s *toolset) hook(w *watcher, hooks *server.Hooks) {
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest, _ *mcpgo.EmptyResult) {
 		session := server.ClientSessionFromContext(ctx)
@@ -202,7 +202,7 @@ func (s *toolset) hook(w *watcher, hooks *server.Hooks) {
 		for _, uri := range req.Params.Notifications.ResourceSubscriptions {
 			if session != nil && s.readable(ctx, uri) {
 				allowed = append(allowed, uri)
-				w.add(subscription{session, uri}, func(uri string) bool { return push(session, uri) })
+				w.add(subscription{session, uri}, func(uri string) bool { return sendUpdate(session, uri) })
 			}
 		}
 		req.Params.Notifications.ResourceSubscriptions = allowed
@@ -210,8 +210,8 @@ func (s *toolset) hook(w *watcher, hooks *server.Hooks) {
 	})
 }
 
-// push sends an update down the stream that is a client without a session.
-func push(session server.ClientSession, uri string) bool {
+// sendUpdate sends an update to the stream of a client without a session.
+func sendUpdate(session server.ClientSession, uri string) bool {
 	select {
 	case session.NotificationChannel() <- mcpgo.JSONRPCNotification{
 		JSONRPC: mcpgo.JSONRPC_VERSION,
@@ -220,7 +220,7 @@ func push(session server.ClientSession, uri string) bool {
 			Params: mcpgo.NotificationParams{AdditionalFields: map[string]any{"uri": uri}},
 		},
 	}:
-	default: // it does not read; the stream ends when its connection does
+	default: // the client does not read; its stream ends with its connection
 	}
 	return true
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// refusal turns a request away with a status of HTTP that no kind of fault has.
+// refusal is an error with an HTTP status that no kind of fault has.
 type refusal struct {
 	status  int
-	code    int // of JSON-RPC
+	code    int // JSON-RPC error code
 	message string
 }
 
 func (e *refusal) Error() string { return e.message }
 
-// malformed refuses what cannot be parsed.
+// malformed returns the refusal of a request that cannot be parsed.
 func malformed(message string) *refusal {
 	return &refusal{http.StatusBadRequest, mcpgo.PARSE_ERROR, message}
 }
 
-// refuse answers what authentication turned away, and tells the client where to
+// refuse answers a request that authentication rejected, and tells the client where to
 // get a credential (RFC 6750, RFC 9728).
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch fault.KindOf(err) {
@@ -44,7 +44,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	h.reject(w, r, err)
 }
 
-// challengeScope tells the client which scopes would have been enough.
+// challengeScope adds a challenge that names the missing scope.
 func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, need tenant.Scope) {
 	lacking := tenant.ScopeError{Need: need}
 	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s", %s`, h.metadataURL(r), lacking.Challenge()))
@@ -54,8 +54,7 @@ func (h *Handler) challenge(r *http.Request, scope string) string {
 	return fmt.Sprintf(`Bearer resource_metadata="%s", scope="%s"`, h.metadataURL(r), scope)
 }
 
-// reject answers a request that will not reach a server, with an error of
-// JSON-RPC that has no id.
+// reject answers a rejected request with a JSON-RPC error without an id.
 func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
 	answer := new(refusal)
 	if errors.As(err, &answer) {
@@ -79,13 +78,13 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(answer.status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the caller is gone if this fails
+	_ = json.NewEncoder(w).Encode(map[string]any{ // fails only if the client has disconnected
 		"jsonrpc": mcpgo.JSONRPC_VERSION,
 		"error":   map[string]any{"code": answer.code, "message": answer.message},
 	})
 }
 
-// refusalOf gives a fault its statuses.
+// refusalOf converts a fault to its HTTP status and JSON-RPC code.
 func refusalOf(err error) *refusal {
 	answer := &refusal{http.StatusBadRequest, mcpgo.INVALID_REQUEST, fault.Public(err)}
 	switch fault.KindOf(err) {

@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// maxCompletions is what the protocol allows.
+	// maxCompletions is the protocol's limit.
 	maxCompletions = 100
-	// completedFrom is how many documents are looked at for a completion.
-	completedFrom = 1000
+	// completionDocuments is the number of documents read for a completion.
+	completionDocuments = 1000
 )
 
-// completer completes what a user types into an argument of a prompt or of a
-// resource template. A value that cannot be completed gets no proposals: an
-// error would only disturb someone's typing.
+// completer completes values of prompt and resource template arguments. Errors yield no
+// completions, because an error would only interrupt the user's typing.
 type completer struct{ *toolset }
 
 // CompletePromptArgument implements server.PromptCompletionProvider.
@@ -65,9 +64,10 @@ func (c completer) complete(ctx context.Context, argument mcpgo.CompleteArgument
 	return &mcpgo.Completion{Values: shown, HasMore: len(shown) < len(fitting)}
 }
 
-// someDocuments returns the first documents of an index, or of the only one.
+// someDocuments returns the first documents of an index; "" means the tenant's only
+// index.
 func (c completer) someDocuments(ctx context.Context, index string) []*ragdv1.Document {
-	res, err := c.api.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: index, PageSize: completedFrom})
+	res, err := c.api.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: index, PageSize: completionDocuments})
 	if err != nil {
 		httpserver.Fail(ctx, err)
 		return nil
@@ -75,8 +75,8 @@ func (c completer) someDocuments(ctx context.Context, index string) []*ragdv1.Do
 	return res.GetDocuments()
 }
 
-// samples returns the metadata keys of the documents, each with up to three
-// different values as JSON.
+// samples returns the metadata keys of the documents, each with up to three different
+// values as JSON.
 func samples(documents []*ragdv1.Document) map[string][]string {
 	const most = 3
 	found := map[string][]string{}

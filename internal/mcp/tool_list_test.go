@@ -15,8 +15,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// namesByTenant has two indexes for every tenant, named after it, and refuses a
-// query that names none.
+// namesByTenant is an API with two indexes per tenant, named after the tenant, that
+// rejects queries without an index name.
 func namesByTenant() *fakeAPI {
 	names := func(ctx context.Context) []string {
 		r, _ := tenant.FromContext(ctx)
@@ -35,8 +35,7 @@ func namesByTenant() *fakeAPI {
 	}
 }
 
-// listed returns the tools that a caller sees, with the index names that each
-// offers.
+// listed returns the tools that a caller sees, with the index names that each offers.
 func listed(t *testing.T, c *client.Client) map[string][]string {
 	t.Helper()
 	res, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
@@ -70,7 +69,7 @@ func TestSchemasNameTheTenantsIndexes(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			address := serve(t, namesByTenant(), nil)
-			for range 2 { // looked up, and remembered
+			for range 2 { // loaded, then cached
 				for _, owner := range []string{"acme", "globex"} {
 					c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + owner + " alice"})
 					tools := listed(t, c)
@@ -88,7 +87,7 @@ func TestSchemasNameTheTenantsIndexes(t *testing.T) {
 	}
 }
 
-// answers are what a user fills in when asked.
+// answers holds the form values of a user.
 type answers func(mcpgo.ElicitationRequest) *mcpgo.ElicitationResult
 
 func (a answers) Elicit(_ context.Context, req mcpgo.ElicitationRequest) (*mcpgo.ElicitationResult, error) {
@@ -145,10 +144,10 @@ func TestMissingIndexIsAskedFor(t *testing.T) {
 	}
 }
 
-// What cannot be told is left out; the tools work all the same.
+// If index names cannot be loaded, the schemas omit them and the tools work.
 func TestToolsWithoutIndexNames(t *testing.T) {
 	t.Parallel()
-	many := make([]string, maxNamed)
+	many := make([]string, maxListedNames)
 	for name, api := range map[string]*fakeAPI{
 		"none": {listIndexes: noIndexes},
 		"too many": {listIndexes: func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {

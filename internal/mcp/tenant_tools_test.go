@@ -17,7 +17,7 @@ import (
 
 func TestBuiltinNamesAreReserved(t *testing.T) {
 	t.Parallel()
-	tools, err := newToolset(Config{API: &fakeAPI{}}.withDefaults(), inRequest)
+	tools, err := newToolset(Config{API: &fakeAPI{}}.withDefaults(), overrideContext)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +26,12 @@ func TestBuiltinNamesAreReserved(t *testing.T) {
 			t.Errorf("a tenant could take the name %s", builtin.definition.Name)
 		}
 	}
-	if !tenanttool.Reserved(ownTool) {
-		t.Errorf("a tenant could take the name %s", ownTool)
+	if !tenanttool.Reserved(tenantToolName) {
+		t.Errorf("a tenant could take the name %s", tenantToolName)
 	}
 }
 
-// handbooks is a service with two tenants, each with two indexes of the same names.
+// handbooks starts a service with two tenants, each with two indexes of the same names.
 func handbooks(t *testing.T) (s *servicetest.Service, address string, acme, bolt servicetest.Client) {
 	t.Helper()
 	s = servicetest.New(t, servicetest.Config{})
@@ -52,7 +52,7 @@ func handbooks(t *testing.T) (s *servicetest.Service, address string, acme, bolt
 	return s, address, acme, bolt
 }
 
-// uris returns where the passages of an answer are from.
+// uris returns the uris of the passages of an answer.
 func uris(t *testing.T, result *mcpgo.CallToolResult) string {
 	t.Helper()
 	raw, err := json.Marshal(result.StructuredContent)
@@ -71,7 +71,7 @@ func uris(t *testing.T, result *mcpgo.CallToolResult) string {
 	return strings.Join(found, " ")
 }
 
-func TestToolsThatTenantsMake(t *testing.T) {
+func TestToolsOfTenants(t *testing.T) {
 	t.Parallel()
 	s, address, acme, bolt := handbooks(t)
 	make := func(c servicetest.Client, req *ragdv1.CreateToolRequest, settings string) {
@@ -110,7 +110,7 @@ func TestToolsThatTenantsMake(t *testing.T) {
 				named[tool.Name] = tool
 				names = append(names, tool.Name)
 			}
-			if !slices.IsSorted(names) || slices.Contains(names, ownTool) || named["ask_laws"].Description != "What the law says." || named["ask_laws"].Title != "Laws" {
+			if !slices.IsSorted(names) || slices.Contains(names, tenantToolName) || named["ask_laws"].Description != "What the law says." || named["ask_laws"].Title != "Laws" {
 				t.Errorf("listed %v, %+v", names, named["ask_laws"])
 			}
 			shown, err := json.Marshal(named["ask_laws"].InputSchema)
@@ -164,11 +164,11 @@ func TestToolsThatTenantsMake(t *testing.T) {
 					t.Errorf("%s: %s", what, text)
 				}
 			}
-			for what, tool := range map[string]string{"another tenant's tool": "ask_red", "what stands for all": ownTool, "a name of no one": "nothing"} {
+			for what, tool := range map[string]string{"another tenant's tool": "ask_red", "what stands for all": tenantToolName, "a name of no one": "nothing"} {
 				var req mcpgo.CallToolRequest
 				req.Params.Name = tool
 				req.Params.Arguments = map[string]any{"queryText": "team"}
-				req.Params.Meta = mcpgo.NewMetaFromMap(map[string]any{metaOwn: map[string]any{"own": "ask_red"}})
+				req.Params.Meta = mcpgo.NewMetaFromMap(map[string]any{metaTenantTool: map[string]any{"own": "ask_red"}})
 				if _, err := as(bolt.Secret).CallTool(t.Context(), req); err == nil || !strings.Contains(err.Error(), "not found") {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -177,9 +177,9 @@ func TestToolsThatTenantsMake(t *testing.T) {
 	}
 }
 
-// A tool that is made or deleted is so for its tenant's clients on every instance at
-// once, and they alone are told.
-func TestClientsAreToldOfTools(t *testing.T) {
+// A tool that is created or deleted appears or disappears on every instance at once, for
+// its tenant only, whose clients are notified.
+func TestClientsAreNotifiedOfToolChanges(t *testing.T) {
 	t.Parallel()
 	const tools = "notifications/tools/list_changed "
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
@@ -197,12 +197,12 @@ func TestClientsAreToldOfTools(t *testing.T) {
 				return slices.ContainsFunc(list.Tools, func(listed mcpgo.Tool) bool { return listed.Name == tool })
 			}
 			tool := "fresh_" + era
-			lists(there, tool) // is in memory without it
+			lists(there, tool) // caches the list without it
 			if _, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{ToolName: tool, Kind: "document_chunker"}); err != nil {
 				t.Fatal(err)
 			}
 			c := connectClient(t, there, options, map[string]string{"Authorization": "Bearer " + acme.Secret})
-			if result, text := callTool(t, c, tool, map[string]any{"text": "a"}, nil); result.IsError { // whoever knows the name need not wait
+			if result, text := callTool(t, c, tool, map[string]any{"text": "a"}, nil); result.IsError { // works before the notification arrives
 				t.Error(text)
 			}
 			collect(t, near, tools)

@@ -18,7 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// instance serves the service once more, as another replica would.
+// instance starts a second instance of the service, like another replica.
 func instance(t *testing.T, s *servicetest.Service) string {
 	t.Helper()
 	listener := event.NewListener(s.Pool.Config().ConnConfig, slog.New(slog.DiscardHandler))
@@ -33,12 +33,12 @@ func instance(t *testing.T, s *servicetest.Service) string {
 	})
 	<-listener.Ready()
 	return serve(t, s.Handlers, func(c *Config) {
-		c.Events, c.Front = listener, mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware}
+		c.Events, c.HTTP = listener, mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware}
 	})
 }
 
-// watching returns a client that subscribes to resources, and what it is told: a
-// method, and a URI where there is one.
+// watching returns a client that subscribes to resources, and its notifications: a
+// method, and a URI if there is one.
 func watching(t *testing.T, address, era, secret string, uris ...string) <-chan string {
 	t.Helper()
 	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + secret}))
@@ -72,11 +72,11 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 			}
 		}
 	}
-	time.Sleep(200 * time.Millisecond) // until the stream is open
+	time.Sleep(200 * time.Millisecond) // wait until the stream is open
 	return told
 }
 
-// collect returns what is told until all of want was.
+// collect returns notifications until all of want have arrived.
 func collect(t *testing.T, told <-chan string, want ...string) (all []string) {
 	t.Helper()
 	limit := time.After(10 * time.Second)
@@ -92,9 +92,9 @@ func collect(t *testing.T, told <-chan string, want ...string) (all []string) {
 	return all
 }
 
-// Changes made anywhere are told on every instance to the tenant's own clients,
-// to no one of another tenant, and of a document only to those who may read it.
-func TestClientsAreToldOfChanges(t *testing.T) {
+// Changes on any instance are reported on every instance to the tenant's own clients
+// only, and changes of a document only to those who may read it.
+func TestClientsAreNotifiedOfChanges(t *testing.T) {
 	t.Parallel()
 	const (
 		updated   = "notifications/resources/updated "
@@ -121,7 +121,7 @@ func TestClientsAreToldOfChanges(t *testing.T) {
 				MandatoryFilter: &structpb.Struct{Fields: map[string]*structpb.Value{"audience": structpb.NewStringValue("public")}},
 			})
 			here, there := instance(t, s), instance(t, s)
-			time.Sleep(2 * settle) // until what went before is told
+			time.Sleep(2 * notifyDelay) // wait until earlier notifications were sent
 			mine := []<-chan string{watching(t, here, era, acme.Secret, uri, "ragd://indexes"), watching(t, there, era, acme.Secret, uri+"/chunks/0")}
 			stranger := watching(t, here, era, globex.Secret, uri, "ragd://indexes", "ragd://indexes/docs")
 			guest := watching(t, there, era, restricted, uri)
@@ -133,7 +133,7 @@ func TestClientsAreToldOfChanges(t *testing.T) {
 			for _, told := range mine {
 				collect(t, told, tools, resources)
 			}
-			time.Sleep(2 * settle)
+			time.Sleep(2 * notifyDelay)
 			for len(guest) > 0 {
 				if one := <-guest; one == updated+uri {
 					t.Error("the restricted key is told of a document it may not read")

@@ -19,58 +19,57 @@ import (
 )
 
 const (
-	// ownTool is the name under which the library knows all tools that tenants made.
-	// It can be that of none, and is not listed.
-	ownTool = "ragd/own"
-	// metaOwn is the key in a call's _meta under which the tool goes from the hook to
+	// tenantToolName is the name under which the library knows the handler of all tools
+	// that tenants define. It is not a valid tool name and is not listed.
+	tenantToolName = "ragd/own"
+	// metaTenantTool is the key in a call's _meta that passes the tool from the hook to
 	// the handler.
-	metaOwn = "ragd/own"
-	// maxOwn is more tools than a tenant may have.
-	maxOwn = 1000
+	metaTenantTool = "ragd/own"
+	// maxTenantTools is above the number of tools that a tenant may have.
+	maxTenantTools = 1000
 )
 
-// ownTools knows the tools that tenants made. Safe for concurrent use.
-type ownTools struct {
+// tenantTools caches the tools that tenants have defined. Safe for concurrent use.
+type tenantTools struct {
 	api   API
 	kinds map[string]*tool
-	known *expirable.LRU[tenant.ID, map[string]*own]
+	known *expirable.LRU[tenant.ID, map[string]*tenantTool]
 }
 
-// own is a tool that a tenant made: one of ours with settings.
-type own struct {
+// tenantTool is a tool that a tenant has defined: a builtin tool with settings.
+type tenantTool struct {
 	tool
 	settings map[string]json.RawMessage
 }
 
-func newOwnTools(api API, tools []*tool) *ownTools {
-	o := &ownTools{api: api, kinds: map[string]*tool{}, known: expirable.NewLRU[tenant.ID, map[string]*own](maxNamers, nil, namesFresh)}
+func newTenantTools(api API, tools []*tool) *tenantTools {
+	o := &tenantTools{api: api, kinds: map[string]*tool{}, known: expirable.NewLRU[tenant.ID, map[string]*tenantTool](maxCachedTenants, nil, cacheTTL)}
 	for _, t := range tools {
 		o.kinds[t.definition.Name] = t
 	}
 	return o
 }
 
-// of returns the tools of the caller's tenant by their names. Errors: those of
-// ListTools.
-func (o *ownTools) of(ctx context.Context) (map[string]*own, error) {
+// of returns the tools of the caller's tenant by name. Errors: those of ListTools.
+func (o *tenantTools) of(ctx context.Context) (map[string]*tenantTool, error) {
 	id := tenantOf(ctx)
 	if found, ok := o.known.Get(id); ok {
 		return found, nil
 	}
-	return o.look(ctx, id)
+	return o.load(ctx, id)
 }
 
-// look asks for the tools, whatever is in memory.
-func (o *ownTools) look(ctx context.Context, id tenant.ID) (map[string]*own, error) {
-	res, err := o.api.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: maxOwn})
+// load loads the tools from the API and caches them.
+func (o *tenantTools) load(ctx context.Context, id tenant.ID) (map[string]*tenantTool, error) {
+	res, err := o.api.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: maxTenantTools})
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]*own{}
+	found := map[string]*tenantTool{}
 	for _, made := range res.GetTools() {
-		// One of ours goes before one with the same name that was made before it.
+		// A builtin tool hides an older one of the tenant with the same name.
 		if kind := o.kinds[made.GetKind()]; kind != nil && o.kinds[made.GetToolName()] == nil {
-			t, err := newOwn(made, kind)
+			t, err := newTenantTool(made, kind)
 			if err != nil {
 				return nil, fmt.Errorf("read tool %s: %w", made.GetToolName(), err)
 			}
@@ -81,19 +80,19 @@ func (o *ownTools) look(ctx context.Context, id tenant.ID) (map[string]*own, err
 	return found, nil
 }
 
-// named returns a tool of the caller's tenant, even if it was made a moment ago
-// over another instance; nil for none.
-func (o *ownTools) named(ctx context.Context, name string) (*own, error) {
+// find returns a tool of the caller's tenant, or nil. A name that is not cached is looked
+// up, because it may have been created through another instance.
+func (o *tenantTools) find(ctx context.Context, name string) (*tenantTool, error) {
 	found, err := o.of(ctx)
 	if err != nil || found[name] != nil {
 		return found[name], err
 	}
-	found, err = o.look(ctx, tenantOf(ctx))
+	found, err = o.load(ctx, tenantOf(ctx))
 	return found[name], err
 }
 
-// forget makes the next call look again, for every tenant if none is named.
-func (o *ownTools) forget(id tenant.ID) {
+// forget drops the cached tools of a tenant, or of all tenants if id is "".
+func (o *tenantTools) forget(id tenant.ID) {
 	if id == "" {
 		o.known.Purge()
 		return
@@ -101,8 +100,8 @@ func (o *ownTools) forget(id tenant.ID) {
 	o.known.Remove(id)
 }
 
-// tenantOf is the caller's tenant; "" for a program on standard input, which has
-// one and need not know its name.
+// tenantOf returns the caller's tenant. It is "" on standard input, where there is one
+// tenant whose name is not known.
 func tenantOf(ctx context.Context) tenant.ID {
 	if r, ok := tenant.FromContext(ctx); ok {
 		return r.Tenant
@@ -110,12 +109,12 @@ func tenantOf(ctx context.Context) tenant.ID {
 	return ""
 }
 
-func newOwn(made *ragdv1.Tool, kind *tool) (*own, error) {
+func newTenantTool(made *ragdv1.Tool, kind *tool) (*tenantTool, error) {
 	raw, err := encode(made.GetSettings())
 	if err != nil {
 		return nil, err
 	}
-	o := &own{tool: tool{definition: kind.definition, fixed: made.GetFixed()}}
+	o := &tenantTool{tool: tool{definition: kind.definition, fixed: made.GetFixed()}}
 	o.run = func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
 		merged, err := o.merge(arguments)
 		if err != nil {
@@ -138,13 +137,12 @@ func newOwn(made *ragdv1.Tool, kind *tool) (*own, error) {
 	return o, err
 }
 
-// needed are the arguments without which there is nothing to do; one of a group is
-// enough.
-var needed = [][]string{{"queryText", "queryVector"}, {"text", "content"}}
+// alternatives lists groups of arguments of which a call needs one.
+var alternatives = [][]string{{"queryText", "queryVector"}, {"text", "content"}}
 
-// schema is the part of the kind's input schema that a model may use, with the
+// schema returns the part of the kind's input schema that a model may use, with the
 // tool's settings as defaults.
-func (o *own) schema(kind json.RawMessage, arguments []string) (json.RawMessage, error) {
+func (o *tenantTool) schema(kind json.RawMessage, arguments []string) (json.RawMessage, error) {
 	var whole struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
@@ -155,9 +153,9 @@ func (o *own) schema(kind json.RawMessage, arguments []string) (json.RawMessage,
 	for _, name := range arguments {
 		property := whole.Properties[name]
 		if property == nil {
-			continue // for programs, which do not call tools
+			continue // a field for programs, which the tool's schema does not have
 		}
-		if value := o.settings[name]; value != nil && name != "filter" { // which is joined, not replaced
+		if value := o.settings[name]; value != nil && name != "filter" { // filters are and-ed
 			property = append([]byte(`{"default":`+string(value)+`,`), property[1:]...)
 		}
 		key, err := json.Marshal(name)
@@ -165,7 +163,7 @@ func (o *own) schema(kind json.RawMessage, arguments []string) (json.RawMessage,
 			return nil, err
 		}
 		properties = append(properties, string(key)+":"+string(property))
-		if o.lacks(name, arguments) {
+		if o.requires(name, arguments) {
 			required = append(required, string(key))
 		}
 	}
@@ -176,12 +174,12 @@ func (o *own) schema(kind json.RawMessage, arguments []string) (json.RawMessage,
 	return json.RawMessage(schema + `}`), nil
 }
 
-// lacks reports whether the tool can do nothing without the argument.
-func (o *own) lacks(name string, arguments []string) bool {
+// requires reports whether a call of the tool must give the argument.
+func (o *tenantTool) requires(name string, arguments []string) bool {
 	if name == indexArgument {
 		return o.settings[name] == nil
 	}
-	for _, group := range needed {
+	for _, group := range alternatives {
 		if !slices.Contains(group, name) {
 			continue
 		}
@@ -192,9 +190,9 @@ func (o *own) lacks(name string, arguments []string) bool {
 	return false
 }
 
-// merge puts the arguments of a call over the settings. Of filters both hold.
-// Errors: Invalid for a filter that is none.
-func (o *own) merge(arguments []byte) ([]byte, error) {
+// merge returns the settings overridden by the arguments of a call. Filters are and-ed.
+// Errors: Invalid for a malformed filter.
+func (o *tenantTool) merge(arguments []byte) ([]byte, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &given); err != nil {
 		return nil, fmt.Errorf("read the arguments: %w", err)
@@ -211,7 +209,7 @@ func (o *own) merge(arguments []byte) ([]byte, error) {
 			}
 			value = joined
 		}
-		for _, group := range needed { // a question given instead of one set
+		for _, group := range alternatives { // the given alternative replaces the one in the settings
 			if slices.Contains(group, name) {
 				for _, other := range group {
 					delete(merged, other)
@@ -226,7 +224,7 @@ func (o *own) merge(arguments []byte) ([]byte, error) {
 func joinFilters(filters ...json.RawMessage) (json.RawMessage, error) {
 	parsed := make([]filter.Filter, len(filters))
 	for i, raw := range filters {
-		var value any // an object, or a text with one
+		var value any // an object, or a string that contains one
 		decoder := json.NewDecoder(bytes.NewReader(raw))
 		decoder.UseNumber()
 		if err := decoder.Decode(&value); err != nil {
@@ -248,11 +246,11 @@ func joinFilters(filters ...json.RawMessage) (json.RawMessage, error) {
 	return joined.JSON(), nil
 }
 
-// withOwn adds the tools that the caller's tenant made to a list, in the order of
-// names, and takes out the one that stands for them.
-func (s *toolset) withOwn(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
-	tools = slices.DeleteFunc(slices.Clone(tools), func(t mcpgo.Tool) bool { return t.Name == ownTool })
-	made, err := s.own.of(ctx)
+// addTenantTools adds the tools of the caller's tenant to a list, sorts it by name, and
+// removes the entry of their common handler.
+func (s *toolset) addTenantTools(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
+	tools = slices.DeleteFunc(slices.Clone(tools), func(t mcpgo.Tool) bool { return t.Name == tenantToolName })
+	made, err := s.tenantTools.of(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "the tenant's own tools are not listed", "err", err)
 		return tools
@@ -264,17 +262,17 @@ func (s *toolset) withOwn(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool 
 	return tools
 }
 
-// directOwn sends the call of a tool that the caller's tenant made to the handler of
-// all such tools: the library knows one set for all who share a server, and tenants'
-// tools come and go. A name that nobody has is left to the library to refuse.
-func (s *toolset) directOwn(ctx context.Context, _ any, req *mcpgo.CallToolRequest) {
-	if req.Params.Name == ownTool { // which is no name of a tool
+// routeTenantTool routes a call of a tenant's tool to callTenantTool: the library has one
+// set of tools for all clients of a server, and tenants' tools come and go. The library
+// rejects names that are unknown here.
+func (s *toolset) routeTenantTool(ctx context.Context, _ any, req *mcpgo.CallToolRequest) {
+	if req.Params.Name == tenantToolName { // not a valid name for callers
 		req.Params.Name = ""
 	}
-	if s.own.kinds[req.Params.Name] != nil {
+	if s.tenantTools.kinds[req.Params.Name] != nil {
 		return
 	}
-	found, err := s.own.named(ctx, req.Params.Name)
+	found, err := s.tenantTools.find(ctx, req.Params.Name)
 	if found == nil && err == nil {
 		return
 	}
@@ -282,32 +280,32 @@ func (s *toolset) directOwn(ctx context.Context, _ any, req *mcpgo.CallToolReque
 	if req.Params.Meta != nil {
 		meta = *req.Params.Meta
 	}
-	fields := map[string]any{metaOwn: directed{found, err}}
+	fields := map[string]any{metaTenantTool: routed{found, err}}
 	for key, value := range meta.AdditionalFields {
-		if key != metaOwn {
+		if key != metaTenantTool {
 			fields[key] = value
 		}
 	}
 	meta.AdditionalFields = fields
-	req.Params.Meta, req.Params.Name = &meta, ownTool
+	req.Params.Meta, req.Params.Name = &meta, tenantToolName
 }
 
-// directed is what the hook found. Nothing that a client sends becomes one.
-type directed struct {
-	own *own
-	err error
+// routed is the result of the hook. Nothing that a client sends decodes to it.
+type routed struct {
+	tool *tenantTool
+	err  error
 }
 
-// callOwn answers the calls of tools that tenants made.
-func (s *toolset) callOwn(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-	var to directed
+// callTenantTool handles calls of tools that tenants have defined.
+func (s *toolset) callTenantTool(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+	var to routed
 	if req.Params.Meta != nil {
-		to, _ = req.Params.Meta.AdditionalFields[metaOwn].(directed)
+		to, _ = req.Params.Meta.AdditionalFields[metaTenantTool].(routed)
 	}
-	if to.own == nil {
+	if to.tool == nil {
 		httpserver.Fail(ctx, to.err)
 		return problemOf(to.err).result(httpserver.RequestID(ctx)), nil
 	}
-	req.Params.Name = to.own.definition.Name
-	return s.handler(&to.own.tool)(ctx, req)
+	req.Params.Name = to.tool.definition.Name
+	return s.handler(&to.tool.tool)(ctx, req)
 }

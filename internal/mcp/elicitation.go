@@ -9,20 +9,21 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// indexArgument is the argument that is asked for, and the name of the question.
+// indexArgument is the argument that a user may be asked for, and the key of the
+// question.
 const indexArgument = "indexName"
 
-// askIndex returns a question to the user, which index is meant, when a call
-// failed because it named none of several and the client can ask. Otherwise it
-// returns nil: the error lists the names, and the model chooses. A question is
-// asked once.
-func (s *toolset) askIndex(ctx context.Context, req mcpgo.CallToolRequest, p problem) *mcpgo.CallToolResult {
+// elicitIndex returns a question to the user which index is meant, if a call failed
+// because it named none of several and the client supports elicitation. Otherwise it
+// returns nil: the error lists the names, and the model chooses. A call asks at most
+// once.
+func (s *toolset) elicitIndex(ctx context.Context, req mcpgo.CallToolRequest, p problem) *mcpgo.CallToolResult {
 	if p.kind != fault.Invalid || len(p.violations) != 1 || p.violations[0].Field != indexArgument {
 		return nil
 	}
 	named := req.GetArguments()[indexArgument]
 	_, answered := server.InputResponse(req.Params.InputResponses, indexArgument)
-	if named != nil && named != "" || answered || !canAsk(ctx) {
+	if named != nil && named != "" || answered || !canElicit(ctx) {
 		return nil
 	}
 	names := s.indexes.of(ctx)
@@ -39,9 +40,8 @@ func (s *toolset) askIndex(ctx context.Context, req mcpgo.CallToolRequest, p pro
 	}).ToolResult()
 }
 
-// canAsk reports whether the client said that it can ask its user to fill in a
-// form.
-func canAsk(ctx context.Context) bool {
+// canElicit reports whether the client can show its user a form.
+func canElicit(ctx context.Context) bool {
 	var capabilities mcpgo.ClientCapabilities
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientCapabilities != nil {
 		capabilities = *info.ClientCapabilities
@@ -51,12 +51,12 @@ func canAsk(ctx context.Context) bool {
 		}
 	}
 	e := capabilities.Elicitation
-	return e != nil && (e.Form != nil || e.URL == nil) // before there were modes, forms were meant
+	return e != nil && (e.Form != nil || e.URL == nil) // clients without modes support forms
 }
 
-// answeredIndex returns the user's answer that came with a call, or "". It needs no
-// more trust than an argument: the service checks the name and the rights.
-func answeredIndex(req mcpgo.CallToolRequest) string {
+// elicitedIndex returns the user's answer that came with a call, or "". It needs no more
+// trust than an argument: the service checks the name and the rights.
+func elicitedIndex(req mcpgo.CallToolRequest) string {
 	answer := server.ElicitationResponse(req.Params.InputResponses, indexArgument)
 	if answer == nil || answer.Action != mcpgo.ElicitationResponseActionAccept {
 		return ""
