@@ -1,9 +1,13 @@
-// Package migrations holds the SQL that makes and changes our tables, for
-// golang-migrate. Names are unqualified: the search path points at the schema
-// that is migrated (ragd for control/, the tenant's own for tenant/, run as the
-// tenant's role) and at the one that pgvector is installed in.
+// Package migrations holds the SQL that makes the control schema (control/) and the
+// schema of a tenant (tenant/), as files of golang-migrate.
 //
-// The chunk tables are not here: internal/index makes one with each index.
+// Migrations are only added: a file that has been released is never changed, renamed or
+// removed. A change of the tables is a new pair of files with the next number.
+//
+// Names in the files are unqualified. The search path is the schema that is migrated
+// and the one of the extension pgvector; a tenant's files run as the tenant's role.
+//
+// The tables of an index are not here: internal/index makes them with the index.
 package migrations
 
 import (

@@ -42,13 +42,13 @@ const (
 	maxMentions = 200
 )
 
-// Types of rows in an edge table.
+// Types of edges that edgesFrom returns. All but nextRow are values of the SQL type
+// edge_type.
 const (
-	nameRow    = 1 // a chunk has a name
-	mentionRow = 2 // a chunk mentions a name
-	similarRow = 3 // two chunks are similar; one row for both directions
-	prefixRow  = 4 // a chunk has a name that begins with these two words
-	sectionRow = 5 // from a chunk to the head of its section; followed in the other direction
+	mentionRow = "mention"
+	nextRow    = "next"
+	sectionRow = "section"
+	similarRow = "similar"
 )
 
 // connectedTexts and connectedNames are the numbers of texts and of names that

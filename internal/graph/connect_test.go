@@ -47,7 +47,7 @@ func (g *testGraph) edges(t *testing.T) []string {
 		FROM tenant.edge AS e
 		JOIN tenant.documents AS d USING (document_id)
 		LEFT JOIN tenant.documents AS o ON o.document_id = e.to_document_id
-		WHERE e.type = 1 OR e.type = 2 AND EXISTS (SELECT FROM tenant.edge AS n WHERE n.key = e.key AND n.type = 1)`)
+		WHERE e.type = 'name' OR e.type = 'mention' AND EXISTS (SELECT FROM tenant.edge AS n WHERE n.key = e.key AND n.type = 'name')`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +118,8 @@ func TestWhatIngestMaintainsIsWhatARebuildMakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	real, err := tenant.Get[struct{ Names, Mentions, Similarities int64 }](t.Context(), g.handle, `
-		SELECT count(*) FILTER (WHERE type = 1) AS names, count(*) FILTER (WHERE type = 2) AS mentions,
-			count(*) FILTER (WHERE type = 3) AS similarities FROM tenant.edge`)
+		SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
+			count(*) FILTER (WHERE type = 'similar') AS similarities FROM tenant.edge`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ type edgeRow struct {
 	FromOrdinal  int
 	ToDocument   string
 	ToOrdinal    int
-	Type         int
+	Type         string
 	Name         string
 	Definitions  int
 	Mentions     int
@@ -162,7 +162,7 @@ func (r edgeRow) edge() chunkEdge {
 		e.label = fmt.Sprintf("similar %.2f", r.Cosine)
 	case sectionRow:
 		e.kind, e.weight, e.label = Next, nextWeight, "heads the section of"
-	default:
+	case nextRow:
 		e.kind, e.weight, e.label = Next, nextWeight, "next to"
 	}
 	return e

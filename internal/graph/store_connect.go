@@ -53,7 +53,7 @@ func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 		DELETE FROM tenant.edge AS e USING gone WHERE e.ctid = gone.ctid`,
 		`WITH gone AS MATERIALIZED (
 			SELECT e.ctid FROM tenant.edge AS e
-			WHERE e.type IN (3, 5) AND (e.document_id = ANY($1::uuid[]) OR e.to_document_id = ANY($1::uuid[]))
+			WHERE e.type IN ('similar', 'section') AND (e.document_id = ANY($1::uuid[]) OR e.to_document_id = ANY($1::uuid[]))
 			ORDER BY e.to_document_id, e.to_ordinal, e.document_id, e.ordinal FOR UPDATE
 		)
 		DELETE FROM tenant.edge AS e USING gone WHERE e.ctid = gone.ctid`,
@@ -67,7 +67,7 @@ func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 
 // deleteSimilar deletes the similar edges of an index.
 func deleteSimilar(ctx context.Context, h *tenant.Handle) error {
-	_, err := h.Exec(ctx, `DELETE FROM tenant.edge WHERE type = $1`, similarRow)
+	_, err := h.Exec(ctx, `DELETE FROM tenant.edge WHERE type = 'similar'`)
 	return err
 }
 
@@ -112,9 +112,9 @@ func insertNames(ctx context.Context, h *tenant.Handle, of []Document, defined [
 		)
 		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
 		SELECT * FROM (
-			SELECT document_id, ordinal, 1 AS type, key, kind, name FROM name
+			SELECT document_id, ordinal, 'name'::tenant.edge_type AS type, key, kind, name FROM name
 			UNION ALL
-			SELECT DISTINCT document_id, ordinal, 4, prefix, NULL, NULL FROM name WHERE prefix <> 0
+			SELECT DISTINCT document_id, ordinal, 'prefix'::tenant.edge_type, prefix, NULL, NULL FROM name WHERE prefix <> 0
 		) AS r
 		ORDER BY key, type, document_id, ordinal
 		ON CONFLICT DO NOTHING`, append(unchangedArgs(textsAt(chunks, of)), documents, ordinals, keys, prefixes, kinds, written)...)
@@ -131,7 +131,7 @@ func insertSections(ctx context.Context, h *tenant.Handle, of []Document, member
 	}
 	_, err := h.Exec(ctx, unchangedSQL+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal)
-		SELECT unchanged.document_id, unchanged.ordinal, 5, head.document_id, head.ordinal
+		SELECT unchanged.document_id, unchanged.ordinal, 'section', head.document_id, head.ordinal
 		FROM unnest($4::uuid[], $5::int[], $6::int[]) AS p (document_id, ordinal, head)
 		JOIN unchanged USING (document_id, ordinal)
 		JOIN unchanged AS head ON head.document_id = p.document_id AND head.ordinal = p.head
@@ -149,7 +149,7 @@ func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int
 	all := map[names.Key]bool{}
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
-	b.Query(addTo(all), `SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.type = 1`)
+	b.Query(addTo(all), `SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.type = 'name'`)
 	return all, b.Run(ctx)
 }
 
@@ -165,10 +165,10 @@ func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []names.Key
 	b.Set("enable_seqscan", "off")
 	b.Query(addTo(known), `
 		SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 1 LIMIT 1) AS n`, int64s(keys))
+		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 'name' LIMIT 1) AS n`, int64s(keys))
 	b.Query(addTo(begun), `
 		SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 4 LIMIT 1) AS p`, int64s(prefixes))
+		CROSS JOIN LATERAL (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type = 'prefix' LIMIT 1) AS p`, int64s(prefixes))
 	return known, begun, b.Run(ctx)
 }
 
@@ -208,14 +208,14 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, defined [
 	index.FlushWords(b)
 	b.Query(tenant.Rows(&found), `
 		WITH sought AS (
-			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS words, n.namespace
+			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS phrase, n.namespace
 			FROM unnest($2::bigint[], $3::text[], $7::text[]) AS n (key, name, namespace)
-			WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS e WHERE e.key = n.key AND e.type = 1 LIMIT $4 + 1) AS defined) <= $4
+			WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS e WHERE e.key = n.key AND e.type = 'name' LIMIT $4 + 1) AS defined) <= $4
 		), found AS (
 			SELECT DISTINCT c.document_id, c.ordinal
 			FROM sought CROSS JOIN LATERAL (
 				SELECT c.document_id, c.ordinal FROM tenant.chunk AS c
-				WHERE c.words @@ sought.words AND c.namespace || '' = sought.namespace AND c.document_id IS NOT NULL LIMIT $5 + 1
+				WHERE c.terms @@ sought.phrase AND c.namespace || '' = sought.namespace AND c.document_id IS NOT NULL LIMIT $5 + 1
 			) AS c
 		)
 		SELECT c.document_id::text, c.ordinal, c.namespace, c.text
@@ -244,7 +244,7 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []chunkText, me
 	}
 	_, err := h.Exec(ctx, unchangedSQL+`
 		INSERT INTO tenant.edge (document_id, ordinal, type, key)
-		SELECT m.document_id, m.ordinal, 2, m.key
+		SELECT m.document_id, m.ordinal, 'mention', m.key
 		FROM unnest($4::uuid[], $5::int[], $6::bigint[]) AS m (document_id, ordinal, key)
 		JOIN unchanged USING (document_id, ordinal)
 		ORDER BY m.key, m.document_id, m.ordinal
@@ -276,7 +276,7 @@ func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshol
 		)
 		INSERT INTO tenant.edge (document_id, ordinal, type, to_document_id, to_ordinal, cosine)
 		SELECT
-			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 3,
+			CASE WHEN later THEN document_id ELSE near_document END, CASE WHEN later THEN ordinal ELSE near_ordinal END, 'similar',
 			CASE WHEN later THEN near_document ELSE document_id END, CASE WHEN later THEN near_ordinal ELSE ordinal END, cosine
 		FROM pair ORDER BY 4, 5, 1, 2
 		ON CONFLICT DO NOTHING`, ids, similarCount, threshold, first, linkedChunks)

@@ -39,7 +39,7 @@ const maxShownName = 200
 // countableSQL is true for names k with at most 5,000 chunks. Under a filter only
 // these are followed: counting the few visible among very many chunks would take
 // seconds.
-const countableSQL = `NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type IN (1, 2) OFFSET 5000)`
+const countableSQL = `NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type IN ('name', 'mention') OFFSET 5000)`
 
 // edgesFrom returns up to limit edges that leave the chunks and lead to chunks
 // that the filter admits, those of the rarest names first. Only admitted chunks
@@ -63,32 +63,32 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible
 		), said AS MATERIALIZED (
 			SELECT f.document_id, f.ordinal, m.key
 			FROM start AS f JOIN tenant.edge AS m USING (document_id, ordinal)
-			WHERE m.type = 2
+			WHERE m.type = 'mention'
 		), named AS MATERIALIZED (
 			SELECT k.key, d.definitions, m.mentions
 			FROM (SELECT DISTINCT key FROM said) AS k
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS definitions
-				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 1 LIMIT `+definitions+` + 1) AS e
+				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 'name' LIMIT `+definitions+` + 1) AS e
 			) AS d
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS mentions
-				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 2 AND d.definitions > 0 LIMIT `+mentions+` + 1) AS e
+				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 'mention' AND d.definitions > 0 LIMIT `+mentions+` + 1) AS e
 			) AS m
 			WHERE `+countable+` AND d.definitions BETWEEN 1 AND `+definitions+` AND m.mentions <= `+mentions+`
 		), found AS (
 			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
-				2 AS type, left(n.name, `+strconv.Itoa(maxShownName)+`) AS name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
-			FROM said AS s JOIN named USING (key) JOIN tenant.edge AS n ON n.key = s.key AND n.type = 1
+				'mention' AS type, left(n.name, `+strconv.Itoa(maxShownName)+`) AS name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
+			FROM said AS s JOIN named USING (key) JOIN tenant.edge AS n ON n.key = s.key AND n.type = 'name'
 			WHERE (n.document_id, n.ordinal) <> (s.document_id, s.ordinal)
 			UNION ALL
-			SELECT f.document_id, f.ordinal, f.document_id, f.ordinal + step, 0, '', 0, 0, 0
+			SELECT f.document_id, f.ordinal, f.document_id, f.ordinal + step, 'next', '', 0, 0, 0
 			FROM start AS f CROSS JOIN (VALUES (-1), (1)) AS s (step)
 			UNION ALL
-			SELECT f.document_id, f.ordinal, e.to_document_id, e.to_ordinal, 3, '', 0, 0, e.cosine
-			FROM start AS f JOIN tenant.edge AS e USING (document_id, ordinal) WHERE e.type = 3
+			SELECT f.document_id, f.ordinal, e.to_document_id, e.to_ordinal, 'similar', '', 0, 0, e.cosine
+			FROM start AS f JOIN tenant.edge AS e USING (document_id, ordinal) WHERE e.type = 'similar'
 			UNION ALL -- a similar pair has one row, a section row leads to the head
-			SELECT f.document_id, f.ordinal, e.document_id, e.ordinal, e.type, '', 0, 0, coalesce(e.cosine, 0)
+			SELECT f.document_id, f.ordinal, e.document_id, e.ordinal, e.type::text, '', 0, 0, coalesce(e.cosine, 0)
 			FROM start AS f JOIN tenant.edge AS e ON e.to_document_id = f.document_id AND e.to_ordinal = f.ordinal
 		)
 		SELECT found.from_document::text, found.from_ordinal, found.to_document::text, found.to_ordinal, found.type, found.name,
@@ -130,7 +130,7 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []names.Key, visible fi
 			FROM (
 				SELECT e.key, e.document_id, e.ordinal, e.name
 				FROM tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal)
-				WHERE e.key = k.key AND e.type = 1 AND `+visible.SQL("c.metadata", args)+`
+				WHERE e.key = k.key AND e.type = 'name' AND `+visible.SQL("c.metadata", args)+`
 				LIMIT `+definitions+` + 1
 			) AS n
 		) AS n

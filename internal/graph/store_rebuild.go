@@ -27,7 +27,7 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs)
 				total = (SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0)
 			WHERE job_id = $2 AND status IN ('queued', 'running') RETURNING 1
 		), linked AS (
-			UPDATE tenant.indexes SET graph_unlinked = false WHERE index_id = $1 AND graph_unlinked AND EXISTS (SELECT FROM run)
+			UPDATE tenant.indexes SET similar_edges_missing = false WHERE index_id = $1 AND similar_edges_missing AND EXISTS (SELECT FROM run)
 		)
 		SELECT i.index_name, i.generation, i.metric, i.vector_type, i.index_config, i.text_language
 		FROM tenant.indexes AS i CROSS JOIN run WHERE i.index_id = $1`, args.IndexID, args.JobID)
@@ -123,13 +123,13 @@ func countComponents(ctx context.Context, h *tenant.Handle, i index.Index) (int,
 		return err
 	}, `
 		WITH followed AS (
-			SELECT e.key FROM tenant.edge AS e WHERE e.type IN (1, 2) GROUP BY e.key
-			HAVING count(*) FILTER (WHERE e.type = 1) BETWEEN 1 AND $1 AND count(*) FILTER (WHERE e.type = 2) BETWEEN 1 AND $2
+			SELECT e.key FROM tenant.edge AS e WHERE e.type IN ('name', 'mention') GROUP BY e.key
+			HAVING count(*) FILTER (WHERE e.type = 'name') BETWEEN 1 AND $1 AND count(*) FILTER (WHERE e.type = 'mention') BETWEEN 1 AND $2
 		)
 		SELECT m.document_id::text, m.ordinal, n.document_id::text, n.ordinal
-		FROM followed JOIN tenant.edge AS m USING (key) JOIN tenant.edge AS n USING (key) WHERE m.type = 2 AND n.type = 1
+		FROM followed JOIN tenant.edge AS m USING (key) JOIN tenant.edge AS n USING (key) WHERE m.type = 'mention' AND n.type = 'name'
 		UNION ALL
-		SELECT e.document_id::text, e.ordinal, e.to_document_id::text, e.to_ordinal FROM tenant.edge AS e WHERE e.type = 3`,
+		SELECT e.document_id::text, e.ordinal, e.to_document_id::text, e.to_ordinal FROM tenant.edge AS e WHERE e.type = 'similar'`,
 		maxDefinitions, maxMentions)
 	return found.count, b.Run(ctx)
 }

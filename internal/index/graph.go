@@ -140,7 +140,7 @@ func Loading(ctx context.Context, q tenant.Queryer, indexID int64) (bool, error)
 
 // NoteUnlinked notes that chunks were stored which nothing could link to what is near.
 func NoteUnlinked(ctx context.Context, h *tenant.Handle, indexID int64) error {
-	_, err := h.Exec(ctx, `UPDATE tenant.indexes SET graph_unlinked = true WHERE index_id = $1 AND NOT graph_unlinked`, indexID)
+	_, err := h.Exec(ctx, `UPDATE tenant.indexes SET similar_edges_missing = true WHERE index_id = $1 AND NOT similar_edges_missing`, indexID)
 	return err
 }
 
@@ -149,7 +149,7 @@ func NoteUnlinked(ctx context.Context, h *tenant.Handle, indexID int64) error {
 func LinkIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID, indexID int64) error {
 	name, err := tenant.Value[string](ctx, tx, `
 		SELECT i.index_name FROM tenant.indexes AS i
-		WHERE i.index_id = $1 AND i.graph_unlinked AND i.index_config->>'type' = $2 AND i.build_job_id IS NULL AND i.graph_job_id IS NULL`,
+		WHERE i.index_id = $1 AND i.similar_edges_missing AND i.index_config->>'type' = $2 AND i.build_job_id IS NULL AND i.graph_job_id IS NULL`,
 		indexID, HNSW)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -164,15 +164,15 @@ func LinkIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID,
 	return err
 }
 
-// makeEdgesTrigger has the edges of chunks go with them, as make_edges does.
+// makeEdgesTrigger has the edges of chunks go with them, as create_edge_table does.
 func (i Index) makeEdgesTrigger() string {
-	return fmt.Sprintf(`CREATE TRIGGER chunks_dropped AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS gone
-		FOR EACH STATEMENT EXECUTE FUNCTION tenant.drop_edges('%d')`, i.ID)
+	return fmt.Sprintf(`CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS deleted
+		FOR EACH STATEMENT EXECUTE FUNCTION tenant.delete_edges('%d')`, i.ID)
 }
 
 // makeEdges makes the edge table beside the chunk table.
 func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
-	_, err := tx.Exec(ctx, `SELECT tenant.make_edges($1, 'tenant.chunk'::regclass), tenant.index_names($1)`, i.ID)
+	_, err := tx.Exec(ctx, `SELECT tenant.create_edge_table($1, 'tenant.chunk'::regclass)`, i.ID)
 	return err
 }
 

@@ -165,7 +165,7 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 			return err
 		}
 	}
-	return countWords(ctx, h, indexID, state)
+	return countTerms(ctx, h, indexID, state)
 }
 
 // unlessLoading does what a load would suffer from, unless one goes on: chunks are
@@ -203,14 +203,14 @@ func unlessLoading(ctx context.Context, h *tenant.Handle, s *tenant.Session, ind
 // word which is new since the last count does not pass for one that nobody uses.
 const commonChunks = 100
 
-// countWords counts in how many chunks each common word stands. Queries read the
+// countTerms counts how many chunks have each common term. Queries read the
 // old counts until the new ones are complete.
-func countWords(ctx context.Context, h *tenant.Handle, indexID int64, s state) error {
+func countTerms(ctx context.Context, h *tenant.Handle, indexID int64, s state) error {
 	b := h.Batch()
 	b.Exec(`DELETE FROM tenant.term`)
 	b.Exec(`
 		INSERT INTO tenant.term (lexeme, chunks)
-		SELECT word, ndoc FROM ts_stat('SELECT words FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
+		SELECT word, ndoc FROM ts_stat('SELECT terms FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
 	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, indexID, s.Chunks, s.Written)
 	FlushWords(b)
 	b.Exec(`ANALYZE tenant.chunk, tenant.term`)

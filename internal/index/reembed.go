@@ -244,17 +244,17 @@ func abandon(ctx context.Context, tx *tenant.Tx, jobID, status, reason string) e
 
 // dropNotes undoes what noteChanges did.
 var dropNotes = []string{
-	`DROP TRIGGER IF EXISTS chunks_inserted_noted ON tenant.chunk`,
-	`DROP TRIGGER IF EXISTS chunks_updated_noted ON tenant.chunk`,
-	`DROP TRIGGER IF EXISTS chunks_deleted_noted ON tenant.chunk`,
+	`DROP TRIGGER IF EXISTS record_inserted_chunks ON tenant.chunk`,
+	`DROP TRIGGER IF EXISTS record_updated_chunks ON tenant.chunk`,
+	`DROP TRIGGER IF EXISTS record_deleted_chunks ON tenant.chunk`,
 }
 
 // noteChanges has it noted of which documents the chunks change.
 func (i Index) noteChanges() []string {
-	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION tenant.note_changed('%d')`, i.ID)
+	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION tenant.record_changed_documents('%d')`, i.ID)
 	return []string{
-		`CREATE TRIGGER chunks_inserted_noted AFTER INSERT ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,
-		`CREATE TRIGGER chunks_updated_noted AFTER UPDATE ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,
-		`CREATE TRIGGER chunks_deleted_noted AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS changed ` + call,
+		`CREATE TRIGGER record_inserted_chunks AFTER INSERT ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,
+		`CREATE TRIGGER record_updated_chunks AFTER UPDATE ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,
+		`CREATE TRIGGER record_deleted_chunks AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS changed ` + call,
 	}
 }

@@ -144,7 +144,7 @@ func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, c
 		return err
 	}
 	// The rows of the old generation, by a name that no stand-in is for.
-	const columns = `document_id, ordinal, start_byte, end_byte, token_count, word_weights, namespace, chunk_id, metadata, title, text, words`
+	const columns = `document_id, ordinal, start_byte, end_byte, token_count, term_weights, namespace, chunk_id, metadata, title, text, terms`
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO tenant.chunk (`+columns+`, embedding)
 		SELECT `+columns+`, made.embedding::`+c.to.columnType()+`
@@ -208,7 +208,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk`}); err != nil {
 			return err
 		}
-		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), []string{c.to.makeWordsTrigger(), c.to.makeEdgesTrigger()})
+		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), []string{c.to.makeTermsTrigger(), c.to.makeEdgesTrigger()})
 	})
 }
 

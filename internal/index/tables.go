@@ -25,8 +25,8 @@ type executor interface {
 // lists of ours or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
-	statements := append(i.makeChunks(), i.makeWordsTrigger(),
-		// In how many chunks each common word stands, as of the last count.
+	statements := append(i.makeChunks(), i.makeTermsTrigger(),
+		// How many chunks have each common term, as of the last count.
 		`CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`)
 	if err := i.executeAll(ctx, tx, statements); err != nil {
 		return err
@@ -44,20 +44,20 @@ func (i Index) makeChunks() []string {
 			end_byte     int NOT NULL DEFAULT 0,
 			token_count  int NOT NULL DEFAULT 0,
 			embedding    ` + i.columnType() + ` NOT NULL,
-			word_weights sparsevec,
+			term_weights sparsevec,
 			namespace    text COLLATE "C" NOT NULL DEFAULT '` + DefaultNamespace + `',
 			chunk_id     text COLLATE "C" NOT NULL,
 			metadata     jsonb NOT NULL,
 			title        text NOT NULL DEFAULT '',
 			text         text NOT NULL DEFAULT '',
-			words        tsvector,
+			terms        tsvector,
 			PRIMARY KEY (namespace, chunk_id)
 		)`,
 		// Keyword search reads the weights of thousands of chunks: they belong
 		// inside the row.
-		`ALTER TABLE tenant.chunk ALTER word_weights SET STORAGE MAIN`,
+		`ALTER TABLE tenant.chunk ALTER term_weights SET STORAGE MAIN`,
 		`CREATE INDEX ON tenant.chunk (document_id, ordinal) WHERE document_id IS NOT NULL`,
-		`CREATE INDEX ON tenant.chunk USING gin (words)`,
+		`CREATE INDEX ON tenant.chunk USING gin (terms)`,
 		`CREATE INDEX ON tenant.chunk USING gin (metadata jsonb_path_ops)`,
 	}
 	if i.Dimension <= traits[i.VectorType].maxInline {
@@ -72,11 +72,12 @@ func (i Index) makeChunks() []string {
 // columnType is the type of the embeddings.
 func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension) }
 
-// makeWordsTrigger has what keyword search reads of a chunk made when it is written.
-func (i Index) makeWordsTrigger() string {
-	return `CREATE TRIGGER chunk_words BEFORE INSERT ON tenant.chunk FOR EACH ROW
+// makeTermsTrigger returns the statement that makes the trigger that sets the terms of a
+// chunk when it is written.
+func (i Index) makeTermsTrigger() string {
+	return `CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk FOR EACH ROW
 		WHEN (NEW.text <> '' OR NEW.title <> '')
-		EXECUTE FUNCTION tenant.weigh_words('` + i.TextLanguage + `')`
+		EXECUTE FUNCTION tenant.weigh_terms('` + i.TextLanguage + `')`
 }
 
 func (i Index) executeAll(ctx context.Context, on executor, statements []string) error {
@@ -132,8 +133,7 @@ func dropUnfinished(ctx context.Context, on executor, i Index) error {
 	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())})
 }
 
-// builtName is the name of the Postgres index over the embeddings. The handle's
-// stand-in tenant.chunk would swallow a name that starts with chunk.
+// builtName is the name of the Postgres index over the embeddings.
 func (i Index) builtName() string { return "embedding_" + i.tables() }
 
 // unfinishedName is its name while it is being built beside an older one.

@@ -44,7 +44,7 @@ func copyChunks(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 
 var chunkColumns = []string{
 	"namespace", "chunk_id", "document_id", "ordinal", "title", "text", "metadata", "start_byte", "end_byte", "token_count", "embedding",
-	"words", "word_weights",
+	"terms", "term_weights",
 }
 
 func copyPart(ctx context.Context, tx *tenant.Tx, part []storedAt) error {
@@ -56,7 +56,7 @@ func copyPart(ctx context.Context, tx *tenant.Tx, part []storedAt) error {
 	for i, at := range part {
 		texts[i] = at.Title + " " + at.chunks[at.ordinal].Text
 	}
-	words, err := index.WordsOf(ctx, tx, into, texts)
+	terms, err := index.TermsOf(ctx, tx, into.TextLanguage, texts)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func copyPart(ctx context.Context, tx *tenant.Tx, part []storedAt) error {
 		}
 		return []any{
 			at.Namespace, at.DocumentID + ":" + strconv.Itoa(at.ordinal), at.DocumentID, at.ordinal, at.Title, c.Text, merged(at.Metadata, c.Metadata),
-			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), words[i].Words, words[i].Weights,
+			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), terms[i].Terms, terms[i].Weights,
 		}, nil
 	}))
 	return err

@@ -9,8 +9,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// partBytes is how much of a document is in one row.
-const partBytes = 8 << 20
+// segmentBytes is how much of a document is in one row.
+const segmentBytes = 8 << 20
 
 // storeContents writes what documents consist of, large ones in parts.
 func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
@@ -25,7 +25,7 @@ func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, writt
 			replaced = append(replaced, d.DocumentID)
 		}
 		all := content[d.name()]
-		ids, firsts = append(ids, d.DocumentID), append(firsts, all[:min(len(all), partBytes)])
+		ids, firsts = append(ids, d.DocumentID), append(firsts, all[:min(len(all), segmentBytes)])
 	}
 	if len(replaced) > 0 {
 		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[])`, replaced); err != nil {
@@ -48,9 +48,9 @@ func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, writt
 
 // storeParts writes all parts of a document but the first.
 func storeParts(ctx context.Context, tx *tenant.Tx, documentID string, content []byte) error {
-	for part := 1; part*partBytes < len(content); part++ {
-		piece := content[part*partBytes : min((part+1)*partBytes, len(content))]
-		_, err := tx.Exec(ctx, `INSERT INTO tenant.document_contents (document_id, part, content) VALUES ($1, $2, $3)`, documentID, part, piece)
+	for segment := 1; segment*segmentBytes < len(content); segment++ {
+		piece := content[segment*segmentBytes : min((segment+1)*segmentBytes, len(content))]
+		_, err := tx.Exec(ctx, `INSERT INTO tenant.document_contents (document_id, segment, content) VALUES ($1, $2, $3)`, documentID, segment, piece)
 		if err != nil {
 			return err
 		}
@@ -65,9 +65,9 @@ func wholeContent(ctx context.Context, h *tenant.Handle, documentID string, firs
 		return first, nil
 	}
 	content := append(make([]byte, 0, size), first...)
-	for part := 1; int64(len(content)) < size; part++ {
+	for segment := 1; int64(len(content)) < size; segment++ {
 		piece, err := tenant.Value[[]byte](ctx, h, `
-			SELECT content FROM tenant.document_contents WHERE document_id = $1 AND part = $2`, documentID, part)
+			SELECT content FROM tenant.document_contents WHERE document_id = $1 AND segment = $2`, documentID, segment)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, errOvertaken
 		}

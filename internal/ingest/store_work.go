@@ -63,7 +63,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	index.Load(b, tasks[0].IndexID, &into)
 	b.Query(tenant.Rows(&contents), `
 		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
-		WHERE c.document_id = ANY($1::uuid[]) AND c.part = 0`, documents)
+		WHERE c.document_id = ANY($1::uuid[]) AND c.segment = 0`, documents)
 	b.Exec(`
 		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
 		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed')

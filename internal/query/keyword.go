@@ -29,10 +29,10 @@ const (
 
 // word is one of the question's, stemmed.
 type word struct {
-	Quoted string // as a tsquery
-	Place  int32  // its dimension in word_weights
-	Chunks int64  // that have it
-	Total  int64  // chunks of the index
+	Quoted    string // as a tsquery
+	Dimension int32  // of the column term_weights
+	Chunks    int64  // that have it
+	Total     int64  // chunks of the index
 }
 
 // weight is the word's inverse document frequency as BM25 has it.
@@ -47,7 +47,7 @@ func (w word) weight() float64 {
 //	weight of the word * weight of the word in the chunk
 //
 // which is BM25 (Robertson and Zaragoza 2009) without its constant factor k1+1:
-// the first is word.weight, the second weigh_words makes for each chunk as it is
+// the first is word.weight, the second weigh_terms makes for each chunk as it is
 // written. A chunk that has a compound term of the question, such as an
 // identifier or a part number, in one piece gets a bonus.
 type keywords struct {
@@ -78,10 +78,10 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 			SELECT lexeme COLLATE "C" AS lexeme, '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' AS quoted
 			FROM unnest(to_tsvector($2::text::regconfig, $3))
 		)
-		SELECT asked.quoted, tenant.word_place(asked.lexeme)::int AS place, held.chunks AS total, coalesce(
+		SELECT asked.quoted, tenant.term_dimension(asked.lexeme)::int AS dimension, held.chunks AS total, coalesce(
 			(SELECT t.chunks * held.chunks / held.counted_chunks FROM tenant.term AS t
 				WHERE t.lexeme = asked.lexeme AND abs(held.chunks - held.counted_chunks) * 2 <= held.chunks),
-			(SELECT count(*) FROM tenant.chunk AS c WHERE c.words @@ asked.quoted::tsquery)
+			(SELECT count(*) FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery)
 		) AS chunks
 		FROM asked, held
 		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxWords)
@@ -137,7 +137,7 @@ func (q question) keywords(limit int64) *keywords {
 	weights := make(map[int32]float32, len(q.words))
 	var any []string
 	for n, w := range q.words {
-		weights[w.Place-1] = max(weights[w.Place-1], float32(w.weight()))
+		weights[w.Dimension-1] = max(weights[w.Dimension-1], float32(w.weight()))
 		if n == 0 || k.matching+w.Chunks <= limit {
 			any = append(any, w.Quoted)
 			k.matching += w.Chunks
@@ -149,7 +149,7 @@ func (q question) keywords(limit int64) *keywords {
 	if k.leftOut > 0 {
 		k.leftOut += k.bonus * float64(len(k.compounds))
 	}
-	k.weights = pgvector.NewSparseVectorFromMap(weights, index.WordSpace)
+	k.weights = pgvector.NewSparseVectorFromMap(weights, index.TermDimensions)
 	k.match = strings.Join(any, " | ")
 	if len(q.phrases) > 0 {
 		operator := " & "
@@ -198,7 +198,7 @@ func heldPhrases(ctx context.Context, h *tenant.Handle, i index.Index, within sc
 	b.Set("statement_timeout", searchTimeout)
 	b.Query(tenant.Column(&held), `
 		SELECT p.n FROM unnest($1::text[]) WITH ORDINALITY AS p (query, n)
-		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.words @@ p.query::tsquery AND `+within.sql(i, args)+`)`, args.Values()...)
+		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.terms @@ p.query::tsquery AND `+within.sql(i, args)+`)`, args.Values()...)
 	err = b.Run(ctx)
 	return held, err
 }

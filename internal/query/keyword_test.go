@@ -29,9 +29,9 @@ func TestQuoted(t *testing.T) {
 func TestKeywordsTakeTheRarestWordsFirst(t *testing.T) {
 	t.Parallel()
 	asked := question{words: []word{
-		{Quoted: "'rare'", Place: 1, Chunks: 10, Total: 100_000},
-		{Quoted: "'common'", Place: 2, Chunks: 900, Total: 100_000},
-		{Quoted: "'everywhere'", Place: 3, Chunks: 50_000, Total: 100_000},
+		{Quoted: "'rare'", Dimension: 1, Chunks: 10, Total: 100_000},
+		{Quoted: "'common'", Dimension: 2, Chunks: 900, Total: 100_000},
+		{Quoted: "'everywhere'", Dimension: 3, Chunks: 50_000, Total: 100_000},
 	}}
 	k := asked.keywords(1000)
 	if k.match != "'rare' | 'common'" || k.matching != 910 {

@@ -55,9 +55,9 @@ func TestHotQueriesUseTheirIndexes(t *testing.T) {
 		{"nearest of a few, by an array", query.Question{Mode: query.Vector}, `{"tags": "t3"}`, nil, "embedding_1"},
 		{"nearest of a few, in an array", query.Question{Mode: query.Vector}, `{"tags": {"$in": ["t3", "t4"]}}`, []string{"chunk_1_metadata_idx"}, "Seq Scan"},
 		{"nearest of a few, by order", query.Question{Mode: query.Vector}, `{"n": {"$lt": 60}}`, []string{"metadata_1_number_"}, "Seq Scan"},
-		{"words", query.Question{Mode: query.Keyword, QueryText: "word7 word123"}, "", []string{"chunk_1_words_idx", "Tid Scan"}, "Seq Scan"},
+		{"words", query.Question{Mode: query.Keyword, QueryText: "word7 word123"}, "", []string{"chunk_1_terms_idx", "Tid Scan"}, "Seq Scan"},
 		{"words of a few", query.Question{Mode: query.Keyword, QueryText: "word7"}, `{"kind": "k7"}`, nil, "Seq Scan"},
-		{"both", query.Question{Mode: query.Hybrid, QueryText: "word7 word123"}, "", []string{"embedding_1", "chunk_1_words_idx", "Tid Scan"}, "Seq Scan"},
+		{"both", query.Question{Mode: query.Hybrid, QueryText: "word7 word123"}, "", []string{"embedding_1", "chunk_1_terms_idx", "Tid Scan"}, "Seq Scan"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, err := filter.Parse(tc.filter)

@@ -192,7 +192,7 @@ func selected(ctx context.Context, h *tenant.Handle, i index.Index, p plan) (a a
 	find := search{index: i, plan: p, approach: exact}
 	a.sources, err = find.runSQL(ctx, h, func(args *filter.Args) string {
 		return find.fromSQL(`found AS (
-				SELECT c.ctid AS place, 0::float8 AS rank_value FROM tenant.chunk AS c WHERE ` + p.scope.sql(i, args) + `
+				SELECT c.ctid AS tid, 0::float8 AS rank_value FROM tenant.chunk AS c WHERE ` + p.scope.sql(i, args) + `
 				ORDER BY c.chunk_id LIMIT ` + strconv.Itoa(p.topK) + `
 			)`)
 	})

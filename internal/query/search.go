@@ -198,7 +198,7 @@ func (s search) fromSQL(found string) string {
 	if s.vectors() {
 		columns += ", " + s.index.EmbeddingSQL("c.embedding") + " AS embedding"
 	}
-	chunks := "found JOIN tenant.chunk AS c ON c.ctid = found.place"
+	chunks := "found JOIN tenant.chunk AS c ON c.ctid = found.tid"
 	if s.walks() {
 		chunks = "found AS c"
 	}
@@ -218,7 +218,7 @@ func (s search) walks() bool { return s.plan.mode == Vector && s.approach == app
 func (s search) foundSQL(args *filter.Args) string {
 	where := s.plan.scope.sql(s.index, args)
 	if s.keywords != nil && s.keywords.required != "" {
-		where += " AND c.words @@ " + args.Add(s.keywords.required) + "::text::tsquery"
+		where += " AND c.terms @@ " + args.Add(s.keywords.required) + "::text::tsquery"
 	}
 	var distance string
 	if s.plan.mode != Keyword {
@@ -231,7 +231,7 @@ func (s search) foundSQL(args *filter.Args) string {
 		return s.scoredSQL(s.keywordSQL(where, args), "NULL::float8", args) + `,
 			found AS (` + s.bestSQL("SELECT *, keyword AS rank_value FROM scored", "DESC", s.plan.fetch()) + `)`
 	}
-	legs := `SELECT place FROM (` + s.vectorSQL(distance, where, s.plan.candidates()) + `) AS near`
+	legs := `SELECT tid FROM (` + s.vectorSQL(distance, where, s.plan.candidates()) + `) AS near`
 	vector, keyword := 1.0, 0.0
 	if s.keywords != nil {
 		legs += ` UNION ` + s.keywordSQL(where, args)
@@ -241,7 +241,7 @@ func (s search) foundSQL(args *filter.Args) string {
 			found AS (` + s.bestSQL(`SELECT *, `+s.plan.fusion.sql(vector, keyword)+` AS rank_value FROM scored`, "DESC", s.plan.fetch()) + `)`
 }
 
-// bestSQL keeps the first of rows with place, chunk_id, document_id and rank_value,
+// bestSQL keeps the first of rows with tid, chunk_id, document_id and rank_value,
 // and in a search that is spread only so many of one document. A ready-made vector
 // is a document of its own.
 func (s search) bestSQL(rows, direction string, limit int) string {
@@ -252,7 +252,7 @@ func (s search) bestSQL(rows, direction string, limit int) string {
 				) AS nth FROM (` + rows + `) AS r`
 		few = " WHERE nth <= " + strconv.Itoa(s.plan.maxPerDocument)
 	}
-	return `SELECT place, rank_value FROM (` + rows + `) AS r` + few + ` ORDER BY ` + order + ` LIMIT ` + strconv.Itoa(limit)
+	return `SELECT tid, rank_value FROM (` + rows + `) AS r` + few + ` ORDER BY ` + order + ` LIMIT ` + strconv.Itoa(limit)
 }
 
 // vectorSQL finds the nearest embeddings. The added 0 keeps the Postgres index
@@ -261,7 +261,7 @@ func (s search) vectorSQL(distance, where string, limit int) string {
 	if s.spread {
 		return s.bestSQL(s.rankedSQL(distance, where), "ASC", limit)
 	}
-	columns, order := "c.ctid AS place", distance
+	columns, order := "c.ctid AS tid", distance
 	if s.walks() {
 		columns = "c.*"
 	}
@@ -274,33 +274,33 @@ func (s search) vectorSQL(distance, where string, limit int) string {
 
 // keywordSQL finds the chunks whose words weigh most.
 func (s search) keywordSQL(where string, args *filter.Args) string {
-	where = "c.words @@ " + args.Add(s.keywords.match) + "::text::tsquery AND " + where
-	order := "c.word_weights <#> " + args.Add(s.keywords.weights)
+	where = "c.terms @@ " + args.Add(s.keywords.match) + "::text::tsquery AND " + where
+	order := "c.term_weights <#> " + args.Add(s.keywords.weights)
 	if s.spread {
-		return `(SELECT place FROM (` + s.bestSQL(s.rankedSQL(order, where), "ASC", s.plan.candidates()) + `) AS weighty)`
+		return `(SELECT tid FROM (` + s.bestSQL(s.rankedSQL(order, where), "ASC", s.plan.candidates()) + `) AS weighty)`
 	}
-	return `(SELECT c.ctid AS place FROM tenant.chunk AS c WHERE ` + where + `
+	return `(SELECT c.ctid AS tid FROM tenant.chunk AS c WHERE ` + where + `
 				ORDER BY ` + order + `, c.chunk_id LIMIT ` + strconv.Itoa(s.plan.candidates()) + `)`
 }
 
 // rankedSQL is the rows for bestSQL of all chunks that a condition selects.
 func (s search) rankedSQL(value, where string) string {
-	return `SELECT c.ctid AS place, c.chunk_id, c.document_id, ` + value + ` AS rank_value FROM tenant.chunk AS c WHERE ` + where
+	return `SELECT c.ctid AS tid, c.chunk_id, c.document_id, ` + value + ` AS rank_value FROM tenant.chunk AS c WHERE ` + where
 }
 
 // scoredSQL gives each candidate both scores, whichever leg it came from.
 func (s search) scoredSQL(candidates, distance string, args *filter.Args) string {
 	keyword := "0::float8"
 	if s.keywords != nil {
-		keyword = "coalesce(-(c.word_weights <#> " + args.Add(s.keywords.weights) + "), 0)"
+		keyword = "coalesce(-(c.term_weights <#> " + args.Add(s.keywords.weights) + "), 0)"
 		if len(s.keywords.compounds) > 0 {
 			keyword += ` + ` + args.Add(s.keywords.bonus) + `::float8 * (
-					SELECT count(*) FROM unnest(` + args.Add(s.keywords.compounds) + `::text[]) AS compound WHERE c.words @@ compound::tsquery)`
+					SELECT count(*) FROM unnest(` + args.Add(s.keywords.compounds) + `::text[]) AS compound WHERE c.terms @@ compound::tsquery)`
 		}
 	}
 	return `candidate AS (` + candidates + `),
 			scored AS (
-				SELECT candidate.place, c.chunk_id, c.document_id, ` + distance + ` AS distance, ` + keyword + ` AS keyword
-				FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.place
+				SELECT candidate.tid, c.chunk_id, c.document_id, ` + distance + ` AS distance, ` + keyword + ` AS keyword
+				FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.tid
 			)`
 }

@@ -32,7 +32,7 @@ func NewDB(pool *pgxpool.Pool) *DB {
 //	tenant.documents   a table of the tenant's schema
 //	tenant.chunk       the chunk table of the index that OfIndex named
 //	tenant.edge        its table of edges between chunks
-//	tenant.term        its table of word statistics
+//	tenant.term        its table of the frequencies of terms
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
@@ -82,12 +82,21 @@ func (h *Handle) sql(text string) string {
 			continue
 		}
 		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}} {
-			if rest, ok := strings.CutPrefix(name, table.name); ok {
+			if rest, ok := strings.CutPrefix(name, table.name); ok && !continuesName(rest) {
 				b.WriteString(table.name + "_" + h.index + table.generation)
 				text = rest
 			}
 		}
 	}
+}
+
+// continuesName reports whether the text begins with a character of an unquoted SQL name.
+func continuesName(text string) bool {
+	if text == "" {
+		return false
+	}
+	c := text[0]
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
 // Queryer is what Select and Get read from: a Handle or a Tx.

@@ -22,6 +22,8 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 			"those of a later generation", third, `DELETE FROM tenant.chunk USING tenant.edge`,
 			`DELETE FROM "tenant_acme-7".chunk_12_3 USING "tenant_acme-7".edge_12`,
 		},
+		{"names that begin like one of an index", first, `SELECT 'name'::tenant.edge_type, tenant.term_dimension(''), tenant.chunks`,
+			`SELECT 'name'::"tenant_acme-7".edge_type, "tenant_acme-7".term_dimension(''), "tenant_acme-7".chunks`},
 		{"an index of another handle", third.OfIndex(4, 0), `SELECT FROM tenant.chunk`, `SELECT FROM "tenant_acme-7".chunk_4`},
 	} {
 		if got := tc.handle.sql(tc.text); got != tc.want {

@@ -47,7 +47,7 @@ func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows
 			FROM unnest($2::text[], $3::`+arrayType+`[], $4::text[], $5::text[]) AS e (id, embedding, metadata, document)
 			ON CONFLICT (namespace, chunk_id) DO UPDATE SET
 				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text,
-				words = excluded.words, word_weights = excluded.word_weights
+				terms = excluded.terms, term_weights = excluded.term_weights
 			WHERE c.document_id IS NULL AND `+t.visible.SQL("c.metadata", args, t.index.MetadataIndexes...)+`
 			RETURNING xmax = 0 AS inserted
 		)

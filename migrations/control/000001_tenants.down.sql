@@ -1,3 +1,2 @@
-DROP TABLE instances;
 DROP TABLE api_keys;
 DROP TABLE tenants;

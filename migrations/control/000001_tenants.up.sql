@@ -7,10 +7,9 @@ CREATE TABLE tenants (
 	updated_at   timestamptz NOT NULL DEFAULT now()
 );
 
--- An operator's key has no tenant.
 CREATE TABLE api_keys (
 	api_key_id       text COLLATE "C" PRIMARY KEY,
-	tenant_id        text COLLATE "C" REFERENCES tenants ON DELETE CASCADE,
+	tenant_id        text COLLATE "C" REFERENCES tenants ON DELETE CASCADE, -- null: an operator's key
 	display_name     text NOT NULL DEFAULT '',
 	secret_hash      bytea NOT NULL,
 	scopes           text[] NOT NULL,
@@ -21,10 +20,3 @@ CREATE TABLE api_keys (
 );
 
 CREATE INDEX api_keys_tenant ON api_keys (tenant_id, created_at DESC, api_key_id DESC);
-
--- The running copies of the service. One whose heartbeat is old is dead, and its
--- jobs are taken over.
-CREATE TABLE instances (
-	instance_id  text PRIMARY KEY,
-	heartbeat_at timestamptz NOT NULL
-);

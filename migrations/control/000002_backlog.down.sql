@@ -1,1 +1,2 @@
 DROP TABLE backlog;
+DROP TABLE instances;

@@ -9,41 +9,63 @@ CREATE TABLE indexes (
 	embedding_model  text NOT NULL,
 	chunking         jsonb NOT NULL,
 	text_language    text NOT NULL,
-	-- Whether the Postgres index over the embeddings is there, how far a search
-	-- in it has to look, and the job that is making it.
+	generation       int NOT NULL DEFAULT 0, -- of the chunk table; grows with every change of the embedding model
+
+	-- The Postgres index over the embeddings.
 	built            boolean NOT NULL DEFAULT false,
-	search_width     int NOT NULL DEFAULT 0,
-	build_job_id     uuid,
-	-- The index's counts when its words were last counted.
+	search_width     int NOT NULL DEFAULT 0, -- 0: not measured
+	build_job_id     uuid,                   -- the job that builds it
+
+	-- index_counts at the last count of common terms.
 	counted_chunks   bigint NOT NULL DEFAULT 0,
 	counted_written  bigint NOT NULL DEFAULT 0,
+
+	-- The graph of chunks: its settings, the job that rebuilds it, and its connected
+	-- components as that job counted them.
+	graph                 jsonb NOT NULL DEFAULT '{}',
+	graph_job_id          uuid,
+	graph_components      bigint NOT NULL DEFAULT 0,
+	graph_counted_at      timestamptz,
+	similar_edges_missing boolean NOT NULL DEFAULT false, -- chunks were stored that nothing could compare yet
+
+	-- A change of the embedding model: its job, and what the next generation will have.
+	reembed_job_id   uuid,
+	next_model       text,
+	next_dimension   int,
+	next_vector_type text,
+
 	created_at       timestamptz NOT NULL DEFAULT now(),
 	updated_at       timestamptz NOT NULL DEFAULT now()
 );
 
--- What describing an index counts, kept by the trigger below and by writers of
--- ready-made vectors. The counts of one index are spread over a few rows, so that
--- writers do not queue for one row's lock; the sum is over at most 16.
+-- index_counts counts the contents of an index. The counts of one index are spread over
+-- up to 16 rows, so that writers do not wait for the lock of a single row: readers add
+-- them up.
 CREATE TABLE index_counts (
 	index_id bigint NOT NULL REFERENCES indexes ON DELETE CASCADE,
 	slot     smallint NOT NULL,
 	chunks   bigint NOT NULL,
-	written  bigint NOT NULL, -- chunks ever written, which only grows
-	ready    bigint NOT NULL,
-	pending  bigint NOT NULL,
-	failed   bigint NOT NULL,
+	written  bigint NOT NULL, -- chunks ever written; never falls
+	ready    bigint NOT NULL, -- documents
+	pending  bigint NOT NULL, -- documents, also those in processing
+	failed   bigint NOT NULL, -- documents
 	PRIMARY KEY (index_id, slot)
 ) WITH (fillfactor = 50);
 
+-- A document and its job are updated three times before they rest: a low fillfactor and
+-- no index on what changes keep these updates within the page.
 CREATE TABLE documents (
 	document_id  uuid PRIMARY KEY,
 	index_id     bigint NOT NULL REFERENCES indexes ON DELETE CASCADE,
+	namespace    text COLLATE "C" NOT NULL DEFAULT 'default',
 	uri          text COLLATE "C" NOT NULL,
 	title        text NOT NULL,
 	content_type text NOT NULL,
 	metadata     jsonb NOT NULL,
 	chunking     jsonb NOT NULL,
+	extract      jsonb, -- settings of the extraction; null: none
 	content_hash text NOT NULL,
+	fingerprint  text COLLATE "C" NOT NULL DEFAULT '', -- of the content, as the uploader computes it
 	version      int NOT NULL,
 	status       text NOT NULL CHECK (status IN ('pending', 'processing', 'ready', 'failed', 'deleting')),
 	error        text NOT NULL DEFAULT '',
@@ -52,15 +74,18 @@ CREATE TABLE documents (
 	job_id       uuid NOT NULL,
 	created_at   timestamptz NOT NULL DEFAULT now(),
 	updated_at   timestamptz NOT NULL DEFAULT now(),
-	UNIQUE (index_id, uri)
-);
+	UNIQUE (index_id, namespace, uri)
+) WITH (fillfactor = 50);
 
 CREATE INDEX documents_in_order ON documents (index_id, created_at, document_id);
 
--- The bytes as they were uploaded, apart from the rows that lists read.
+-- document_contents has the uploaded bytes, in segments, apart from the rows that lists
+-- read.
 CREATE TABLE document_contents (
-	document_id uuid PRIMARY KEY REFERENCES documents ON DELETE CASCADE,
-	content     bytea NOT NULL
+	document_id uuid NOT NULL REFERENCES documents ON DELETE CASCADE,
+	segment     int NOT NULL DEFAULT 0,
+	content     bytea NOT NULL,
+	PRIMARY KEY (document_id, segment)
 );
 ALTER TABLE document_contents ALTER content SET STORAGE EXTERNAL;
 
@@ -72,84 +97,63 @@ CREATE TABLE jobs (
 	document_id uuid,
 	done        int NOT NULL DEFAULT 0,
 	total       int NOT NULL DEFAULT 0,
-	unit        text NOT NULL DEFAULT '',
+	unit        text NOT NULL DEFAULT '', -- of done and total
 	attempts    int NOT NULL DEFAULT 0,
 	error       text NOT NULL DEFAULT '',
+	extraction  jsonb, -- what an extraction took
 	created_at  timestamptz NOT NULL DEFAULT now(),
 	updated_at  timestamptz NOT NULL DEFAULT now()
-);
+) WITH (fillfactor = 50);
 
 CREATE INDEX jobs_newest ON jobs (created_at DESC, job_id DESC);
-CREATE INDEX jobs_of_document ON jobs (document_id) WHERE status IN ('queued', 'running');
+CREATE INDEX jobs_of_document ON jobs (document_id);
 
--- count_documents adds what changed in documents to index_counts.
-CREATE FUNCTION count_documents() RETURNS trigger LANGUAGE plpgsql
-	SET search_path FROM CURRENT AS $$
-DECLARE
-	before documents;
-	after  documents;
-BEGIN
-	IF TG_OP <> 'INSERT' THEN before := OLD; END IF;
-	IF TG_OP <> 'DELETE' THEN after := NEW; END IF;
-	IF TG_OP = 'UPDATE' AND (before.status, before.chunk_count) = (after.status, after.chunk_count) THEN
-		RETURN NULL;
-	END IF;
-	-- Deleting an index deletes its documents: there is nothing left to count.
-	IF NOT EXISTS (SELECT FROM indexes WHERE index_id = coalesce(after.index_id, before.index_id)) THEN
-		RETURN NULL;
-	END IF;
+-- add_index_counts adds to the counts of an index. It does nothing for an index that is
+-- being deleted with its documents.
+CREATE FUNCTION add_index_counts(index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint)
+	RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
 	INSERT INTO index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
-	VALUES (
-		coalesce(after.index_id, before.index_id),
-		pg_backend_pid() % 16,
-		coalesce(after.chunk_count, 0) - coalesce(before.chunk_count, 0),
-		CASE WHEN after.status = 'ready' AND before.status IS DISTINCT FROM 'ready' THEN after.chunk_count ELSE 0 END,
-		(after.status IS NOT DISTINCT FROM 'ready')::int - (before.status IS NOT DISTINCT FROM 'ready')::int,
-		coalesce(after.status IN ('pending', 'processing'), false)::int - coalesce(before.status IN ('pending', 'processing'), false)::int,
-		(after.status IS NOT DISTINCT FROM 'failed')::int - (before.status IS NOT DISTINCT FROM 'failed')::int
-	)
+	SELECT i.index_id, pg_backend_pid() % 16, $2, $3, $4, $5, $6
+	FROM indexes AS i WHERE i.index_id = $1 AND ($2, $3, $4, $5, $6) <> (0, 0, 0, 0, 0)
 	ON CONFLICT (index_id, slot) DO UPDATE SET
 		chunks  = c.chunks + excluded.chunks,
 		written = c.written + excluded.written,
 		ready   = c.ready + excluded.ready,
 		pending = c.pending + excluded.pending,
 		failed  = c.failed + excluded.failed;
+$$;
+
+-- count_documents adds the changes of one statement in documents to index_counts.
+CREATE FUNCTION count_documents() RETURNS trigger LANGUAGE plpgsql
+	SET search_path FROM CURRENT AS $$
+BEGIN
+	IF TG_OP = 'UPDATE' THEN
+		PERFORM add_index_counts(changed.index_id, changed.chunks, changed.written, changed.ready, changed.pending, changed.failed) FROM (
+			SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
+				coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
+				sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
+				sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
+				sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed
+			FROM after AS a JOIN before AS b USING (document_id)
+			WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
+			GROUP BY a.index_id ORDER BY a.index_id) AS changed;
+	ELSIF TG_OP = 'INSERT' THEN
+		PERFORM add_index_counts(changed.index_id, 0, 0, 0, changed.documents, 0)
+		FROM (SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id) AS changed;
+	ELSE
+		PERFORM add_index_counts(changed.index_id, changed.chunks, 0, changed.ready, changed.pending, changed.failed) FROM (
+			SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
+				-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
+				-count(*) FILTER (WHERE b.status = 'failed') AS failed
+			FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS changed;
+	END IF;
 	RETURN NULL;
 END
 $$;
 
-CREATE TRIGGER documents_counted AFTER INSERT OR DELETE OR UPDATE OF status, chunk_count ON documents
-	FOR EACH ROW EXECUTE FUNCTION count_documents();
-
--- word_place is a word's dimension in chunks' word_weights. Of 2^29 places two
--- words of one text rarely share one, and then the heavier counts.
-CREATE FUNCTION word_place(lexeme text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (hashtextextended(lexeme, 0) & 536870911) + 1;
-
--- weigh_words fills in what keyword search reads of a chunk: its words with their
--- positions, and the weight of each, the part of BM25 that depends on the chunk
--- alone:
---
---	count / (count + k1 * (1 - b + b * length / typical length))
---
--- with k1 = 0.9, b = 0.4 and a typical length of 50 words that are not stop
--- words. The mean length of the index's chunks would have weights change with
--- every chunk that is written; a constant loses nothing (internal/query measures).
-CREATE FUNCTION weigh_words() RETURNS trigger LANGUAGE plpgsql
-	SET search_path FROM CURRENT AS $$
-DECLARE
-	length float8;
-BEGIN
-	NEW.words := to_tsvector(TG_ARGV[0]::regconfig, NEW.title || ' ' || NEW.text);
-	length := (SELECT sum(cardinality(w.positions)) FROM unnest(NEW.words) AS w);
-	NEW.word_weights := (
-		SELECT ('{' || string_agg(weighed.place || ':' || weighed.weight, ',') || '}/1000000000')::sparsevec
-		FROM (
-			SELECT word_place(w.lexeme) AS place,
-				max(cardinality(w.positions) / (cardinality(w.positions) + 0.9 * (0.6 + 0.4 * length / 50)))::real AS weight
-			FROM unnest(NEW.words) AS w GROUP BY 1
-			LIMIT 16000 -- what a sparsevec holds
-		) AS weighed);
-	RETURN NEW;
-END
-$$;
+CREATE TRIGGER count_inserted_documents AFTER INSERT ON documents REFERENCING NEW TABLE AS after
+	FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
+CREATE TRIGGER count_updated_documents AFTER UPDATE ON documents REFERENCING OLD TABLE AS before NEW TABLE AS after
+	FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
+CREATE TRIGGER count_deleted_documents AFTER DELETE ON documents REFERENCING OLD TABLE AS before
+	FOR EACH STATEMENT EXECUTE FUNCTION count_documents();

@@ -1,17 +1,26 @@
--- What the graph of an index holds, spread over 16 rows as index_counts is.
--- version grows with every change.
+-- edge_type is the type of a row of an edge table. Rows are stored in the order of these
+-- values.
+CREATE TYPE edge_type AS ENUM (
+	'name',    -- the chunk has a name: key, kind, name
+	'mention', -- the chunk mentions a name: key
+	'similar', -- another chunk is near by embedding: to_document_id, to_ordinal, cosine; one row for both directions
+	'prefix',  -- the chunk has a name that begins with these words: key
+	'section'  -- the chunk is in a section that begins in another chunk: to_document_id, to_ordinal
+);
+
+-- graph_counts counts the edges of an index, spread over up to 16 rows as in index_counts.
 CREATE TABLE graph_counts (
 	index_id     bigint NOT NULL REFERENCES indexes ON DELETE CASCADE,
 	slot         smallint NOT NULL,
-	version      bigint NOT NULL,
+	version      bigint NOT NULL, -- grows with every change
 	names        bigint NOT NULL,
 	mentions     bigint NOT NULL,
 	similarities bigint NOT NULL,
 	PRIMARY KEY (index_id, slot)
 ) WITH (fillfactor = 50);
 
--- count_edges adds what a statement changed in an index's edges to graph_counts.
--- Its argument is the index.
+-- count_edges adds the changes of one statement in an edge table to graph_counts. Its
+-- argument is the index. It does nothing for an index that is being deleted.
 CREATE FUNCTION count_edges() RETURNS trigger LANGUAGE plpgsql
 	SET search_path FROM CURRENT AS $$
 DECLARE
@@ -20,13 +29,12 @@ BEGIN
 	INSERT INTO graph_counts AS c (index_id, slot, version, names, mentions, similarities)
 	SELECT i.index_id, pg_backend_pid() % 16, 1, sign * n.names, sign * n.mentions, sign * n.similarities
 	FROM (
-		SELECT count(*) FILTER (WHERE type = 1) AS names, count(*) FILTER (WHERE type = 2) AS mentions,
-			count(*) FILTER (WHERE type = 3) AS similarities
+		SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
+			count(*) FILTER (WHERE type = 'similar') AS similarities, count(*) AS rows
 		FROM changed
 	) AS n
-	-- With its index, an edge table goes as a whole.
 	JOIN indexes AS i ON i.index_id = TG_ARGV[0]::bigint
-	WHERE n.names + n.mentions + n.similarities > 0
+	WHERE n.rows > 0
 	ON CONFLICT (index_id, slot) DO UPDATE SET
 		version  = c.version + 1,
 		names    = c.names + excluded.names,
@@ -36,21 +44,20 @@ BEGIN
 END
 $$;
 
--- drop_edges removes the edges of deleted chunks, whose documents went as a
--- whole. What others say of them stays: mentions name no chunk.
-CREATE FUNCTION drop_edges() RETURNS trigger LANGUAGE plpgsql AS $$
+-- delete_edges deletes the edges from and to deleted chunks. Chunks are only deleted
+-- with their whole document. Its argument is the index.
+CREATE FUNCTION delete_edges() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('DELETE FROM %I.%I WHERE document_id IN (SELECT document_id FROM gone)', TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]);
-	EXECUTE format('DELETE FROM %I.%I WHERE to_document_id IN (SELECT document_id FROM gone)', TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]);
+	EXECUTE format('DELETE FROM %I.%I WHERE document_id IN (SELECT document_id FROM deleted)', TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]);
+	EXECUTE format('DELETE FROM %I.%I WHERE to_document_id IN (SELECT document_id FROM deleted)', TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]);
 	RETURN NULL;
 END
 $$;
 
--- make_edges makes the edge table of an index. Chunks are told by document and
--- ordinal. A row is a name that the chunk has (type 1), a name that its text
--- mentions (2) or another chunk that is near by embedding (3, once for both).
--- That the next chunk of a document is next needs no row.
-CREATE FUNCTION make_edges(index_id bigint, chunk_table regclass) RETURNS void LANGUAGE plpgsql AS $$
+-- create_edge_table makes the edge table of an index, and the trigger that deletes the
+-- edges of chunks. A chunk is identified by document and ordinal. That one chunk follows
+-- another in a document needs no row.
+CREATE FUNCTION create_edge_table(index_id bigint, chunk_table regclass) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	schema_name name := (SELECT n.nspname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = chunk_table);
 	edge        text := format('%I.%I', schema_name, 'edge_' || index_id);
@@ -58,32 +65,24 @@ BEGIN
 	EXECUTE format('CREATE TABLE %s (
 		document_id    uuid NOT NULL,
 		ordinal        int NOT NULL,
-		type           smallint NOT NULL,
-		key            bigint,                -- of the name: types 1 and 2
-		kind           text COLLATE "C",      -- of the name: type 1
-		name           text COLLATE "C",      -- as it is written: type 1
-		to_document_id uuid,                  -- type 3
-		to_ordinal     int,                   -- type 3
-		cosine         real                   -- type 3
-	)', edge);
+		type           %I.edge_type NOT NULL,
+		key            bigint,           -- hash of a name
+		kind           text COLLATE "C", -- of a name
+		name           text COLLATE "C", -- as it is written
+		to_document_id uuid,
+		to_ordinal     int,
+		cosine         real
+	)', edge, schema_name);
 	EXECUTE format('CREATE INDEX ON %s (document_id, ordinal)', edge);
 	EXECUTE format('CREATE UNIQUE INDEX ON %s (key, type, document_id, ordinal) WHERE key IS NOT NULL', edge);
 	EXECUTE format('CREATE UNIQUE INDEX ON %s (to_document_id, to_ordinal, document_id, ordinal) WHERE to_document_id IS NOT NULL', edge);
-	EXECUTE format('CREATE TRIGGER edges_added AFTER INSERT ON %s REFERENCING NEW TABLE AS changed
+	-- All names of an index, to compare a batch of texts with them when they are few.
+	EXECUTE format('CREATE INDEX ON %s (key) WHERE type = ''name''', edge);
+	EXECUTE format('CREATE TRIGGER count_inserted_edges AFTER INSERT ON %s REFERENCING NEW TABLE AS changed
 		FOR EACH STATEMENT EXECUTE FUNCTION %I.count_edges(%L)', edge, schema_name, index_id);
-	EXECUTE format('CREATE TRIGGER edges_dropped AFTER DELETE ON %s REFERENCING OLD TABLE AS changed
+	EXECUTE format('CREATE TRIGGER count_deleted_edges AFTER DELETE ON %s REFERENCING OLD TABLE AS changed
 		FOR EACH STATEMENT EXECUTE FUNCTION %I.count_edges(%L)', edge, schema_name, index_id);
-	EXECUTE format('CREATE TRIGGER chunks_dropped AFTER DELETE ON %s REFERENCING OLD TABLE AS gone
-		FOR EACH STATEMENT EXECUTE FUNCTION %I.drop_edges(%L)', chunk_table, schema_name, index_id);
-END
-$$;
-
-DO $$
-DECLARE
-	index_id bigint;
-BEGIN
-	FOR index_id IN SELECT i.index_id FROM indexes AS i LOOP
-		PERFORM make_edges(index_id, ('chunk_' || index_id)::regclass);
-	END LOOP;
+	EXECUTE format('CREATE TRIGGER delete_edges AFTER DELETE ON %s REFERENCING OLD TABLE AS deleted
+		FOR EACH STATEMENT EXECUTE FUNCTION %I.delete_edges(%L)', chunk_table, schema_name, index_id);
 END
 $$;

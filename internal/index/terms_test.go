@@ -9,8 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// What a writer brings is what the trigger would have found.
-func TestWordsOfTextsAreThoseOfTheTrigger(t *testing.T) {
+func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.upload(t, "made", "something, so that there is a table")
@@ -42,25 +41,25 @@ func TestWordsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 			chunks := h.OfIndex(indexID, 0)
 			var got row
 			err := chunks.Tx(t.Context(), func(tx *tenant.Tx) error {
-				words, err := index.WordsOf(t.Context(), tx, index.Index{TextLanguage: "english"}, []string{"another", text})
+				terms, err := index.TermsOf(t.Context(), tx, "english", []string{"another", text})
 				if err != nil {
 					return err
 				}
-				if len(words) != 2 {
-					t.Fatalf("words of %d texts", len(words))
+				if len(terms) != 2 {
+					t.Fatalf("terms of %d texts", len(terms))
 				}
 				title, rest, _ := strings.Cut(text, " ")
 				_, err = tx.Exec(t.Context(), `
-					INSERT INTO tenant.chunk (chunk_id, metadata, embedding, title, text, words, word_weights)
+					INSERT INTO tenant.chunk (chunk_id, metadata, embedding, title, text, terms, term_weights)
 					VALUES ('by ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, NULL, NULL),
 						('given ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, $4, $5)`,
-					name, title, rest, words[1].Words, words[1].Weights)
+					name, title, rest, terms[1].Terms, terms[1].Weights)
 				if err != nil {
 					return err
 				}
 				got, err = tenant.Get[row](t.Context(), tx, `
-					SELECT coalesce(a.words, '') = b.words AND (a.word_weights IS NOT DISTINCT FROM b.word_weights OR 'many words' = $1) AS same,
-						coalesce(length(b.words), 0) AS weights
+					SELECT coalesce(a.terms, '') = b.terms AND (a.term_weights IS NOT DISTINCT FROM b.term_weights OR 'many words' = $1) AS same,
+						coalesce(length(b.terms), 0) AS weights
 					FROM tenant.chunk AS a, tenant.chunk AS b WHERE a.chunk_id = 'by ' || $1 AND b.chunk_id = 'given ' || $1`, name)
 				return err
 			})
@@ -68,10 +67,10 @@ func TestWordsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !got.Same {
-				t.Errorf("the words or the weights differ")
+				t.Errorf("the terms or the weights differ")
 			}
 			if nothing := name == "nothing" || name == "stop words"; nothing != (got.Weights == 0) {
-				t.Errorf("%d words", got.Weights)
+				t.Errorf("%d terms", got.Weights)
 			}
 		})
 	}

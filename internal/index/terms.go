@@ -1,0 +1,134 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Terms are the columns of a chunk that keyword search reads, in the encoding of
+// PostgreSQL's binary protocol.
+type Terms struct {
+	Terms   postgres.Binary // tsvector: the terms with their positions
+	Weights postgres.Binary // sparsevec of TermDimensions dimensions; nil for a chunk without terms
+}
+
+// TermDimensions is the number of dimensions of the column term_weights. The SQL function
+// term_dimension returns the dimension of a term, which is smaller.
+const TermDimensions = 1_000_000_000
+
+// maxTerms is the number of values that a sparsevec can hold.
+const maxTerms = 16_000
+
+// The constants of BM25 in the weight of a term; see weight. The SQL function
+// weigh_terms repeats them.
+const (
+	k1            = 0.9
+	b             = 0.4
+	typicalLength = 50.0
+)
+
+// TermsOf returns the terms of texts in a text search language, in the order of the
+// texts. The text of a chunk is its title, a blank and its own text. The result is what
+// the trigger function weigh_terms computes for a chunk that is written without terms, in
+// half the time.
+func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []string) ([]Terms, error) {
+	type row struct {
+		Terms      postgres.Binary
+		Dimensions []int64
+	}
+	rows, err := tenant.Select[row](ctx, q, `
+		SELECT v.terms, ARRAY(SELECT tenant.term_dimension(l.lexeme) FROM unnest(tsvector_to_array(v.terms)) AS l (lexeme)) AS dimensions
+		FROM unnest($2::text[]) WITH ORDINALITY AS t (text, n)
+		CROSS JOIN LATERAL (SELECT to_tsvector($1::text::regconfig, t.text) AS terms OFFSET 0) AS v
+		ORDER BY t.n`, language, texts)
+	if err != nil {
+		return nil, err
+	}
+	terms := make([]Terms, len(rows))
+	for n, r := range rows {
+		counts, err := termCounts(r.Terms)
+		if err != nil {
+			return nil, err
+		}
+		terms[n] = Terms{r.Terms, encodeSparse(termWeights(counts, r.Dimensions))}
+	}
+	return terms, nil
+}
+
+// termCounts returns how often each term of a tsvector occurs in the text. The encoding
+// of a tsvector is the number of terms in four bytes and, for each term, the term, a zero
+// byte, the number of its positions in two bytes and each position in two bytes.
+func termCounts(tsvector []byte) ([]int, error) {
+	if len(tsvector) < 4 {
+		return nil, fmt.Errorf("a tsvector of %d bytes", len(tsvector))
+	}
+	counts := make([]int, binary.BigEndian.Uint32(tsvector))
+	rest := tsvector[4:]
+	for n := range counts {
+		end := bytes.IndexByte(rest, 0)
+		if end < 0 || len(rest) < end+3 {
+			return nil, fmt.Errorf("a tsvector of %d terms that ends in term %d", len(counts), n)
+		}
+		counts[n] = int(binary.BigEndian.Uint16(rest[end+1:]))
+		rest = rest[min(len(rest), end+3+2*counts[n]):]
+	}
+	return counts, nil
+}
+
+// termWeight is the weight of a term in a chunk.
+type termWeight struct {
+	dimension int64 // from 1
+	value     float32
+}
+
+// weight returns the part of a term's BM25 score that depends on the chunk alone, in
+// [0, 1), for a term that occurs count times in a text of length words that are not stop
+// words.
+func weight(count, length float64) float32 {
+	return float32(count / (count + k1*(1-b+b*length/typicalLength)))
+}
+
+// termWeights returns the weights of a text's terms by ascending dimension, at most
+// maxTerms of them. Terms that share a dimension have the weight of the heaviest.
+func termWeights(counts []int, dimensions []int64) []termWeight {
+	length := 0.0
+	for _, count := range counts {
+		length += float64(count)
+	}
+	weights := make([]termWeight, len(dimensions))
+	for n, dimension := range dimensions {
+		weights[n] = termWeight{dimension, weight(float64(counts[n]), length)}
+	}
+	slices.SortFunc(weights, func(x, y termWeight) int {
+		return cmp.Or(cmp.Compare(x.dimension, y.dimension), cmp.Compare(y.value, x.value))
+	})
+	weights = slices.CompactFunc(weights, func(x, y termWeight) bool { return x.dimension == y.dimension })
+	return weights[:min(len(weights), maxTerms)]
+}
+
+// encodeSparse encodes weights as a sparsevec: the number of dimensions, the number of
+// values, zero, the dimensions of the values counted from 0, and the values.
+func encodeSparse(weights []termWeight) postgres.Binary {
+	if len(weights) == 0 {
+		return nil
+	}
+	out := make([]byte, 0, 12+8*len(weights))
+	out = binary.BigEndian.AppendUint32(out, TermDimensions)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(weights)))
+	out = binary.BigEndian.AppendUint32(out, 0)
+	for _, w := range weights {
+		out = binary.BigEndian.AppendUint32(out, uint32(w.dimension-1))
+	}
+	for _, w := range weights {
+		out = binary.BigEndian.AppendUint32(out, math.Float32bits(w.value))
+	}
+	return out
+}

@@ -1,0 +1,2 @@
+DROP FUNCTION weigh_terms();
+DROP FUNCTION term_dimension(text);

@@ -1,0 +1,2 @@
+DROP FUNCTION record_changed_documents();
+DROP TABLE reembed_documents;

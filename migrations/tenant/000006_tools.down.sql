@@ -1,2 +1,0 @@
-DROP TABLE tools;
-DROP FUNCTION announce_tool();

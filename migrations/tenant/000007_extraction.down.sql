@@ -1,2 +1,0 @@
-ALTER TABLE jobs DROP extraction;
-ALTER TABLE documents DROP extract;

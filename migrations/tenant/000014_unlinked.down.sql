@@ -1,1 +1,0 @@
-ALTER TABLE indexes DROP graph_unlinked;
