@@ -1,0 +1,24 @@
+package index_test
+
+import (
+	"flag"
+	"testing"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The tables of an index are not in the migrations: this golden file shows them.
+func TestTablesOfAnIndexAreAsTheirGoldenFile(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	_, err := s.Tenant(t, "tables").CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", MetadataIndexes: []string{"year"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.CheckSchema(t, s.Pool, tenant.ID("tables").Schema(), "index", *update, "*_1")
+}

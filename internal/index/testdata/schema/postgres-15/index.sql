@@ -1,0 +1,70 @@
+CREATE TABLE tenant.chunk_1 (
+    document_id uuid,
+    ordinal integer DEFAULT 0 NOT NULL,
+    start_byte integer DEFAULT 0 NOT NULL,
+    end_byte integer DEFAULT 0 NOT NULL,
+    token_count integer DEFAULT 0 NOT NULL,
+    embedding extensions.vector(512) NOT NULL,
+    term_weights extensions.sparsevec,
+    namespace text DEFAULT 'default'::text NOT NULL COLLATE pg_catalog."C",
+    chunk_id text NOT NULL COLLATE pg_catalog."C",
+    metadata jsonb NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    text text DEFAULT ''::text NOT NULL,
+    terms tsvector
+);
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN embedding SET STORAGE PLAIN;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN term_weights SET STORAGE MAIN;
+
+CREATE TABLE tenant.edge_1 (
+    document_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    type tenant.edge_type NOT NULL,
+    key bigint,
+    kind text COLLATE pg_catalog."C",
+    name text COLLATE pg_catalog."C",
+    to_document_id uuid,
+    to_ordinal integer,
+    cosine real
+);
+
+CREATE TABLE tenant.term_1 (
+    lexeme text NOT NULL COLLATE pg_catalog."C",
+    chunks bigint NOT NULL
+);
+
+ALTER TABLE ONLY tenant.chunk_1
+    ADD CONSTRAINT chunk_1_pkey PRIMARY KEY (namespace, chunk_id);
+
+ALTER TABLE ONLY tenant.term_1
+    ADD CONSTRAINT term_1_pkey PRIMARY KEY (lexeme);
+
+CREATE INDEX chunk_1_document_id_ordinal_idx ON tenant.chunk_1 USING btree (document_id, ordinal) WHERE (document_id IS NOT NULL);
+
+CREATE INDEX chunk_1_metadata_idx ON tenant.chunk_1 USING gin (metadata jsonb_path_ops);
+
+CREATE INDEX chunk_1_terms_idx ON tenant.chunk_1 USING gin (terms);
+
+CREATE INDEX edge_1_document_id_ordinal_idx ON tenant.edge_1 USING btree (document_id, ordinal);
+
+CREATE INDEX edge_1_key_idx ON tenant.edge_1 USING btree (key) WHERE (type = 'name'::tenant.edge_type);
+
+CREATE UNIQUE INDEX edge_1_key_type_document_id_ordinal_idx ON tenant.edge_1 USING btree (key, type, document_id, ordinal) WHERE (key IS NOT NULL);
+
+CREATE UNIQUE INDEX edge_1_to_document_id_to_ordinal_document_id_ordinal_idx ON tenant.edge_1 USING btree (to_document_id, to_ordinal, document_id, ordinal) WHERE (to_document_id IS NOT NULL);
+
+CREATE INDEX metadata_1_number_7c64634977425edc ON tenant.chunk_1 USING btree ((
+CASE
+    WHEN (jsonb_typeof((metadata -> 'year'::text)) = 'number'::text) THEN ((metadata -> 'year'::text))::numeric
+    ELSE NULL::numeric
+END));
+
+CREATE INDEX metadata_1_text_7c64634977425edc ON tenant.chunk_1 USING btree (((metadata ->> 'year'::text)) COLLATE "C");
+
+CREATE TRIGGER count_deleted_edges AFTER DELETE ON tenant.edge_1 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tenant.count_edges('1');
+
+CREATE TRIGGER count_inserted_edges AFTER INSERT ON tenant.edge_1 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tenant.count_edges('1');
+
+CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk_1 REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION tenant.delete_edges('1');
+
+CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk_1 FOR EACH ROW WHEN (((new.text <> ''::text) OR (new.title <> ''::text))) EXECUTE FUNCTION tenant.weigh_terms('english');

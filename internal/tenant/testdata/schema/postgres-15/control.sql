@@ -1,0 +1,71 @@
+CREATE SCHEMA ragd;
+
+CREATE TABLE ragd.api_keys (
+    api_key_id text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text COLLATE pg_catalog."C",
+    display_name text DEFAULT ''::text NOT NULL,
+    secret_hash bytea NOT NULL,
+    scopes text[] NOT NULL,
+    mandatory_filter jsonb,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone
+);
+
+CREATE TABLE ragd.backlog (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    document_id uuid NOT NULL,
+    index_id bigint NOT NULL,
+    version integer NOT NULL,
+    job_id uuid NOT NULL,
+    bytes bigint NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    lost integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    claimed_by text
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000');
+
+CREATE TABLE ragd.instances (
+    instance_id text NOT NULL,
+    heartbeat_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE ragd.schema_migrations (
+    version bigint NOT NULL,
+    dirty boolean NOT NULL
+);
+
+CREATE TABLE ragd.tenants (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    display_name text DEFAULT ''::text NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    status text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text, 'deleting'::text])))
+);
+
+ALTER TABLE ONLY ragd.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key_id);
+
+ALTER TABLE ONLY ragd.backlog
+    ADD CONSTRAINT backlog_pkey PRIMARY KEY (tenant_id, document_id);
+
+ALTER TABLE ONLY ragd.instances
+    ADD CONSTRAINT instances_pkey PRIMARY KEY (instance_id);
+
+ALTER TABLE ONLY ragd.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY ragd.tenants
+    ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
+
+CREATE INDEX api_keys_tenant ON ragd.api_keys USING btree (tenant_id, created_at DESC, api_key_id DESC);
+
+CREATE INDEX backlog_claimed ON ragd.backlog USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+
+CREATE INDEX backlog_due ON ragd.backlog USING btree (tenant_id, due_at) WHERE (claimed_by IS NULL);
+
+ALTER TABLE ONLY ragd.api_keys
+    ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;

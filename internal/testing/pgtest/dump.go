@@ -1,0 +1,101 @@
+package pgtest
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
+)
+
+// CheckSchema compares the definition of a schema with the golden file
+// testdata/schema/postgres-<major version of the server>/<name>.sql, in which the
+// tenant's schema is called tenant. With tables, which are patterns as pg_dump takes them, it
+// compares these alone. With update the file is written instead. The test is skipped
+// on a server whose major version has no golden file or no installed pg_dump.
+func CheckSchema(t *testing.T, pool *pgxpool.Pool, schema, name string, update bool, tables ...string) {
+	t.Helper()
+	var version int
+	if err := pool.QueryRow(t.Context(), `SELECT current_setting('server_version_num')::int / 10000`).Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", "schema", "postgres-"+strconv.Itoa(version), name+".sql")
+	want, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) && !update {
+		t.Skipf("there is no %s: run the test with -update on PostgreSQL %d to make it", file, version)
+	}
+	if err != nil && !update {
+		t.Fatal(err)
+	}
+	got := rename(dump(t, pool, schema, tables, version), schema)
+	if update {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the schema is not as in %s (-want +got); if that is meant, run the test with -update:\n%s", file, diff)
+	}
+}
+
+// dump returns what pg_dump says of a schema, without owners, privileges and
+// whatever differs between minor versions and runs.
+func dump(t *testing.T, pool *pgxpool.Pool, schema string, tables []string, version int) string {
+	t.Helper()
+	program := ""
+	for _, install := range embedded.Find() {
+		if install.Major == version {
+			program = cmp.Or(program, filepath.Join(install.BinDir, "pg_dump"))
+		}
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("no pg_dump of PostgreSQL %d is installed: %v", version, err)
+	}
+	args := []string{"--schema-only", "--no-owner", "--no-privileges", "--dbname=" + pool.Config().ConnString()}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	if len(tables) == 0 {
+		args = append(args, "--schema="+quoted)
+	}
+	for _, table := range tables {
+		args = append(args, "--table="+quoted+"."+table)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	lines := strings.Split(string(out), "\n")
+	kept := lines[:0]
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "--") && !strings.HasPrefix(line, `\`) && !sessionSetting.MatchString(line) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Trim(blankLines.ReplaceAllString(strings.Join(kept, "\n"), "\n\n"), "\n") + "\n"
+}
+
+var (
+	sessionSetting = regexp.MustCompile(`^(SET \w+ = .*|SELECT pg_catalog\.set_config\(.*\));$`)
+	blankLines     = regexp.MustCompile(`\n{3,}`)
+)
+
+// rename replaces the name of a tenant's schema, quoted or not, in a dump.
+func rename(dump, schema string) string {
+	if !strings.HasPrefix(schema, "tenant_") {
+		return dump
+	}
+	return strings.NewReplacer(pgx.Identifier{schema}.Sanitize(), "tenant", schema, "tenant").Replace(dump)
+}
