@@ -81,7 +81,7 @@ func (p *program) serve(ctx context.Context, settings serviceSettings, log *slog
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.queue.Run(groupCtx) })
+	group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 	group.Go(func() error { return s.events.Run(groupCtx) })
 	group.Go(func() error {
 		return serveHTTP(groupCtx, listener, httpserver.Limit(s.handler(), httpserver.MaxPause), s.mcp.Shutdown)

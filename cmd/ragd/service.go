@@ -16,6 +16,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/event"
@@ -24,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
@@ -111,7 +113,9 @@ type service struct {
 	work     *pgxpool.Pool    // for ingest and the job queue, so that neither starves the other
 	tenants  *tenant.Service
 	files    *subprocess.Pool
-	queue    *ingest.Queue
+	queue    *job.Queue
+	backlog  *backlog.Backlog
+	worker   *ingest.Worker
 	handlers *rpc.Handlers
 	events   *event.Listener
 	tracing  *tracing
@@ -134,6 +138,10 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	if err := s.openDatabase(ctx, settings); err != nil {
 		return nil, err
 	}
+	instance := instanceName()
+	if s.queue, err = job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(s.work), Instance: instance, Logger: log}); err != nil {
+		return nil, err
+	}
 	if err := s.openTenants(ctx, settings); err != nil {
 		return nil, err
 	}
@@ -153,26 +161,31 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	}
 	db := tenant.NewDB(s.pool)
 	work := tenant.NewDB(s.work)
-	driver := riverpgxv5.New(s.work)
-	s.queue, err = ingest.NewQueue(ingest.QueueConfig{
-		Driver: driver, Control: s.work, Instance: instanceName(),
-		Workers: settings.IngestWorkers, Logger: log,
-		MaxQueuedDocuments: settings.MaxQueuedDocuments, MaxQueuedBytes: settings.MaxQueuedBytes,
-	}, ingest.NewWorker(work, models, s.files.Parse, extractor, log), index.NewMaintainer(work, log),
-		index.NewReembedder(work, models, graph.Relink, log))
-	if err != nil {
-		return nil, err
-	}
+	s.backlog = backlog.New(backlog.Config{
+		Control: s.work, Jobs: s.queue, Instance: instance, Workers: settings.IngestWorkers, Logger: log,
+		MaxDocuments: settings.MaxQueuedDocuments, MaxBytes: settings.MaxQueuedBytes,
+	})
 	if s.embedded != nil { // nobody else can be at work in a database of our own
-		if err := s.queue.TakeOverAll(ctx); err != nil {
+		if err := s.backlog.ForgetInstances(ctx); err != nil {
 			return nil, err
 		}
 	}
+	s.worker = ingest.NewWorker(ingest.WorkerConfig{
+		DB: work, Models: models, Parse: s.files.Parse, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: log,
+	})
 	indexes := index.New(db, models, settings.EmbeddingModel, s.queue)
+	documents := ingest.New(db, indexes, s.backlog, extractor)
+	runners := job.Join(
+		documents.Runners(),
+		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, log), index.NewReembedder(work, models, graph.Relink, log)),
+		graph.NewRebuilder(work, s.queue, log).Runners(indexes),
+	)
+	s.queue.Register(runners)
 	queries := query.New(indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
-		Ingest:  ingest.New(db, indexes, s.queue, extractor),
+		Ingest:  documents,
+		Jobs:    job.New(db, runners),
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
 		Graphs:  graph.New(indexes, queries),
@@ -227,14 +240,16 @@ func (s *service) openTenants(ctx context.Context, settings serviceSettings) err
 	if err := tenant.MigrateControl(ctx, s.pool); err != nil {
 		return err
 	}
-	if err := ingest.MigrateQueue(ctx, riverpgxv5.New(s.pool)); err != nil {
+	if err := job.Migrate(ctx, riverpgxv5.New(s.pool)); err != nil {
 		return err
 	}
 	tokens, err := settings.tokens()
 	if err != nil {
 		return err
 	}
-	s.tenants, err = tenant.New(ctx, s.pool, tenant.Config{OperatorKey: settings.OperatorKey, Tokens: tokens})
+	s.tenants, err = tenant.New(ctx, s.pool, tenant.Config{
+		OperatorKey: settings.OperatorKey, Tokens: tokens, OnDelete: []tenant.DeleteFunc{s.queue.DeleteTenant, backlog.DeleteTenant},
+	})
 	if err != nil || s.embedded == nil {
 		return err
 	}

@@ -7,66 +7,73 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Rebuilder does the jobs that index.Service.RebuildGraph starts. Safe for
-// concurrent use.
+// Rebuilder runs the jobs that index.Service.RebuildGraph starts. Safe for concurrent
+// use.
 type Rebuilder struct {
-	river.WorkerDefaults[index.RebuildArgs]
-	db  *tenant.DB
-	log *slog.Logger
+	db    *tenant.DB
+	queue *job.Queue
+	log   *slog.Logger
 }
 
 // NewRebuilder returns a Rebuilder.
-func NewRebuilder(db *tenant.DB, log *slog.Logger) *Rebuilder { return &Rebuilder{db: db, log: log} }
+func NewRebuilder(db *tenant.DB, queue *job.Queue, log *slog.Logger) *Rebuilder {
+	return &Rebuilder{db: db, queue: queue, log: log}
+}
 
 const rebuildTimeout = 6 * time.Hour
 
-// Timeout implements river.Worker.
-func (r *Rebuilder) Timeout(*river.Job[index.RebuildArgs]) time.Duration { return rebuildTimeout }
+// Runners runs, cancels and retries the jobs on graphs.
+func (r *Rebuilder) Runners(indexes *index.Service) job.Registry {
+	run := func(find findFunc) func(context.Context, job.Attempt) error {
+		return func(ctx context.Context, a job.Attempt) error { return r.run(ctx, a, find) }
+	}
+	return job.Registry{
+		job.Graph: {Run: run(Rebuild), Timeout: rebuildTimeout, Cancel: indexes.CancelRebuild, Retry: indexes.RetryRebuild},
+		job.Link:  {Run: run(link), Timeout: rebuildTimeout},
+	}
+}
 
-// errEnded says that the job was cancelled.
-var errEnded = errors.New("the job has ended")
+// findFunc finds edges of an index and reports how many documents are done.
+type findFunc func(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error
 
-// Work rebuilds one graph. It implements river.Worker.
-func (r *Rebuilder) Work(ctx context.Context, job *river.Job[index.RebuildArgs]) error {
+func (r *Rebuilder) run(ctx context.Context, a job.Attempt, find findFunc) error {
 	start := time.Now()
-	h := r.db.Handle(job.Args.Tenant)
-	log := r.log.With("tenant", job.Args.Tenant, "index", job.Args.IndexID, "job", job.Args.JobID, "attempt", job.Attempt)
-	err := r.rebuild(ctx, h, job.Args)
+	h := r.db.Handle(a.Tenant)
+	log := r.log.With("tenant", a.Tenant, "index", a.IndexID, "job", a.JobID, "attempt", a.Number)
+	err := r.rebuild(ctx, h, a.Task, find)
 	var gone *tenant.GoneError // the index got another embedding model, or was deleted
 	switch {
 	case err == nil:
 		log.InfoContext(ctx, "graph rebuilt", "duration_ms", time.Since(start).Milliseconds())
 		return nil
-	case errors.Is(err, errEnded), !errors.As(err, &gone) && ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
-		return river.JobCancel(err)
+	case errors.Is(err, job.ErrEnded), !errors.As(err, &gone) && ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
+		return job.Stop(err)
 	}
 	log.WarnContext(ctx, "rebuilding a graph failed", "err", err)
-	return errors.Join(err, failRebuild(ctx, h, job.Args, fault.Public(err), job.Attempt >= job.MaxAttempts))
+	return errors.Join(err, failRebuild(ctx, h, a.Task, fault.Public(err), a.Last))
 }
 
-func (r *Rebuilder) rebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs) error {
-	i, err := beginRebuild(ctx, h, args)
+func (r *Rebuilder) rebuild(ctx context.Context, h *tenant.Handle, task job.Task, find findFunc) error {
+	i, documents, err := beginRebuild(ctx, h, task)
 	if err != nil {
 		return err
 	}
 	h = h.OfIndex(i.ID, i.Generation)
-	find := Rebuild
-	if args.Linking {
-		find = link
-	}
-	if err := find(ctx, h, i, func(done int) error { return progressOf(ctx, h, args, done) }); err != nil {
+	err = find(ctx, h, i, func(done int) error {
+		return job.Progress(ctx, h, task.JobID, done, max(documents, done))
+	})
+	if err != nil {
 		return err
 	}
 	count, err := countComponents(ctx, h, i)
 	if err != nil {
 		return fmt.Errorf("count the components of a graph: %w", err)
 	}
-	return endRebuild(ctx, h, args, count)
+	return r.end(ctx, h, task, count)
 }

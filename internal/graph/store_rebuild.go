@@ -6,81 +6,76 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// beginRebuild marks the job as running and returns its index. Errors: errEnded.
-func beginRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs) (index.Index, error) {
-	i, err := tenant.Get[struct {
+// beginRebuild marks the job running and returns its index and how many documents it is
+// about. Errors: job.ErrEnded.
+func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index.Index, documents int, err error) {
+	type row struct {
 		IndexName    string
 		Generation   int
 		Metric       index.Metric
 		VectorType   index.VectorType
 		IndexConfig  index.Config
 		TextLanguage string
-	}](ctx, h, `
-		WITH run AS (
-			UPDATE tenant.jobs SET status = 'running', attempts = attempts + 1, updated_at = now(), done = 0,
-				total = (SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0)
-			WHERE job_id = $2 AND status IN ('queued', 'running') RETURNING 1
-		), linked AS (
-			UPDATE tenant.indexes SET similar_edges_missing = false WHERE index_id = $1 AND similar_edges_missing AND EXISTS (SELECT FROM run)
-		)
-		SELECT i.index_name, i.generation, i.metric, i.vector_type, i.index_config, i.text_language
-		FROM tenant.indexes AS i CROSS JOIN run WHERE i.index_id = $1`, args.IndexID, args.JobID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = errEnded
+		Documents    int
 	}
+	var found row
+	err = h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+		if err := job.Begin(ctx, tx, task.JobID); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE tenant.indexes SET similar_edges_missing = false WHERE index_id = $1 AND similar_edges_missing`, task.IndexID); err != nil {
+			return err
+		}
+		found, err = tenant.Get[row](ctx, tx, `
+			SELECT i.index_name, i.generation, i.metric, i.vector_type, i.index_config, i.text_language,
+				(SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0) AS documents
+			FROM tenant.indexes AS i WHERE i.index_id = $1`, task.IndexID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return job.ErrEnded
+		}
+		if err != nil {
+			return err
+		}
+		return job.Progress(ctx, tx, task.JobID, 0, found.Documents)
+	})
 	return index.Index{
-		ID: args.IndexID, Generation: i.Generation, Name: i.IndexName, Metric: i.Metric, VectorType: i.VectorType, Config: i.IndexConfig, TextLanguage: i.TextLanguage,
-	}, err
+		ID: task.IndexID, Generation: found.Generation, Name: found.IndexName, Metric: found.Metric, VectorType: found.VectorType, Config: found.IndexConfig, TextLanguage: found.TextLanguage,
+	}, found.Documents, err
 }
 
-// progressOf writes how many documents are done. Errors: errEnded.
-func progressOf(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, done int) error {
-	n, err := h.Exec(ctx, `
-		UPDATE tenant.jobs SET done = $2, total = greatest(total, $2), updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, args.JobID, done)
-	if err == nil && n == 0 {
-		return errEnded
-	}
-	return err
-}
-
-// endRebuild says what was counted and ends the job. Chunks that could not be linked
-// meanwhile are, if they can be now.
-func endRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, components int) error {
-	queue, err := river.ClientFromContextSafely[pgx.Tx](ctx)
-	if err != nil {
-		return err
-	}
+// end stores the number of components and ends the job. Chunks that were stored without
+// links meanwhile are linked by another, if they can be now.
+func (r *Rebuilder) end(ctx context.Context, h *tenant.Handle, task job.Task, components int) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			UPDATE tenant.indexes SET graph_components = $2, graph_counted_at = now(),
 				graph_job_id = CASE WHEN graph_job_id = $3 THEN NULL ELSE graph_job_id END
-			WHERE index_id = $1`, args.IndexID, components, args.JobID); err != nil {
+			WHERE index_id = $1`, task.IndexID, components, task.JobID); err != nil {
 			return err
 		}
-		if err := index.EndJob(ctx, tx, args.JobID); err != nil {
+		if err := job.Succeed(ctx, tx, task.JobID); err != nil {
 			return err
 		}
-		return index.LinkIfDue(ctx, queue, tx, args.Tenant, args.IndexID)
+		return index.LinkIfDue(ctx, r.queue, tx, task.IndexID)
 	})
 }
 
-// failRebuild records a failed attempt, and gives up if it was the last.
-func failRebuild(ctx context.Context, h *tenant.Handle, args index.RebuildArgs, reason string, final bool) error {
+// failRebuild records a failed attempt, the last of which ends the job.
+func failRebuild(ctx context.Context, h *tenant.Handle, task job.Task, reason string, last bool) error {
 	// The attempt may have failed because its time was over.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := index.FailAttempt(ctx, tx, args.JobID, reason, final); err != nil || !final {
+		if err := job.FailAttempt(ctx, tx, task.JobID, reason, last); err != nil || !last {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, args.JobID)
+		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, task.JobID)
 		return err
 	})
 }

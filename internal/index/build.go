@@ -9,21 +9,18 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// buildKind is the kind of a build's job.
-const buildKind = "build"
-
 // build makes the Postgres index over the embeddings beside the one there is, if
 // any, and then puts it in its place. Writers and readers go on all the while. How
 // far searches in it have to look is measured afterwards.
-func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Session, args maintainArgs) error {
-	i, jobID, rows, err := beginBuild(ctx, h, args.IndexID)
+func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
+	i, jobID, rows, err := beginBuild(ctx, h, task.IndexID)
 	if err != nil {
 		return err
 	}
@@ -32,7 +29,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 		if err := dropBuilt(ctx, s, i); err != nil {
 			return err
 		}
-		return endBuild(ctx, h, i, args.Tenant, jobID, false)
+		return m.endBuild(ctx, h, i, jobID, false)
 	}
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
@@ -43,9 +40,9 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	if err := replaceBuilt(ctx, h, i); err != nil {
 		return err
 	}
-	m.log.InfoContext(ctx, "index built", "tenant", args.Tenant, "index", i.Name, "type", i.Config.Type, "rows", rows,
+	m.log.InfoContext(ctx, "index built", "tenant", task.Tenant, "index", i.Name, "type", i.Config.Type, "rows", rows,
 		"duration_ms", time.Since(start).Milliseconds())
-	return endBuild(ctx, h, i, args.Tenant, jobID, true)
+	return m.endBuild(ctx, h, i, jobID, true)
 }
 
 // claimBuild adds the job of a build that somebody asked for, unless one is on
@@ -61,9 +58,11 @@ func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err 
 	if err != nil || jobID != asked {
 		return jobID, err
 	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $3, 'queued', $2, 'vectors')`, jobID, i.Name, buildKind)
-	return jobID, err
+	return jobID, job.Insert(ctx, tx, buildJob(jobID, i))
+}
+
+func buildJob(jobID string, i Index) job.Start {
+	return job.Start{JobID: jobID, Kind: job.Build, IndexName: i.Name, Unit: "vectors"}
 }
 
 // beginBuild marks the build as running, under the job of who asked for it or a
@@ -80,12 +79,13 @@ func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, 
 			return err
 		}
 		jobID = id
-		_, err = tx.Exec(ctx, `
-			INSERT INTO tenant.jobs AS j (job_id, kind, status, index_name, unit, total, attempts)
-			VALUES ($1, $4, 'running', $2, 'vectors', $3, 1)
-			ON CONFLICT (job_id) DO UPDATE SET status = 'running', total = excluded.total, attempts = j.attempts + 1, updated_at = now()`,
-			jobID, i.Name, rows, buildKind)
-		return err
+		if err := job.Insert(ctx, tx, buildJob(jobID, i)); err != nil {
+			return err
+		}
+		if err := job.Begin(ctx, tx, jobID); err != nil {
+			return err
+		}
+		return job.Progress(ctx, tx, jobID, 0, int(rows))
 	})
 	return i, jobID, rows, err
 }
@@ -103,11 +103,7 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 // endBuild says what there is now and ends the job, unless the index was given another
 // config meanwhile: then the job goes on with that. Chunks that could not be linked
 // without an HNSW index can be, once there is one.
-func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobID string, built bool) error {
-	queue, err := river.ClientFromContextSafely[pgx.Tx](ctx)
-	if err != nil {
-		return err
-	}
+func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, built bool) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		done, err := tenant.Value[bool](ctx, tx, `
 			UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = CASE WHEN index_config = $3 THEN NULL ELSE build_job_id END
@@ -115,10 +111,10 @@ func endBuild(ctx context.Context, h *tenant.Handle, i Index, id tenant.ID, jobI
 		if err != nil || !done {
 			return err
 		}
-		if err := EndJob(ctx, tx, jobID); err != nil {
+		if err := job.Succeed(ctx, tx, jobID); err != nil {
 			return err
 		}
-		return LinkIfDue(ctx, queue, tx, id, i.ID)
+		return LinkIfDue(ctx, m.queue, tx, i.ID)
 	})
 }
 
@@ -135,7 +131,7 @@ func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason 
 		if err != nil {
 			return err
 		}
-		if err := FailAttempt(ctx, tx, *jobID, reason, final); err != nil || !final {
+		if err := job.FailAttempt(ctx, tx, *jobID, reason, final); err != nil || !final {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)
@@ -216,7 +212,7 @@ func reportProgress(ctx context.Context, h *tenant.Handle, jobID string, rows in
 			}
 			built, err := h.BuildProgress(ctx)
 			if err == nil && built > 0 {
-				_, _ = h.Exec(ctx, `UPDATE tenant.jobs SET done = $2, updated_at = now() WHERE job_id = $1`, jobID, min(built, rows)) // the next one will tell
+				_ = job.Progress(ctx, h, jobID, int(min(built, rows)), int(rows)) // the next report makes up for it
 			}
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -146,7 +147,7 @@ func NoteUnlinked(ctx context.Context, h *tenant.Handle, indexID int64) error {
 
 // LinkIfDue queues a job that links such chunks, unless nothing can find what is near
 // yet, or a job is on its way after which this is called again.
-func LinkIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID, indexID int64) error {
+func LinkIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) error {
 	name, err := tenant.Value[string](ctx, tx, `
 		SELECT i.index_name FROM tenant.indexes AS i
 		WHERE i.index_id = $1 AND i.similar_edges_missing AND i.index_config->>'type' = $2 AND i.build_job_id IS NULL AND i.graph_job_id IS NULL`,
@@ -160,7 +161,7 @@ func LinkIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID,
 	if loading, err := Loading(ctx, tx, indexID); err != nil || loading {
 		return err
 	}
-	_, err = queueRebuild(ctx, queue, tx, Index{ID: indexID, Name: name}, RebuildArgs{Tenant: id, IndexID: indexID, Linking: true})
+	_, err = queueRebuild(ctx, queue, tx, Index{ID: indexID, Name: name}, job.Link)
 	return err
 }
 
@@ -176,24 +177,8 @@ func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
 	return err
 }
 
-// RebuildKind is the kind of a job that finds an index's edges anew.
-const RebuildKind = "graph"
-
-// RebuildArgs are what such a job in the queue says.
-type RebuildArgs struct {
-	Tenant  tenant.ID `json:"tenant"`
-	IndexID int64     `json:"index_id"`
-	JobID   string    `json:"job_id"`
-	// Linking is whether only similar edges are missing: what is there stays.
-	Linking bool `json:"linking,omitempty"`
-}
-
-// Kind names the job in the queue's tables.
-func (RebuildArgs) Kind() string { return "rebuild-graph" }
-
-// RebuildGraph has the edges of all documents found anew, and returns the id of
-// the job that does it; of the one that is on its way if there is one. Errors:
-// NotFound.
+// RebuildGraph starts a job that finds the edges of all documents anew, and returns its
+// id, or the id of the one that is under way. Errors: NotFound.
 func (s *Service) RebuildGraph(ctx context.Context, name string) (jobID string, err error) {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
@@ -208,23 +193,23 @@ func (s *Service) RebuildGraph(ctx context.Context, name string) (jobID string, 
 
 func (s *Service) startRebuild(ctx context.Context, id tenant.ID, i Index) (jobID string, err error) {
 	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		jobID, err = queueRebuild(ctx, s.queue, tx, i, RebuildArgs{Tenant: id, IndexID: i.ID})
+		jobID, err = queueRebuild(ctx, s.queue, tx, i, job.Graph)
 		return err
 	})
 	return jobID, err
 }
 
-// queueRebuild does so for the args, unless a rebuild is on its way.
-func queueRebuild(ctx context.Context, queue Inserter, tx *tenant.Tx, i Index, args RebuildArgs) (jobID string, err error) {
+// queueRebuild queues a task, job.Graph or job.Link, unless a job on the graph is under
+// way, and returns the id of the job.
+func queueRebuild(ctx context.Context, queue *job.Queue, tx *tenant.Tx, i Index, task job.Kind) (jobID string, err error) {
 	jobID, claimed, err := claimRebuild(ctx, tx, i)
 	if err != nil || !claimed {
 		return jobID, err
 	}
-	args.JobID = jobID
-	return jobID, tx.AsService(ctx, func(tx pgx.Tx) error { return enqueue(ctx, queue, tx, args) })
+	return jobID, queue.Enqueue(ctx, tx, task, i.ID, jobID)
 }
 
-// claimRebuild adds the job of a rebuild, unless one is on its way.
+// claimRebuild adds the job of a rebuild, unless one is under way.
 func claimRebuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, claimed bool, err error) {
 	asked := uuid.Must(uuid.NewV7()).String()
 	jobID, err = tenant.Value[string](ctx, tx, `
@@ -236,18 +221,26 @@ func claimRebuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, cl
 	if err != nil || jobID != asked {
 		return jobID, false, err
 	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $2, 'queued', $3, 'documents')`, jobID, RebuildKind, i.Name)
-	return jobID, true, err
+	return jobID, true, job.Insert(ctx, tx, job.Start{JobID: jobID, Kind: job.Graph, IndexName: i.Name, Unit: "documents"})
 }
 
-// cancelRebuild ends a rebuild, which notices before its next documents: their
-// edges and those of all that come after stay as they were. It reports whether
-// there is one of that id.
-func (s *Service) cancelRebuild(ctx context.Context, h *tenant.Handle, jobID string) (bool, error) {
-	n, err := h.Exec(ctx, `
-		WITH ended AS (UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1 RETURNING index_id)
-		UPDATE tenant.jobs SET status = 'cancelled', error = 'cancelled on request', updated_at = now()
-		WHERE job_id = $1 AND status IN ('queued', 'running') AND EXISTS (SELECT FROM ended)`, jobID)
-	return n > 0, err
+// CancelRebuild ends a job on a graph, which notices before its next documents: their
+// edges and those of all later documents stay as they were. Errors: Precondition when it
+// has ended.
+func (s *Service) CancelRebuild(ctx context.Context, id tenant.ID, j job.Job) error {
+	return s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, j.JobID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return justEnded(j)
+		}
+		return job.Cancel(ctx, tx, j.JobID, job.CancelledOnRequest)
+	})
+}
+
+// RetryRebuild starts a job that finds all edges anew and returns its id.
+func (s *Service) RetryRebuild(ctx context.Context, _ tenant.ID, failed job.Job) (jobID string, err error) {
+	return s.RebuildGraph(ctx, failed.IndexName)
 }

@@ -7,17 +7,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
-
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
-
-// MaintenanceQueue is the queue of jobs that keep indexes fast: counting words
-// and building Postgres indexes.
-const MaintenanceQueue = "maintenance"
 
 const (
 	maintenanceTimeout = 6 * time.Hour
@@ -39,81 +33,49 @@ const (
 	busyPause = 2 * time.Second // until a job that found its index busy tries again
 )
 
-// maintainArgs are what a queued job says. Jobs that say the same are one job.
-type maintainArgs struct {
-	Tenant     tenant.ID `json:"tenant"`
-	IndexID    int64     `json:"index_id"`
-	BuildJobID string    `json:"build_job_id"` // of who asked for a build; else empty
-}
-
-// Kind names the job in the queue's tables.
-func (maintainArgs) Kind() string { return "maintain" }
-
-// Inserter queues jobs in the caller's transaction.
-type Inserter interface {
-	InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
-}
-
 // MaintainIfDue queues the maintenance of an index, unless it is queued already,
 // when what the transaction has written calls for it.
-func MaintainIfDue(ctx context.Context, queue Inserter, tx *tenant.Tx, id tenant.ID, indexID int64) error {
+func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) error {
 	s, err := readState(ctx, tx, indexID)
 	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() {
 		return err
 	}
-	return tx.AsService(ctx, func(tx pgx.Tx) error {
-		return enqueue(ctx, queue, tx, maintainArgs{Tenant: id, IndexID: indexID})
-	})
-}
-
-func enqueue(ctx context.Context, queue Inserter, tx pgx.Tx, args river.JobArgs) error {
-	_, err := queue.InsertTx(ctx, tx, args, &river.InsertOpts{
-		Queue: MaintenanceQueue,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-			rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		}},
-	})
-	return err
+	return queue.Enqueue(ctx, tx, job.Maintain, indexID, "")
 }
 
 // Maintainer does maintenance jobs. Safe for concurrent use.
 type Maintainer struct {
-	river.WorkerDefaults[maintainArgs]
-	db  *tenant.DB
-	log *slog.Logger
+	db      *tenant.DB
+	queue   *job.Queue
+	backlog *backlog.Backlog
+	log     *slog.Logger
 }
 
-// NewMaintainer returns a Maintainer.
-func NewMaintainer(db *tenant.DB, log *slog.Logger) *Maintainer {
-	return &Maintainer{db: db, log: log}
+// NewMaintainer returns a Maintainer. The backlog says whether an index is being loaded.
+func NewMaintainer(db *tenant.DB, queue *job.Queue, backlog *backlog.Backlog, log *slog.Logger) *Maintainer {
+	return &Maintainer{db: db, queue: queue, backlog: backlog, log: log}
 }
-
-// Timeout implements river.Worker.
-func (m *Maintainer) Timeout(*river.Job[maintainArgs]) time.Duration { return maintenanceTimeout }
 
 var errDeleted = fault.New(fault.NotFound, "the index was deleted")
 
-// Work does what is due on an index. It implements river.Worker.
-func (m *Maintainer) Work(ctx context.Context, job *river.Job[maintainArgs]) error {
-	h := m.db.Handle(job.Args.Tenant)
-	err := alone(ctx, h, job.Args.IndexID, func(s *tenant.Session) error {
-		i, _, err := byID(ctx, s, job.Args.IndexID)
+// run does what is due on an index.
+func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
+	h := m.db.Handle(a.Tenant)
+	err := alone(ctx, h, a.IndexID, func(s *tenant.Session) error {
+		i, _, err := byID(ctx, s, a.IndexID)
 		if err != nil {
 			return err
 		}
-		return m.maintain(ctx, h.OfIndex(i.ID, i.Generation), s.OfIndex(i.ID, i.Generation), job.Args)
+		return m.maintain(ctx, h.OfIndex(i.ID, i.Generation), s.OfIndex(i.ID, i.Generation), a.Task)
 	})
-	var snooze *river.JobSnoozeError
 	switch {
-	case err == nil, errors.As(err, &snooze):
+	case err == nil, job.Snoozed(err):
 		return err
 	case ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
-		return river.JobCancel(err)
+		return job.Stop(err)
 	}
-	m.log.WarnContext(ctx, "index maintenance failed", "tenant", job.Args.Tenant, "index", job.Args.IndexID, "attempt", job.Attempt, "err", err)
-	final := job.Attempt >= job.MaxAttempts
-	return errors.Join(err, recordFailure(ctx, h, job.Args.IndexID, fault.Public(err), final))
+	m.log.WarnContext(ctx, "index maintenance failed", "tenant", a.Tenant, "index", a.IndexID, "attempt", a.Number, "err", err)
+	return errors.Join(err, recordFailure(ctx, h, a.IndexID, fault.Public(err), a.Last))
 }
 
 // alone runs do with a session while nobody else maintains the index, or has the job
@@ -125,30 +87,30 @@ func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tena
 			return err
 		}
 		if !free {
-			return river.JobSnooze(busyPause)
+			return job.Snooze(busyPause)
 		}
 		return do(s)
 	})
 }
 
 // maintain goes on until nothing is due: more may have been written meanwhile.
-func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, args maintainArgs) error {
+func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
 	for {
-		now, err := readState(ctx, s, args.IndexID)
+		now, err := readState(ctx, s, task.IndexID)
 		if err != nil {
 			return err
 		}
 		switch {
 		case now.BuildJobID != nil:
-			err = m.build(ctx, h, s, args)
+			err = m.build(ctx, h, s, task)
 		case now.countOverdue():
-			err = count(ctx, h, s, args.IndexID, now)
+			err = count(ctx, h, s, task.IndexID, now)
 		case now.countDue():
-			err = unlessLoading(ctx, h, s, args.IndexID, now, func(now state) error { return count(ctx, h, s, args.IndexID, now) })
+			err = m.unlessLoading(ctx, s, task, now, func(now state) error { return count(ctx, h, s, task.IndexID, now) })
 		case now.buildDue():
-			err = unlessLoading(ctx, h, s, args.IndexID, now, func(state) error { return m.build(ctx, h, s, args) })
+			err = m.unlessLoading(ctx, s, task, now, func(state) error { return m.build(ctx, h, s, task) })
 		case now.measureDue():
-			err = measure(ctx, h, s, args.IndexID)
+			err = measure(ctx, h, s, task.IndexID)
 		default:
 			return nil
 		}
@@ -171,7 +133,7 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 // unlessLoading does what a load would suffer from, unless one goes on: chunks are
 // coming, or documents that will make a good part of the index. Who asks for a build
 // meanwhile need not wait.
-func unlessLoading(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, before state, do func(now state) error) error {
+func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task job.Task, before state, do func(now state) error) error {
 	now := before
 	start := time.Now()
 	for time.Since(start) < now.watch() && now.Written-before.Written < loadRate && now.BuildJobID == nil {
@@ -181,19 +143,19 @@ func unlessLoading(ctx context.Context, h *tenant.Handle, s *tenant.Session, ind
 		case <-time.After(loadLook):
 		}
 		var err error
-		if now, err = readState(ctx, s, indexID); err != nil {
+		if now, err = readState(ctx, s, task.IndexID); err != nil {
 			return err
 		}
 	}
 	if now.BuildJobID != nil {
 		return do(now)
 	}
-	arriving, err := h.Arriving(ctx, indexID)
+	arriving, err := m.backlog.Arriving(ctx, task.Tenant, task.IndexID)
 	if err != nil {
 		return err
 	}
 	if now.Written-before.Written >= loadRate || arriving/chunkBytes*arrivingShare >= now.Chunks {
-		return river.JobSnooze(loadPause)
+		return job.Snooze(loadPause)
 	}
 	return do(now)
 }

@@ -7,19 +7,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
-
-// ReembedQueue is the queue of jobs that give indexes another embedding model. They
-// may take hours, and maintenance does not wait for them.
-const ReembedQueue = "reembed"
-
-// reembedKind is the kind of the jobs that give an index another embedding model.
-const reembedKind = "reembed"
 
 const (
 	// reembedAttempts is how often such a job is tried. Each goes on where the last
@@ -30,16 +22,6 @@ const (
 	switchAttempts = 60
 	switchWait     = time.Second
 )
-
-// reembedArgs are what a queued job says.
-type reembedArgs struct {
-	Tenant  tenant.ID `json:"tenant"`
-	IndexID int64     `json:"index_id"`
-	JobID   string    `json:"job_id"`
-}
-
-// Kind names the job in the queue's tables.
-func (reembedArgs) Kind() string { return reembedKind }
 
 // LinkFunc brings the chunks of an index with new embeddings into its graph, as
 // graph.Relink does.
@@ -60,7 +42,6 @@ type LinkFunc func(ctx context.Context, h *tenant.Handle, i Index) error
 // under way then find its table gone, look the index up again and start over. A job
 // that is cut off goes on where it was.
 type Reembedder struct {
-	river.WorkerDefaults[reembedArgs]
 	db     *tenant.DB
 	models *embed.Registry
 	link   LinkFunc
@@ -72,50 +53,46 @@ func NewReembedder(db *tenant.DB, models *embed.Registry, link LinkFunc, log *sl
 	return &Reembedder{db: db, models: models, link: link, log: log}
 }
 
-// Timeout implements river.Worker.
-func (r *Reembedder) Timeout(*river.Job[reembedArgs]) time.Duration { return maintenanceTimeout }
-
-// errEnded says that a job was cancelled, or its index deleted.
-var errEnded = errors.New("the job has ended")
-
-// Work implements river.Worker.
-func (r *Reembedder) Work(ctx context.Context, job *river.Job[reembedArgs]) error {
-	h, args := r.db.Handle(job.Args.Tenant), job.Args
-	err := alone(ctx, h, args.IndexID, func(s *tenant.Session) error { return r.reembed(ctx, h, s, args) })
-	var snooze *river.JobSnoozeError
-	if err == nil || errors.As(err, &snooze) {
+func (r *Reembedder) run(ctx context.Context, a job.Attempt) error {
+	h := r.db.Handle(a.Tenant)
+	err := alone(ctx, h, a.IndexID, func(s *tenant.Session) error { return r.reembed(ctx, h, s, a.Task) })
+	if err == nil || job.Snoozed(err) {
 		return err
 	}
-	log := r.log.With("tenant", args.Tenant, "index", args.IndexID, "job", args.JobID, "attempt", job.Attempt)
+	log := r.log.With("tenant", a.Tenant, "index", a.IndexID, "job", a.JobID, "attempt", a.Number)
 	if ctx.Err() == nil {
-		if _, gone := begin(ctx, h, args); errors.Is(gone, errEnded) { // whatever went wrong, it was for that
+		if _, ended := begin(ctx, h, a.Task); errors.Is(ended, job.ErrEnded) { // which made the attempt fail
 			log.InfoContext(ctx, "reembedding overtaken")
-			return river.JobCancel(errEnded)
+			return job.Stop(job.ErrEnded)
 		}
 	}
 	log.WarnContext(ctx, "reembedding attempt failed", "err", err)
-	return r.fail(ctx, h, job, err)
+	return r.fail(ctx, h, a, err)
 }
 
-// fail records a failed attempt. What no retry can mend ends the job and leaves the
-// index as it is.
-func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, job *river.Job[reembedArgs], cause error) error {
+// fail records a failed attempt. After the last one, or a permanent error, the job ends
+// and the index stays as it is.
+func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, a job.Attempt, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if job.Attempt < job.MaxAttempts && !fault.Permanent(cause) {
-		err := h.Tx(ctx, func(tx *tenant.Tx) error {
-			return FailAttempt(ctx, tx, job.Args.JobID, fault.Public(cause), false)
-		})
-		return errors.Join(cause, err)
-	}
+	last := a.Last || fault.Permanent(cause)
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
-		return abandon(ctx, tx, job.Args.JobID, "failed", fault.Public(cause))
+		if last {
+			if err := abandon(ctx, tx, a.JobID); err != nil {
+				return err
+			}
+		}
+		return job.FailAttempt(ctx, tx, a.JobID, fault.Public(cause), last)
 	})
-	return river.JobCancel(errors.Join(cause, err))
+	err = errors.Join(cause, err)
+	if last {
+		return job.Stop(err)
+	}
+	return err
 }
 
-func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Session, args reembedArgs) error {
-	i, err := begin(ctx, h, args)
+func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
+	i, err := begin(ctx, h, task)
 	if err != nil {
 		return err
 	}
@@ -129,8 +106,8 @@ func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Se
 	if err := r.link(ctx, h, i); err != nil {
 		return err
 	}
-	r.log.InfoContext(ctx, "index reembedded", "tenant", args.Tenant, "index", i.Name, "model", i.EmbeddingModel, "duration_ms", time.Since(start).Milliseconds())
-	return endReembed(ctx, h, args)
+	r.log.InfoContext(ctx, "index reembedded", "tenant", task.Tenant, "index", i.Name, "model", i.EmbeddingModel, "duration_ms", time.Since(start).Milliseconds())
+	return endReembed(ctx, h, task)
 }
 
 // replace makes the next generation and has it take over. It returns the index as it
@@ -182,39 +159,40 @@ func (i Index) afterSwitch() Index {
 	return i
 }
 
-// begin marks the job as running and returns its index, whose Next is nil after the
-// switch. Errors: errEnded.
-func begin(ctx context.Context, h *tenant.Handle, args reembedArgs) (Index, error) {
-	found, err := tenant.Select[indexRow](ctx, h, `
-		WITH job AS (
-			UPDATE tenant.jobs AS j SET status = 'running', attempts = j.attempts + (j.status = 'queued')::int, updated_at = now()
-			WHERE j.job_id = $2 AND j.status IN ('queued', 'running')
-			RETURNING j.job_id
-		)
-		SELECT `+indexColumns+` FROM tenant.indexes AS i JOIN job ON job.job_id = i.reembed_job_id WHERE i.index_id = $1`,
-		args.IndexID, args.JobID)
-	if err == nil && len(found) == 0 {
-		err = errEnded
-	}
+// begin marks the job running and returns its index, whose Next is nil after the switch.
+// Errors: job.ErrEnded.
+func begin(ctx context.Context, h *tenant.Handle, task job.Task) (Index, error) {
+	var found []indexRow
+	err := h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+		if err := job.Begin(ctx, tx, task.JobID); err != nil {
+			return err
+		}
+		found, err = tenant.Select[indexRow](ctx, tx, `
+			SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1 AND i.reembed_job_id = $2`, task.IndexID, task.JobID)
+		if err == nil && len(found) == 0 {
+			err = job.ErrEnded
+		}
+		return err
+	})
 	if err != nil {
 		return Index{}, err
 	}
 	return found[0].index(), nil
 }
 
-func endReembed(ctx context.Context, h *tenant.Handle, args reembedArgs) error {
+func endReembed(ctx context.Context, h *tenant.Handle, task job.Task) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET reembed_job_id = NULL WHERE index_id = $1 AND reembed_job_id = $2`, args.IndexID, args.JobID)
+		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET reembed_job_id = NULL WHERE index_id = $1 AND reembed_job_id = $2`, task.IndexID, task.JobID)
 		if err != nil {
 			return err
 		}
-		return EndJob(ctx, tx, args.JobID)
+		return job.Succeed(ctx, tx, task.JobID)
 	})
 }
 
-// abandon ends a job before the switch and drops what it has made. Errors:
-// Precondition when it is too late for that.
-func abandon(ctx context.Context, tx *tenant.Tx, jobID, status, reason string) error {
+// abandon drops what a job has made of the next generation. The caller ends the job.
+// Errors: Precondition after the switch.
+func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
 	found, err := tenant.Select[indexRow](ctx, tx, `
 		UPDATE tenant.indexes AS i SET reembed_job_id = NULL, next_model = NULL, next_dimension = NULL, next_vector_type = NULL
 		WHERE i.reembed_job_id = $1 AND i.next_model IS NOT NULL
@@ -233,12 +211,7 @@ func abandon(ctx context.Context, tx *tenant.Tx, jobID, status, reason string) e
 	if _, err := tx.OfIndex(i.ID, i.Generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM tenant.reembed_documents WHERE index_id = $1`, i.ID); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `
-		UPDATE tenant.jobs SET status = $2, error = $3, updated_at = now()
-		WHERE job_id = $1 AND status IN ('queued', 'running')`, jobID, status, reason)
+	_, err = tx.Exec(ctx, `DELETE FROM tenant.reembed_documents WHERE index_id = $1`, i.ID)
 	return err
 }
 

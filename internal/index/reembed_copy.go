@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -46,8 +47,7 @@ func (c *copier) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE tenant.jobs SET done = 0, total = $2, updated_at = now() WHERE job_id = $1`, c.jobID, n)
-		return err
+		return job.Progress(ctx, tx, c.jobID, 0, int(n))
 	})
 }
 
@@ -58,14 +58,8 @@ func (c *copier) copyAll(ctx context.Context) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		alive, err := c.old.Exec(ctx, `
-			UPDATE tenant.jobs SET done = least(done + $2, total), updated_at = now()
-			WHERE job_id = $1 AND status = 'running'`, c.jobID, n)
-		if err != nil {
+		if err := job.Advance(ctx, c.old, c.jobID, n); err != nil {
 			return err
-		}
-		if alive == 0 {
-			return errEnded
 		}
 	}
 }
@@ -184,7 +178,7 @@ var errNotCopied = errors.New("documents have changed since they were copied")
 
 // takeOver makes the next generation the present one, if it has everything, and drops
 // the old one. Errors: errNotCopied, Conflict when the old one is in use for longer
-// than switchWait, errEnded.
+// than switchWait, job.ErrEnded.
 func (c *copier) takeOver(ctx context.Context) error {
 	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
 		wait := fmt.Sprintf(`SET LOCAL lock_timeout = %d`, switchWait.Milliseconds())
@@ -203,7 +197,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 			return err
 		}
 		if n == 0 {
-			return errEnded
+			return job.ErrEnded
 		}
 		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk`}); err != nil {
 			return err

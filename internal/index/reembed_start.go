@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -70,24 +69,19 @@ func (s *Service) startReembed(ctx context.Context, id tenant.ID, i Index, next 
 		if n == 0 {
 			return fault.New(fault.Precondition, "index %q has just got another embedding model, which is being completed: try again in a moment", i.Name)
 		}
-		_, err = tx.Exec(ctx, `
-			INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $2, 'queued', $3, 'documents')`,
-			next.JobID, reembedKind, i.Name)
-		if err != nil {
+		start := job.Start{JobID: next.JobID, Kind: job.Reembed, IndexName: i.Name, Unit: "documents"}
+		if err := job.Insert(ctx, tx, start); err != nil {
 			return err
 		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			args := reembedArgs{Tenant: id, IndexID: i.ID, JobID: next.JobID}
-			_, err := s.queue.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: ReembedQueue, MaxAttempts: reembedAttempts})
-			return err
-		})
+		return s.queue.Enqueue(ctx, tx, job.Reembed, i.ID, next.JobID)
 	})
 }
 
-// cancelReembed ends a job before its switch. The index stays as it is.
-func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, jobID string) error {
+// cancelReembed ends a job before its switch. The index stays as it is. Errors:
+// Precondition when it is too late.
+func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, j job.Job) error {
 	h := s.db.Handle(id)
-	found, err := tenant.Select[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.reembed_job_id = $1`, jobID)
+	found, err := tenant.Select[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.reembed_job_id = $1`, j.JobID)
 	if err != nil {
 		return err
 	}
@@ -98,5 +92,10 @@ func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, jobID string)
 			return err
 		}
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error { return abandon(ctx, tx, jobID, "cancelled", "cancelled on request") })
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		if err := abandon(ctx, tx, j.JobID); err != nil {
+			return err
+		}
+		return job.Cancel(ctx, tx, j.JobID, job.CancelledOnRequest)
+	})
 }

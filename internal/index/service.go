@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -20,13 +21,13 @@ type Service struct {
 	db           *tenant.DB
 	models       *embed.Registry
 	defaultModel string
-	queue        Inserter
+	queue        *job.Queue
 	known        *cache
 }
 
 // New returns a Service that gives its work to the queue. defaultModel is the
 // embedding model of indexes that name none.
-func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue Inserter) *Service {
+func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue *job.Queue) *Service {
 	return &Service{db: db, models: models, defaultModel: defaultModel, queue: queue, known: newCache()}
 }
 
@@ -243,7 +244,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 		}
 	}
 	if changed.Config != old.Config { // what is built links when it is
-		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return LinkIfDue(ctx, s.queue, tx, r.Tenant, old.ID) }); err != nil {
+		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return LinkIfDue(ctx, s.queue, tx, old.ID) }); err != nil {
 			return Index{}, Counts{}, err
 		}
 	}
@@ -304,9 +305,7 @@ func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID 
 		if err != nil {
 			return err
 		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			return enqueue(ctx, s.queue, tx, maintainArgs{Tenant: id, IndexID: i.ID, BuildJobID: jobID})
-		})
+		return s.queue.Enqueue(ctx, tx, job.Maintain, i.ID, jobID)
 	})
 	return jobID, err
 }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -183,26 +185,12 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 			return err
 		}
 		// Uploads lock the index before they queue their jobs, so that none comes later.
-		return endJobs(ctx, tx, `
-			UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was deleted', updated_at = now()
-			WHERE j.index_name = $1 AND j.status IN ('queued', 'running')`, i.Name)
-	})
-}
-
-// endJobs runs an update of jobs that ends them, and takes their documents out of the
-// backlog.
-func endJobs(ctx context.Context, tx *tenant.Tx, update string, args ...any) error {
-	ended, err := tenant.Select[struct{ DocumentID *string }](ctx, tx, update+` RETURNING j.document_id::text`, args...)
-	if err != nil {
-		return err
-	}
-	var documents []string
-	for _, job := range ended {
-		if job.DocumentID != nil { // else it is about the index
-			documents = append(documents, *job.DocumentID)
+		documents, err := job.CancelIndex(ctx, tx, i.Name, "the index was deleted")
+		if err != nil {
+			return err
 		}
-	}
-	return tx.LeaveBacklog(ctx, documents)
+		return backlog.Leave(ctx, tx, documents)
+	})
 }
 
 // truncate removes all that the index holds, and the Postgres index over the
@@ -225,11 +213,11 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 				return err
 			}
 		}
-		err := endJobs(ctx, tx, `
-			UPDATE tenant.jobs AS j SET status = 'cancelled', error = 'the index was emptied', updated_at = now()
-			WHERE j.index_name = $1 AND j.document_id IS NOT NULL AND j.status IN ('queued', 'running')
-				AND NOT EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id)`, i.Name)
+		documents, err := job.CancelOrphans(ctx, tx, i.Name, "the index was emptied")
 		if err != nil {
+			return err
+		}
+		if err := backlog.Leave(ctx, tx, documents); err != nil {
 			return err
 		}
 		tables := tx.OfIndex(i.ID, i.Generation)

@@ -61,7 +61,7 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 			all, err = selected(ctx, t.handle, t.index, which)
 			return err
 		}
-		defer s.queue.recount(t.tenant)
+		defer s.backlog.Recount(t.tenant)
 		for {
 			var some []DeletedDocument
 			err := t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) (err error) {

@@ -1,55 +1,33 @@
-// Package ingest turns uploads into searchable chunks, as durable jobs.
+// Package ingest turns uploads into searchable chunks: upload, read, chunk, embed, store.
 //
-// Uploads that come at the same time are stored together, each with its job and its
-// place in the backlog, in one transaction; what was acknowledged is never lost. A
-// worker on any instance then claims a batch of one index's documents, reads and
-// chunks them, embeds what is new, writes it all and connects it to the graph.
+// Uploads that arrive at the same time are stored together, each with its job and its row
+// in the backlog, in one transaction; what was acknowledged is never lost. On any
+// instance the backlog then gives a Worker a batch of one index's documents, which it
+// reads and chunks, embeds where the text is new, stores, and connects to the graph.
 //
-// A document's states:
+// The states of a document:
 //
-//	          upload                    worker                 all chunks written
+//	          upload                    worker                 all chunks stored
 //	(none) ----------> pending <----------------> processing ------------------> ready
-//	                    ^   |   a passing failure     |                            |
-//	                    |   |                         | a failure that no retry    |
-//	                    |   | cancelled               | can mend, too many of      |
-//	                    |   |                         v the others, cancelled      |
-//	                    |   +---------------------> failed                         |
-//	                    |      upload, RetryJob       |                            |
-//	                    +-----------------------------+    upload of other bytes   |
+//	                    ^   |   transient error       |                            |
+//	                    |   |                         | permanent error, or the    |
+//	                    |   | cancelled               | last attempt, or           |
+//	                    |   v                         v cancelled                  |
+//	                    |  failed <-------------------+                            |
+//	                    |    |   upload, RetryJob                                  |
+//	                    +----+                           upload of other content   |
 //	                    +----------------------------------------------------------+
 //
-// failed is where hopeless documents end: its error is the reason as the uploader
-// may know it, and stays until the document is uploaded again or tried again.
-// Deleting is possible in every state, also while a worker is busy with the document.
-// While a new version of a document is on its way, or when it has failed, the chunks
-// of the last good version stay searchable: versions are swapped in one transaction.
+// The error of a failed document is the reason as callers may know it; it stays until
+// the document is uploaded or retried again. A document can be deleted in every state,
+// also while a worker is busy with it. While a new version is on its way, or when it has
+// failed, the chunks of the last good version stay searchable: one transaction swaps
+// the versions.
 //
-// A job's states; the last three are for good:
+// Cancelling a job fails its document and moves the version on. A worker that is busy
+// with an older version finds that out when it stores: the swap is guarded by the
+// version, and a document that is ready is left alone, so work that is done twice does
+// no harm.
 //
-//	queued ---> running ---> succeeded
-//	   ^           |-------> failed      (hopeless, or out of attempts)
-//	   +-----------+-------> cancelled   (on request, or a newer version or a
-//	  retry with backoff                  deletion overtook it)
-//
-// A job that has ended stays as it ended: RetryJob starts a new one. Cancelling
-// fails the document and moves its version on, so that a worker that is busy with
-// the cancelled one is overtaken.
-//
-// The place of a document in the backlog, a row of the control schema:
-//
-//	         upload             claim, when due              the job has ended
-//	(none) ----------> waiting ----------------> claimed -----------------------> (none)
-//	                    ^   ^                     |   |
-//	                    |   +---------------------+   |
-//	                    |    a passing failure,       |
-//	                    |    due after a pause        |
-//	                    +-----------------------------+
-//	                     its instance fell silent, or does not have it at hand
-//
-// What is cancelled or deleted leaves the backlog at once, wherever it is in it, and a
-// worker that is writing its chunks then is stopped.
-//
-// Work that is done twice does no harm: the version swap is guarded by the
-// document's version, and a document that is ready is left alone. So what a dead
-// instance had claimed is simply given to another; see takeover.go.
+// See package job for the states of a job, and package backlog for how documents wait.
 package ingest

@@ -60,40 +60,6 @@ type Chunk struct {
 	TokenCount int
 }
 
-// ingestKind is the kind of the jobs that bring documents into their index.
-const ingestKind = "ingest"
-
-// Job is asynchronous work of a tenant.
-type Job struct {
-	JobID      string
-	Kind       string
-	Status     string
-	IndexName  string
-	DocumentID *string
-	Done       int
-	Total      int
-	Unit       string
-	Attempts   int
-	Error      string      // public
-	Extraction *Extraction // nil where nothing was extracted
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-}
-
-// States of a job.
-const (
-	JobQueued    = "queued"
-	JobRunning   = "running"
-	JobSucceeded = "succeeded"
-	JobFailed    = "failed"
-	JobCancelled = "cancelled"
-)
-
-// Terminal reports whether the job has ended for good.
-func (j Job) Terminal() bool {
-	return j.Status == JobSucceeded || j.Status == JobFailed || j.Status == JobCancelled
-}
-
 // name tells the documents of an index apart.
 type name struct{ namespace, uri string }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -48,7 +49,7 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 			return nil
 		}
 		total := len(tasks[0].chunks)
-		return progress(ctx, h, tasks[0].JobID, total-len(wanted.texts)+done, total)
+		return job.Progress(ctx, h, tasks[0].JobID, total-len(wanted.texts)+done, total)
 	})
 }
 
@@ -71,7 +72,7 @@ func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *tas
 		var wanted unembedded
 		made := wanted.add(t.Title, window, known)
 		err = wanted.embed(ctx, model, func(done int) error {
-			return progress(ctx, h, t.JobID, first+len(window)-len(wanted.texts)+done, len(t.chunks))
+			return job.Progress(ctx, h, t.JobID, first+len(window)-len(wanted.texts)+done, len(t.chunks))
 		})
 		if err != nil {
 			return err

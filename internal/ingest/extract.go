@@ -8,7 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/job"
 )
 
 const (
@@ -20,23 +20,6 @@ const (
 	// maxShownFailures bounds the failures that a job tells of one by one.
 	maxShownFailures = 20
 )
-
-// Extraction is what extraction from a document took, over all attempts, and what
-// failed in the last one.
-type Extraction struct {
-	Calls        int                 `json:"calls"`
-	InputTokens  int                 `json:"inputTokens"`
-	OutputTokens int                 `json:"outputTokens"`
-	Failed       int                 `json:"failed"`
-	Failures     []ExtractionFailure `json:"failures"` // the first of them
-}
-
-// ExtractionFailure is what could not be found out about a chunk.
-type ExtractionFailure struct {
-	Ordinal int    `json:"ordinal"`
-	Field   string `json:"field"`
-	Reason  string `json:"reason"` // public
-}
 
 // checkExtract refuses what cannot be extracted.
 func checkExtract(extractor *extract.Extractor, settings *extract.Settings) error {
@@ -79,10 +62,10 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	if err := recordExtraction(ctx, b.handle, t.JobID, result); err != nil {
+	if err := job.AddExtraction(ctx, b.handle, t.JobID, extraction(result)); err != nil {
 		return err
 	}
-	if t.Attempt < extractAttempts && result.Usage.OutputTokens == 0 && len(result.Failures) > 0 && passes(result.Failures[0].Err) {
+	if t.Attempt < extractAttempts && result.Usage.OutputTokens == 0 && len(result.Failures) > 0 && transient(result.Failures[0].Err) {
 		return result.Failures[0].Err // the provider is down: what it says later is worth waiting for
 	}
 	for i, found := range result.Fields {
@@ -94,20 +77,14 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 	return nil
 }
 
-// recordExtraction writes what an attempt took to that of those before.
-func recordExtraction(ctx context.Context, h *tenant.Handle, jobID string, r extract.Result) error {
-	e := Extraction{
+// extraction returns what an attempt cost and what failed in it.
+func extraction(r extract.Result) job.Extraction {
+	e := job.Extraction{
 		Calls: r.Usage.Calls, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
-		Failed: len(r.Failures), Failures: []ExtractionFailure{},
+		Failed: len(r.Failures), Failures: []job.ExtractionFailure{},
 	}
 	for _, f := range r.Failures[:min(maxShownFailures, len(r.Failures))] {
-		e.Failures = append(e.Failures, ExtractionFailure{f.Chunk, f.Field, fault.Public(f.Err)})
+		e.Failures = append(e.Failures, job.ExtractionFailure{Ordinal: f.Chunk, Field: f.Field, Reason: fault.Public(f.Err)})
 	}
-	_, err := h.Exec(ctx, `
-		UPDATE tenant.jobs AS j SET updated_at = now(), extraction = $2::jsonb || jsonb_build_object(
-			'calls', coalesce((j.extraction->>'calls')::int, 0) + ($2::jsonb->>'calls')::int,
-			'inputTokens', coalesce((j.extraction->>'inputTokens')::int, 0) + ($2::jsonb->>'inputTokens')::int,
-			'outputTokens', coalesce((j.extraction->>'outputTokens')::int, 0) + ($2::jsonb->>'outputTokens')::int)
-		WHERE j.job_id = $1`, jobID, e)
-	return err
+	return e
 }

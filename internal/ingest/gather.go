@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -40,7 +41,7 @@ type gathered struct {
 
 // add writes a document with those that come meanwhile and returns what became of
 // it. When ctx ends before, it may or may not be written.
-func (g *gatherer) add(ctx context.Context, id tenant.ID, d newDocument) (Document, Job, error) {
+func (g *gatherer) add(ctx context.Context, id tenant.ID, d newDocument) (Document, job.Job, error) {
 	key := gatherKey{id, d.into.ID}
 	one := &gathered{newDocument: d, done: make(chan storedUpload, 1)}
 	g.mu.Lock()
@@ -54,7 +55,7 @@ func (g *gatherer) add(ctx context.Context, id tenant.ID, d newDocument) (Docume
 	case stored := <-one.done:
 		return stored.document, stored.job, stored.err
 	case <-ctx.Done():
-		return Document{}, Job{}, ctx.Err()
+		return Document{}, job.Job{}, ctx.Err()
 	}
 }
 
@@ -103,7 +104,7 @@ func (g *gatherer) writeGroup(ctx context.Context, id tenant.ID, group []*gather
 		docs[i] = one.newDocument
 	}
 	stored, err := g.store(ctx, id, group[0].into, docs, filter.Filter{})
-	if err != nil && len(group) > 1 && !passes(err) {
+	if err != nil && len(group) > 1 && !transient(err) {
 		for _, one := range group {
 			g.writeGroup(ctx, id, []*gathered{one})
 		}

@@ -4,111 +4,62 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// CancelJob ends a job that is queued or running and returns it as it is then.
-// Cancelling it again changes nothing. Errors: NotFound, Precondition for a job that
-// has ended otherwise and for a build that its index cannot do without.
-func (s *Service) CancelJob(ctx context.Context, jobID string) (Job, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
-	if err != nil {
-		return Job{}, err
-	}
-	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
-	job, err := jobByID(ctx, h, jobID, visible)
-	if err != nil || job.Status == JobCancelled {
-		return job, err
-	}
-	if job.Terminal() {
-		return Job{}, fault.New(fault.Precondition, "job %q has ended as %s: there is nothing to cancel", jobID, job.Status)
-	}
-	if job.DocumentID == nil {
-		err = s.indexes.CancelJob(ctx, r.Tenant, job.Kind, jobID)
-	} else {
-		err = h.TxOvertaking(ctx, func(tx *tenant.Tx) error { return cancelIngest(ctx, tx, job) })
-		s.queue.recount(r.Tenant)
-	}
-	ended, lookErr := jobByID(ctx, h, jobID, visible)
-	if err != nil && ended.Status != JobCancelled { // by somebody else, at the same time
-		return Job{}, err
-	}
-	return ended, lookErr
+// Runners cancels and retries ingest jobs. The backlog runs them, by Worker.Process.
+func (s *Service) Runners() job.Registry {
+	return job.Registry{job.Ingest: {Cancel: s.cancelJob, Retry: s.retryJob}}
 }
 
-// cancelIngest ends an ingest job. Its version of the document is given up, so
-// that whatever still works on it is overtaken.
-func cancelIngest(ctx context.Context, tx *tenant.Tx, job Job) error {
-	n, err := tx.Exec(ctx, `
-		UPDATE tenant.documents SET status = 'failed', error = 'its processing was cancelled', version = version + 1, updated_at = now()
-		WHERE document_id = $1 AND job_id = $2 AND status IN ('pending', 'processing')`, *job.DocumentID, job.JobID)
-	if err != nil {
-		return err
-	}
-	if n == 0 { // it was overtaken, or all but its last step is done
-		return fault.New(fault.Precondition, "job %q is ending: it is too late to cancel it", job.JobID)
-	}
-	_, err = tx.Exec(ctx, `
-		UPDATE tenant.jobs SET status = 'cancelled', error = 'cancelled on request', updated_at = now()
-		WHERE job_id = $1 AND status IN ('queued', 'running')`, job.JobID)
-	if err != nil {
-		return err
-	}
-	return tx.LeaveBacklog(ctx, []string{*job.DocumentID})
+// cancelJob ends an ingest job and gives its version of the document up, so that a
+// worker that is busy with it is overtaken. Errors: Precondition when it is too late.
+func (s *Service) cancelJob(ctx context.Context, id tenant.ID, j job.Job) error {
+	defer s.backlog.Recount(id)
+	return s.db.Handle(id).TxOvertaking(ctx, func(tx *tenant.Tx) error {
+		n, err := tx.Exec(ctx, `
+			UPDATE tenant.documents SET status = 'failed', error = 'its processing was cancelled', version = version + 1, updated_at = now()
+			WHERE document_id = $1 AND job_id = $2 AND status IN ('pending', 'processing')`, *j.DocumentID, j.JobID)
+		if err != nil {
+			return err
+		}
+		if n == 0 { // another version or a deletion has ended it, or it is ready and only its last step is left
+			return fault.New(fault.Precondition, "job %q is ending: it is too late to cancel it", j.JobID)
+		}
+		if err := job.Cancel(ctx, tx, j.JobID, job.CancelledOnRequest); err != nil {
+			return err
+		}
+		return backlog.Leave(ctx, tx, []string{*j.DocumentID})
+	})
 }
 
-// RetryJob starts the work of a failed or cancelled job again and returns the new
-// job that does it. Errors: NotFound, Precondition for a job that has not ended or
-// has succeeded, and when the document was uploaded again since.
-func (s *Service) RetryJob(ctx context.Context, jobID string) (Job, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
-	if err != nil {
-		return Job{}, err
-	}
-	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
-	job, err := jobByID(ctx, h, jobID, visible)
-	if err != nil {
-		return Job{}, err
-	}
-	if job.Status != JobFailed && job.Status != JobCancelled {
-		return Job{}, fault.New(fault.Precondition, "job %q is %s: only a failed or cancelled job can be tried again", jobID, job.Status)
-	}
-	if job.DocumentID != nil {
-		return s.retryIngest(ctx, r.Tenant, job, visible)
-	}
-	again, err := s.indexes.RetryJob(ctx, job.Kind, job.IndexName)
-	if err != nil {
-		return Job{}, err
-	}
-	return jobByID(ctx, h, again, visible)
-}
-
-// retryIngest makes the document's stored content its next version.
-func (s *Service) retryIngest(ctx context.Context, id tenant.ID, failed Job, visible filter.Filter) (job Job, err error) {
+// retryJob makes the document's stored content its next version and returns the id of
+// the new job. Errors: Precondition when the document was uploaded again or deleted.
+func (s *Service) retryJob(ctx context.Context, id tenant.ID, failed job.Job) (jobID string, err error) {
 	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		d, err := reviveDocument(ctx, tx, failed, visible)
+		d, err := reviveDocument(ctx, tx, failed)
 		if err != nil {
 			return err
 		}
-		jobs, err := replaceJobs(ctx, tx, failed.IndexName, d.Document)
-		if err != nil {
+		jobID = d.JobID
+		if err := replaceJobs(ctx, tx, failed.IndexName, d.Document); err != nil {
 			return err
 		}
-		job = jobs[0]
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			return s.queue.enqueue(ctx, tx, ingestArgs{
-				Tenant: id, JobID: job.JobID, IndexID: d.IndexID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize,
-			})
-		})
+		return s.backlog.Enqueue(ctx, tx, d.waiting(id, d.IndexID))
 	})
 	if err == nil {
-		s.queue.wake()
+		s.backlog.Wake()
 	}
-	return job, err
+	return jobID, err
+}
+
+// waiting is the document as the backlog knows it.
+func (d Document) waiting(id tenant.ID, indexID int64) backlog.Document {
+	return backlog.Document{Tenant: id, JobID: d.JobID, IndexID: indexID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize}
 }
 
 type revivedDocument struct {
@@ -116,14 +67,13 @@ type revivedDocument struct {
 	IndexID int64
 }
 
-// reviveDocument gives the document of a job that failed another version and
-// another job.
-func reviveDocument(ctx context.Context, tx *tenant.Tx, failed Job, visible filter.Filter) (revivedDocument, error) {
-	args := filter.NewArgs(*failed.DocumentID, failed.JobID, uuid.Must(uuid.NewV7()).String())
+// reviveDocument gives the document of a failed job another version and another job.
+// Errors: Precondition when the job is not the document's last one.
+func reviveDocument(ctx context.Context, tx *tenant.Tx, failed job.Job) (revivedDocument, error) {
 	found, err := tenant.Select[revivedDocument](ctx, tx, `
 		UPDATE tenant.documents AS d SET status = 'pending', error = '', version = d.version + 1, job_id = $3, updated_at = now()
-		WHERE d.document_id = $1 AND d.job_id = $2 AND d.status = 'failed' AND `+visible.SQL("d.metadata", args)+`
-		RETURNING d.index_id, `+documentColumns, args.Values()...)
+		WHERE d.document_id = $1 AND d.job_id = $2 AND d.status = 'failed'
+		RETURNING d.index_id, `+documentColumns, *failed.DocumentID, failed.JobID, uuid.Must(uuid.NewV7()).String())
 	if err != nil {
 		return revivedDocument{}, err
 	}
@@ -131,4 +81,30 @@ func reviveDocument(ctx context.Context, tx *tenant.Tx, failed Job, visible filt
 		return revivedDocument{}, fault.New(fault.Precondition, "the document of job %q was uploaded again or deleted since: there is nothing left to try", failed.JobID)
 	}
 	return found[0], nil
+}
+
+// replaceJobs queues the jobs of documents' new versions and cancels those of older
+// versions.
+func replaceJobs(ctx context.Context, tx *tenant.Tx, indexName string, docs ...Document) error {
+	var ids, documents, older []string
+	for _, d := range docs {
+		ids, documents = append(ids, d.JobID), append(documents, d.DocumentID)
+		if d.Version > 1 {
+			older = append(older, d.DocumentID)
+		}
+	}
+	if len(older) > 0 {
+		if _, err := job.CancelDocuments(ctx, tx, older, "replaced by a newer version"); err != nil {
+			return err
+		}
+	}
+	return job.InsertIngest(ctx, tx, indexName, ids, documents)
+}
+
+// queuedJob is the job of a document that was just stored.
+func (d Document) queuedJob(indexName string) job.Job {
+	return job.Job{
+		JobID: d.JobID, Kind: job.Ingest, Status: job.Queued, IndexName: indexName, DocumentID: &d.DocumentID,
+		Unit: job.IngestUnit, CreatedAt: d.UpdatedAt, UpdatedAt: d.UpdatedAt,
+	}
 }

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/extract"
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/pagination"
@@ -22,16 +20,16 @@ import (
 type Service struct {
 	db        *tenant.DB
 	indexes   *index.Service
-	queue     *Queue
+	backlog   *backlog.Backlog
 	extractor *extract.Extractor
 	spooled   *tenant.Quota // bytes of large documents that are arriving
 	gather    gatherer
 }
 
-// New returns a Service that gives its work to the queue, whose Worker extracts by
-// the same extractor.
-func New(db *tenant.DB, indexes *index.Service, queue *Queue, extractor *extract.Extractor) *Service {
-	s := &Service{db: db, indexes: indexes, queue: queue, extractor: extractor, spooled: newSpooled()}
+// New returns a Service that adds documents to the backlog, which a Worker with the same
+// extractor processes.
+func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor) *Service {
+	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, spooled: newSpooled()}
 	s.gather = gatherer{store: s.storeAll, waiting: map[gatherKey][]*gathered{}}
 	return s
 }
@@ -119,7 +117,7 @@ func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
-		defer s.queue.recount(t.tenant)
+		defer s.backlog.Recount(t.tenant)
 		return t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 			return deleteDocument(ctx, tx, t.index, ref, t.visible)
 		})
@@ -146,61 +144,4 @@ func (t target) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken s
 		}
 		return chunks(ctx, t.handle, ref.DocumentID, t.visible, after, most)
 	})
-}
-
-// Job returns a job. Errors: NotFound.
-func (s *Service) Job(ctx context.Context, jobID string) (Job, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
-	if err != nil {
-		return Job{}, err
-	}
-	return jobByID(ctx, s.db.Handle(r.Tenant), jobID, r.Principal.MandatoryFilter)
-}
-
-// Jobs returns a page of the tenant's jobs, newest first, and the token of the
-// next page. An empty status means any.
-func (s *Service) Jobs(ctx context.Context, status string, pageSize int32, pageToken string) ([]Job, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
-	if err != nil {
-		return nil, "", err
-	}
-	known := []string{"", JobQueued, JobRunning, JobSucceeded, JobFailed, JobCancelled}
-	if !slices.Contains(known, status) {
-		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, succeeded, failed and cancelled", status)
-	}
-	position := func(j Job) *jobPosition { return &jobPosition{j.CreatedAt, j.JobID} }
-	return pagination.List(pageSize, pageToken, nil, position, func(after *jobPosition, most int) ([]Job, error) {
-		return jobs(ctx, s.db.Handle(r.Tenant), status, r.Principal.MandatoryFilter, after, most)
-	})
-}
-
-// watchInterval is how often a watched job is looked at.
-const watchInterval = 250 * time.Millisecond
-
-// Watch gives the job to send at once and then whenever it has changed, until it
-// has ended, send fails or the caller leaves. Errors: NotFound.
-func (s *Service) Watch(ctx context.Context, jobID string, send func(Job) error) error {
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
-	var sent time.Time
-	for {
-		job, err := s.Job(ctx, jobID)
-		if err != nil {
-			return err
-		}
-		if !job.UpdatedAt.Equal(sent) {
-			if err := send(job); err != nil {
-				return err
-			}
-			sent = job.UpdatedAt
-		}
-		if job.Terminal() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -22,7 +24,7 @@ const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.con
 // storedUpload is what became of an upload.
 type storedUpload struct {
 	document  Document
-	job       Job
+	job       job.Job
 	unchanged bool // it was there before
 	err       error
 }
@@ -52,7 +54,7 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		if err != nil {
 			return nil, err
 		}
-		s.queue.wake()
+		s.backlog.Wake()
 		maps.Copy(stored, unchanged)
 	}
 	out := make([]storedUpload, len(docs))
@@ -69,10 +71,10 @@ func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument
 		if unchanged[d.name()].job.JobID != "" {
 			continue
 		}
-		if err := s.queue.look(ctx, id); err != nil {
+		if err := s.backlog.Refresh(ctx, id); err != nil {
 			return nil, err
 		}
-		if err := s.queue.admit(id, d.ByteSize); err != nil {
+		if err := s.backlog.Admit(id, d.ByteSize); err != nil {
 			unchanged[d.name()] = storedUpload{err: err}
 			continue
 		}
@@ -88,17 +90,14 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := replaceJobs(ctx, tx, into.Name, written...)
-	if err != nil {
+	if err := replaceJobs(ctx, tx, into.Name, written...); err != nil {
 		return nil, err
 	}
 	stored := make(map[name]storedUpload, len(docs))
-	var args []ingestArgs
-	for i, d := range written {
-		stored[d.name()] = storedUpload{document: d, job: jobs[i]}
-		args = append(args, ingestArgs{
-			Tenant: id, JobID: d.JobID, IndexID: into.ID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize,
-		})
+	var waiting []backlog.Document
+	for _, d := range written {
+		stored[d.name()] = storedUpload{document: d, job: d.queuedJob(into.Name)}
+		waiting = append(waiting, d.waiting(id, into.ID))
 	}
 	if len(written) < len(docs) { // somebody has just stored the same, or the filter hides what is there
 		rest, err := unchangedDocuments(ctx, tx, into, docs, visible)
@@ -116,10 +115,10 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 			stored[d.name()] = found
 		}
 	}
-	if len(args) == 0 {
+	if len(waiting) == 0 {
 		return stored, nil
 	}
-	return stored, tx.AsService(ctx, func(tx pgx.Tx) error { return s.queue.enqueue(ctx, tx, args...) })
+	return stored, s.backlog.Enqueue(ctx, tx, waiting...)
 }
 
 // unchangedDocuments returns, by name, those of the documents that are stored with
@@ -141,18 +140,14 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 	for i, d := range found {
 		jobIDs[i] = d.JobID
 	}
-	jobs, err := tenant.Select[Job](ctx, q, `SELECT `+jobColumns+` FROM tenant.jobs AS j WHERE j.job_id = ANY($1::uuid[])`, jobIDs)
+	jobs, err := job.ByID(ctx, q, jobIDs)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]Job, len(jobs))
-	for _, job := range jobs {
-		byID[job.JobID] = job
-	}
 	out := make(map[name]storedUpload, len(found))
 	for _, d := range found {
-		if job, ok := byID[d.JobID]; ok { // else it was uploaded again between the two
-			out[d.name()] = storedUpload{document: d, job: job, unchanged: true}
+		if j, ok := jobs[d.JobID]; ok { // else it was uploaded again between the two
+			out[d.name()] = storedUpload{document: d, job: j, unchanged: true}
 		}
 	}
 	return out, nil
@@ -215,36 +210,6 @@ func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unc
 	return err
 }
 
-// replaceJobs adds the jobs of documents' new versions and ends those of older
-// versions.
-func replaceJobs(ctx context.Context, tx *tenant.Tx, indexName string, docs ...Document) ([]Job, error) {
-	jobs := make([]Job, len(docs))
-	var ids, documents, older []string
-	for i, d := range docs {
-		ids, documents = append(ids, d.JobID), append(documents, d.DocumentID)
-		if d.Version > 1 {
-			older = append(older, d.DocumentID)
-		}
-		jobs[i] = Job{
-			JobID: d.JobID, Kind: ingestKind, Status: JobQueued, IndexName: indexName, DocumentID: &docs[i].DocumentID,
-			Unit: "chunks", CreatedAt: d.UpdatedAt, UpdatedAt: d.UpdatedAt,
-		}
-	}
-	if len(older) > 0 {
-		_, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = 'cancelled', error = 'replaced by a newer version', updated_at = now()
-			WHERE document_id = ANY($1::uuid[]) AND status IN ('queued', 'running')`, older)
-		if err != nil {
-			return nil, err
-		}
-	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO tenant.jobs (job_id, kind, status, index_name, document_id, unit)
-		SELECT given.job_id, $3, 'queued', $4, given.document_id, 'chunks'
-		FROM unnest($1::uuid[], $2::uuid[]) AS given (job_id, document_id)`, ids, documents, ingestKind, indexName)
-	return jobs, err
-}
-
 // documentByRef returns the document if the filter lets it be seen.
 func documentByRef(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visible filter.Filter) (Document, error) {
 	args := filter.NewArgs(indexID)
@@ -303,13 +268,11 @@ func deleteTraces(ctx context.Context, tx *tenant.Tx, from index.Index, deleted 
 	if _, err := tx.OfIndex(from.ID, from.Generation).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
 		return err
 	}
-	ended, err := tx.Exec(ctx, `
-		UPDATE tenant.jobs SET status = 'cancelled', error = 'the document was deleted', updated_at = now()
-		WHERE document_id = ANY($1::uuid[]) AND status IN ('queued', 'running')`, deleted)
+	ended, err := job.CancelDocuments(ctx, tx, deleted, "the document was deleted")
 	if err != nil || ended == 0 {
 		return err
 	}
-	return tx.LeaveBacklog(ctx, deleted)
+	return backlog.Leave(ctx, tx, deleted)
 }
 
 // chunks returns up to limit chunks of a document from the ordinal after the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -59,7 +60,7 @@ func storeParts(ctx context.Context, tx *tenant.Tx, documentID string, content [
 }
 
 // wholeContent returns the content of a document of so many bytes, given its first
-// part. It returns errOvertaken when the rest is gone.
+// part. It returns job.ErrEnded when the rest is gone.
 func wholeContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
 	if int64(len(first)) >= size {
 		return first, nil
@@ -69,7 +70,7 @@ func wholeContent(ctx context.Context, h *tenant.Handle, documentID string, firs
 		piece, err := tenant.Value[[]byte](ctx, h, `
 			SELECT content FROM tenant.document_contents WHERE document_id = $1 AND segment = $2`, documentID, segment)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, errOvertaken
+			return nil, job.ErrEnded
 		}
 		if err != nil {
 			return nil, err

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -49,7 +49,7 @@ func (t *task) file() file {
 
 // begin marks the jobs as running and reads the documents that they are about, with
 // their index, in one round trip. Documents that are ready stay ready. A task whose
-// version is not the current one gets errOvertaken.
+// version is not the current one gets job.ErrEnded.
 func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	jobs, documents, versions, attempts := columnsOfTasks(tasks)
 	var found []workDocument
@@ -68,9 +68,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
 		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed')
 			AND d.version = ($2::int[])[array_position($1::uuid[], d.document_id)]`, documents, versions)
-	b.Exec(`
-		UPDATE tenant.jobs AS j SET status = 'running', attempts = ($2::int[])[array_position($1::uuid[], j.job_id)], updated_at = now()
-		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobs, attempts)
+	job.BeginAll(b, jobs, attempts)
 	if err := b.Run(ctx); err != nil {
 		return err
 	}
@@ -85,7 +83,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	for _, t := range tasks {
 		d, ok := current[t.DocumentID]
 		if !ok || d.Present != t.Version || into.ID == 0 {
-			t.err = errOvertaken
+			t.err = job.ErrEnded
 			continue
 		}
 		t.workDocument, t.into, t.content = d, into, content[t.DocumentID]
@@ -102,23 +100,11 @@ func columnsOfTasks(tasks []*task) (jobs, documents []string, versions, attempts
 	return jobs, documents, versions, attempts
 }
 
-// progress says how far the job is. It returns errOvertaken when the job has ended:
-// it was cancelled, or its document is gone.
-func progress(ctx context.Context, h *tenant.Handle, jobID string, done, total int) error {
-	n, err := h.Exec(ctx, `
-		UPDATE tenant.jobs SET done = $2, total = $3, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, jobID, done, total)
-	if err == nil && n == 0 {
-		return errOvertaken
-	}
-	return err
-}
-
 // swap replaces the documents' chunks by those of the new versions, in one
 // transaction. Readers see the old ones or the new ones of a document, never both
 // and never neither. A task whose document has another version by now gets
-// errOvertaken.
-func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error {
+// job.ErrEnded.
+func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) error {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t *task) bool { return t.Status == DocumentReady })
 	if len(tasks) == 0 {
 		return nil
@@ -145,14 +131,14 @@ func swap(ctx context.Context, q *Queue, h *tenant.Handle, tasks []*task) error 
 		if err := makeReady(ctx, tx, current); err != nil {
 			return err
 		}
-		return index.MaintainIfDue(ctx, q, tx, tasks[0].Tenant, tasks[0].IndexID)
+		return index.MaintainIfDue(ctx, q, tx, tasks[0].IndexID)
 	})
 	if err != nil {
 		return err
 	}
 	for _, t := range tasks {
 		if !slices.Contains(current, t) {
-			t.err = errOvertaken
+			t.err = job.ErrEnded
 		}
 	}
 	return nil
@@ -198,24 +184,20 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 	return err
 }
 
-// finish ends the jobs, unless someone else has, and takes the documents out of the
-// backlog.
-func finish(ctx context.Context, h *tenant.Handle, q *Queue, tasks []*task) error {
+// finish marks the jobs succeeded, unless they have ended otherwise, and takes the
+// documents out of the backlog.
+func finish(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, tasks []*task) error {
 	jobs, _, _, _ := columnsOfTasks(tasks)
 	counts := make([]int, len(tasks))
-	args := make([]ingestArgs, len(tasks))
+	done := make([]backlog.Document, len(tasks))
 	for i, t := range tasks {
-		counts[i], args[i] = t.count(), t.ingestArgs
+		counts[i], done[i] = t.count(), t.Claim.Document
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		_, err := tx.Exec(ctx, `
-			UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(),
-				done = ($2::int[])[array_position($1::uuid[], j.job_id)], total = ($2::int[])[array_position($1::uuid[], j.job_id)]
-			WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobs, counts)
-		if err != nil {
+		if err := job.SucceedAll(ctx, tx, jobs, counts); err != nil {
 			return err
 		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error { return q.drop(ctx, tx, args...) })
+		return b.Done(ctx, tx, done...)
 	})
 }
 
@@ -227,33 +209,27 @@ func (t *task) count() int {
 	return len(t.chunks)
 }
 
-// recordFailure writes what the caller may know of a failed attempt, and gives the
-// document back to the backlog if there is to be another.
-func recordFailure(ctx context.Context, h *tenant.Handle, q *Queue, t *task) error {
-	final := t.hopeless()
-	document, job := DocumentPending, JobQueued
-	if final {
-		document, job = DocumentFailed, JobFailed
+// recordFailure stores why an attempt failed, as callers may know it, and postpones the
+// document unless this was the last attempt.
+func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t *task) error {
+	status, last := DocumentPending, t.last()
+	if last {
+		status = DocumentFailed
 	}
 	reason := fault.Public(t.err)
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE tenant.documents SET status = $3, error = $4, updated_at = now()
-			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, t.DocumentID, t.Version, document, reason)
+			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, t.DocumentID, t.Version, status, reason)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
-			UPDATE tenant.jobs SET status = $2, error = $3, updated_at = now()
-			WHERE job_id = $1 AND status = 'running'`, t.JobID, job, reason)
-		if err != nil {
+		if err := job.FailAttempt(ctx, tx, t.JobID, reason, last); err != nil {
 			return err
 		}
-		return tx.AsService(ctx, func(tx pgx.Tx) error {
-			if final {
-				return q.drop(ctx, tx, t.ingestArgs)
-			}
-			return q.postpone(ctx, tx, t.ingestArgs, backoff{}.after(t.Attempt))
-		})
+		if last {
+			return b.Done(ctx, tx, t.Claim.Document)
+		}
+		return b.Postpone(ctx, tx, t.Claim.Document, job.Backoff(t.Attempt))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/parse"
 )
 
@@ -25,7 +26,7 @@ const (
 type Result struct {
 	URI       string
 	Document  Document
-	Job       Job
+	Job       job.Job
 	Unchanged bool  // it was there before
 	Err       error // why it was not stored; the rest is empty then
 }
@@ -204,7 +205,7 @@ func (s *Stream) flush(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
-	if passes(err) {
+	if transient(err) {
 		for _, a := range group {
 			s.results[a.result].Err = err
 		}

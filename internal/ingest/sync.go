@@ -48,7 +48,7 @@ func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 	}
 	var d Difference
 	err := s.onIndex(ctx, tenant.Write, source.IndexName, func(t target) (err error) {
-		defer s.queue.recount(t.tenant)
+		defer s.backlog.Recount(t.tenant)
 		d, err = t.sync(ctx, source)
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -39,24 +40,24 @@ type Upload struct {
 // same bytes with the same settings again change nothing: the document is
 // returned with the job that made it. Errors: Invalid naming the field, NotFound
 // for an unknown index, Precondition for an index of ready-made vectors.
-func (s *Service) Upload(ctx context.Context, u Upload) (Document, Job, error) {
+func (s *Service) Upload(ctx context.Context, u Upload) (Document, job.Job, error) {
 	in, err := s.newIntake(ctx)
 	if err != nil {
-		return Document{}, Job{}, err
+		return Document{}, job.Job{}, err
 	}
 	d, err := in.accept(ctx, u)
 	if err != nil {
-		return Document{}, Job{}, err
+		return Document{}, job.Job{}, err
 	}
 	if d.ByteSize > MaxContentBytes {
-		return Document{}, Job{}, fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", d.ByteSize, MaxContentBytes)
+		return Document{}, job.Job{}, fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", d.ByteSize, MaxContentBytes)
 	}
 	if in.request.Principal.MandatoryFilter.IsZero() {
 		return s.gather.add(ctx, in.request.Tenant, d)
 	}
 	stored, err := in.store(ctx, []newDocument{d})
 	if err != nil {
-		return Document{}, Job{}, err
+		return Document{}, job.Job{}, err
 	}
 	return stored[0].document, stored[0].job, stored[0].err
 }

@@ -9,12 +9,14 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -25,21 +27,30 @@ type Worker struct {
 	models    *embed.Registry
 	parse     ParseFunc
 	extractor *extract.Extractor
+	queue     *job.Queue
+	backlog   *backlog.Backlog
 	log       *slog.Logger
 }
 
-// NewWorker returns a Worker that reads files by parse.
-func NewWorker(db *tenant.DB, models *embed.Registry, parse ParseFunc, extractor *extract.Extractor, log *slog.Logger) *Worker {
-	return &Worker{db: db, models: models, parse: parse, extractor: extractor, log: log}
+// WorkerConfig are the settings of a Worker. All are required.
+type WorkerConfig struct {
+	DB        *tenant.DB
+	Models    *embed.Registry
+	Parse     ParseFunc // reads files
+	Extractor *extract.Extractor
+	Queue     *job.Queue // for the maintenance of indexes
+	Backlog   *backlog.Backlog
+	Logger    *slog.Logger
 }
 
-// errOvertaken says that the document was deleted, or uploaded again, since the
-// job was queued. Whoever did that has ended the job in the tenant's table.
-var errOvertaken = errors.New("overtaken by a newer version or a deletion")
+// NewWorker returns a Worker.
+func NewWorker(c WorkerConfig) *Worker {
+	return &Worker{db: c.DB, models: c.Models, parse: c.Parse, extractor: c.Extractor, queue: c.Queue, backlog: c.Backlog, log: c.Logger}
+}
 
 // task is the work on one version of one document.
 type task struct {
-	claim
+	backlog.Claim
 	workDocument
 	into       index.Index
 	content    []byte // at first, of a large document, its first part
@@ -51,7 +62,6 @@ type task struct {
 // batch is what a worker does at once: documents of one index.
 type batch struct {
 	worker *Worker
-	queue  *Queue
 	handle *tenant.Handle
 	tasks  []*task
 	times  []any // of the steps, as names and milliseconds by turns
@@ -62,20 +72,23 @@ type batch struct {
 // be taken.
 const largeGCPercent = 40
 
-// work brings the claimed versions of documents into their index. All of them go
-// through each step together, but those for which a step fails, which go no
-// further: documents are written and committed by the batch, and fail alone.
-func (w *Worker) work(ctx context.Context, q *Queue, claimed []claim) {
+// batchTimeout is how long one batch may take.
+const batchTimeout = 15 * time.Minute
+
+// Process brings the claimed versions of documents, which are of one index, into it. All
+// go through each step together; one for which a step fails goes no further. Documents
+// are written and committed by the batch, and fail alone. It is a backlog.Processor.
+func (w *Worker) Process(ctx context.Context, claims []backlog.Claim) {
 	start := time.Now()
-	first := claimed[0]
-	b := &batch{worker: w, queue: q, handle: w.db.Handle(first.Tenant)}
-	for _, c := range claimed {
-		b.tasks = append(b.tasks, &task{claim: c})
+	first := claims[0]
+	b := &batch{worker: w, handle: w.db.Handle(first.Tenant)}
+	for _, c := range claims {
+		b.tasks = append(b.tasks, &task{Claim: c})
 	}
-	if first.Bytes >= maxBytesAtHand { // it goes alone, and no other is taken up meanwhile
+	if first.Alone() {
 		defer debug.SetGCPercent(debug.SetGCPercent(largeGCPercent))
 	}
-	limited, cancel := context.WithTimeout(ctx, jobTimeout)
+	limited, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
 	defer func() {
 		for _, t := range b.tasks {
@@ -96,7 +109,7 @@ func (b *batch) run(ctx context.Context) {
 	b.step("embed", func(open []*task) error { return b.embed(ctx, open) })
 	b.step("store", func(open []*task) error { return b.swap(ctx, open) })
 	b.step("connect", func(open []*task) error { return b.connect(ctx, open) })
-	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.queue, open) })
+	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.worker.backlog, open) })
 }
 
 // begin reads the documents, and with them which generation of the index's chunks is
@@ -159,7 +172,7 @@ func (b *batch) embedPart(ctx context.Context, part []*task) {
 	}
 	err := guarded(func() error { return b.worker.embed(ctx, b.handle, part) })
 	for _, t := range part {
-		if err != nil && len(part) > 1 && !passes(err) {
+		if err != nil && len(part) > 1 && !transient(err) {
 			b.embedPart(ctx, []*task{t})
 		} else {
 			t.err = err
@@ -193,7 +206,7 @@ func guarded(do func() error) (err error) {
 // one and reading it took is given back at once: the collector would wait until memory
 // has as much again.
 func (b *batch) read(ctx context.Context, t *task) (err error) {
-	if t.Bytes >= maxBytesAtHand {
+	if t.Alone() {
 		debug.FreeOSMemory()
 		defer debug.FreeOSMemory()
 	}
@@ -205,7 +218,7 @@ func (b *batch) read(ctx context.Context, t *task) (err error) {
 
 // split parses a document and cuts it.
 func (w *Worker) split(ctx context.Context, t *task) error {
-	if t.Lost >= maxLost {
+	if t.Lost >= backlog.MaxLost {
 		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", t.Lost)
 	}
 	return guarded(func() error {
@@ -232,18 +245,18 @@ func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
 // swap stores the chunks of all tasks, or, where that fails for a reason that one
 // document may be, of each alone.
 func (b *batch) swap(ctx context.Context, open []*task) error {
-	err := swap(ctx, b.queue, b.handle, open)
-	if err == nil || len(open) == 1 || passes(err) {
+	err := swap(ctx, b.worker.queue, b.handle, open)
+	if err == nil || len(open) == 1 || transient(err) {
 		return err
 	}
 	for _, t := range open {
-		t.err = swap(ctx, b.queue, b.handle, []*task{t})
+		t.err = swap(ctx, b.worker.queue, b.handle, []*task{t})
 	}
 	return nil
 }
 
 // passes reports whether what failed is likely to work later as it is.
-func passes(err error) bool {
+func transient(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Exhausted, fault.Conflict, fault.Canceled, fault.Deadline:
 		return true
@@ -287,7 +300,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	chunks := 0
-	var overtaken []ingestArgs
+	var overtaken []backlog.Document
 	b.excuseMoved(ctx)
 	var told, unrecorded error
 	for _, t := range b.tasks {
@@ -296,8 +309,8 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 		case t.err == nil:
 			chunks += len(t.chunks)
 			log.DebugContext(ctx, "document ingested", "chunks", len(t.chunks))
-		case errors.Is(t.err, errOvertaken), isGone(t.err), fault.KindOf(t.err) == fault.NotFound:
-			overtaken = append(overtaken, t.ingestArgs)
+		case errors.Is(t.err, job.ErrEnded), isGone(t.err), fault.KindOf(t.err) == fault.NotFound:
+			overtaken = append(overtaken, t.Claim.Document)
 			log.InfoContext(ctx, "ingest job overtaken")
 		default:
 			if t.err != told { //nolint:errorlint // the very same: what all of the batch failed by is told once
@@ -305,7 +318,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 				told = t.err
 			}
 			if unrecorded == nil { // else the database is away, and the document stays ours until it is back
-				unrecorded = recordFailure(ctx, b.handle, b.queue, t)
+				unrecorded = recordFailure(ctx, b.handle, b.worker.backlog, t)
 			}
 		}
 	}
@@ -313,7 +326,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 		b.worker.log.WarnContext(ctx, "recording failed attempts", "err", unrecorded)
 	}
 	if len(overtaken) > 0 {
-		if err := b.queue.drop(ctx, b.queue.control, overtaken...); err != nil {
+		if err := b.worker.backlog.Remove(ctx, overtaken...); err != nil {
 			b.worker.log.WarnContext(ctx, "removing documents from the backlog", "err", err)
 		}
 	}
@@ -338,7 +351,7 @@ func (b *batch) excuseMoved(ctx context.Context) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// hopeless reports whether there will be no other attempt.
-func (t *task) hopeless() bool {
-	return t.Attempt >= maxAttempts || fault.Permanent(t.err)
+// last reports whether there will be no other attempt.
+func (t *task) last() bool {
+	return t.Attempt >= job.MaxAttempts || fault.Permanent(t.err)
 }

@@ -7,6 +7,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
 )
 
 // UploadDocument implements DocumentService.
@@ -130,47 +131,47 @@ func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest
 
 // GetJob implements DocumentService.
 func (h *Handlers) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
-	job, err := h.Ingest.Job(ctx, req.GetJobId())
+	j, err := h.Jobs.Get(ctx, req.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	return jobMessage(job), nil
+	return jobMessage(j), nil
 }
 
 // ListJobs implements DocumentService.
 func (h *Handlers) ListJobs(ctx context.Context, req *ragdv1.ListJobsRequest) (*ragdv1.ListJobsResponse, error) {
-	found, next, err := h.Ingest.Jobs(ctx, req.GetStatus(), req.GetPageSize(), req.GetPageToken())
+	found, next, err := h.Jobs.List(ctx, req.GetStatus(), req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
 	res := &ragdv1.ListJobsResponse{NextPageToken: next}
-	for _, job := range found {
-		res.Jobs = append(res.Jobs, jobMessage(job))
+	for _, j := range found {
+		res.Jobs = append(res.Jobs, jobMessage(j))
 	}
 	return res, nil
 }
 
 // WatchJob implements DocumentService.
 func (h *Handlers) WatchJob(ctx context.Context, req *ragdv1.WatchJobRequest, stream *connect.ServerStream[ragdv1.Job]) error {
-	return h.Ingest.Watch(ctx, req.GetJobId(), func(job ingest.Job) error { return stream.Send(jobMessage(job)) })
+	return h.Jobs.Watch(ctx, req.GetJobId(), func(j job.Job) error { return stream.Send(jobMessage(j)) })
 }
 
 // CancelJob implements DocumentService.
 func (h *Handlers) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {
-	job, err := h.Ingest.CancelJob(ctx, req.GetJobId())
+	j, err := h.Jobs.Cancel(ctx, req.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	return jobMessage(job), nil
+	return jobMessage(j), nil
 }
 
 // RetryJob implements DocumentService.
 func (h *Handlers) RetryJob(ctx context.Context, req *ragdv1.RetryJobRequest) (*ragdv1.Job, error) {
-	job, err := h.Ingest.RetryJob(ctx, req.GetJobId())
+	j, err := h.Jobs.Retry(ctx, req.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	return jobMessage(job), nil
+	return jobMessage(j), nil
 }
 
 func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, error) {
@@ -192,9 +193,9 @@ func storedChunkMessage(c ingest.Chunk) (*ragdv1.Chunk, error) {
 	}, err
 }
 
-func jobMessage(j ingest.Job) *ragdv1.Job {
+func jobMessage(j job.Job) *ragdv1.Job {
 	message := &ragdv1.Job{
-		JobId: j.JobID, Kind: j.Kind, Status: j.Status, Attempts: int32(j.Attempts), Error: j.Error, IndexName: j.IndexName,
+		JobId: j.JobID, Kind: string(j.Kind), Status: string(j.Status), Attempts: int32(j.Attempts), Error: j.Error, IndexName: j.IndexName,
 		Progress:   &ragdv1.JobProgress{Done: int32(j.Done), Total: int32(j.Total), Unit: j.Unit},
 		CreateTime: timestamp(j.CreatedAt), UpdateTime: timestamp(j.UpdatedAt),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
@@ -36,6 +37,7 @@ type Handlers struct {
 	Tenants *tenant.Service
 	Indexes *index.Service
 	Ingest  *ingest.Service
+	Jobs    *job.Service
 	Vectors *vector.Service
 	Queries *query.Service
 	Graphs  *graph.Service

@@ -285,6 +285,9 @@ func (t *Tx) OfIndex(index int64, generation int) *Tx {
 	return &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx}
 }
 
+// Tenant returns whose transaction it is.
+func (t *Tx) Tenant() ID { return t.handle.id }
+
 // CopyFrom loads rows into the chunk table of the handle's index.
 func (t *Tx) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return t.tx.CopyFrom(ctx, t.handle.ChunkTable(), columns, rows)

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -60,7 +61,13 @@ type Config struct {
 	Now func() time.Time
 	// Tokens verifies access tokens; nil when only API keys are taken.
 	Tokens Tokens
+	// OnDelete remove what other packages keep of a tenant in the control schema.
+	OnDelete []DeleteFunc
 }
+
+// DeleteFunc removes what belongs to a tenant, in the transaction that deletes it. It
+// runs with the rights of the service, after the tenant's schema was dropped.
+type DeleteFunc func(ctx context.Context, tx pgx.Tx, id ID) error
 
 // Service manages tenants and API keys. Safe for concurrent use.
 type Service struct {
@@ -68,6 +75,7 @@ type Service struct {
 	store    *store
 	migrator *postgres.Migrator // of the tenants' schemas
 	now      func() time.Time
+	onDelete []DeleteFunc
 }
 
 // minOperatorKeyBytes is the least that a configured operator key must have. A
@@ -92,7 +100,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Auth: auth, store: s, migrator: migrator, now: config.Now}, nil
+	return &Service{Auth: auth, store: s, migrator: migrator, now: config.Now, onDelete: config.OnDelete}, nil
 }
 
 // Create makes a tenant with its role and schema. A creation that was cut off
@@ -201,7 +209,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	return s.tenant(ctx, id)
 }
 
-// Delete removes a tenant with everything it owns: schema, role, keys, jobs. A
+// Delete removes a tenant with everything it owns: schema, role, keys, queued work. A
 // deletion that was cut off half way is finished by the next one.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	if _, err := requireScope(ctx, Operator); err != nil {
@@ -219,7 +227,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		if err := s.store.setTenantStatus(ctx, id, statusDeleting); err != nil {
 			return err
 		}
-		return s.store.dropTenant(ctx, id)
+		return s.store.dropTenant(ctx, id, s.onDelete)
 	})
 }
 

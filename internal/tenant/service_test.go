@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -12,9 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
@@ -29,8 +31,11 @@ func setup(t testing.TB) fixture {
 	t.Helper()
 	pool := pgtest.Pool(t)
 	must(t, tenant.MigrateControl(t.Context(), pool))
-	must(t, ingest.MigrateQueue(t.Context(), riverpgxv5.New(pool)))
-	tenants, err := tenant.New(t.Context(), pool, tenant.Config{})
+	driver := riverpgxv5.New(pool)
+	must(t, job.Migrate(t.Context(), driver))
+	queue, err := job.NewQueue(job.QueueConfig{Driver: driver, Instance: "test", Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	tenants, err := tenant.New(t.Context(), pool, tenant.Config{OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant}})
 	must(t, err)
 	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
 	return fixture{pool, tenants, operator}

@@ -87,28 +87,3 @@ func (h *Handle) BuildProgress(ctx context.Context) (int64, error) {
 		WHERE relid = to_regclass($1)`, h.ChunkTable().Sanitize()).Scan(&done)
 	return done, h.translate(err)
 }
-
-// Arriving returns how many bytes of documents are on their way into an index: those
-// that are in work and those that are due, which what waits after a failure is not.
-func (h *Handle) Arriving(ctx context.Context, indexID int64) (int64, error) {
-	var bytes int64
-	err := h.pool.QueryRow(ctx, `
-		SELECT coalesce(sum(b.bytes), 0)::bigint FROM ragd.backlog AS b
-		WHERE b.tenant_id = $1 AND b.index_id = $2 AND (b.claimed_by IS NOT NULL OR b.due_at <= now())`, h.id, indexID).Scan(&bytes)
-	return bytes, h.translate(err)
-}
-
-// LeaveBacklog takes documents out of the backlog whose work has come to nothing. One
-// that an instance is just claiming, or done with, is left to it: it finds out by itself.
-func (t *Tx) LeaveBacklog(ctx context.Context, documentIDs []string) error {
-	if len(documentIDs) == 0 {
-		return nil
-	}
-	return t.AsService(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
-			DELETE FROM ragd.backlog WHERE tenant_id = $1 AND document_id IN (
-				SELECT b.document_id FROM ragd.backlog AS b
-				WHERE b.tenant_id = $1 AND b.document_id = ANY($2::uuid[]) FOR UPDATE SKIP LOCKED)`, t.handle.id, documentIDs)
-		return err
-	})
-}

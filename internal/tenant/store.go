@@ -174,18 +174,17 @@ func (s *store) makeSchemaOnce(ctx context.Context, id ID) error {
 	})
 }
 
-// dropTenant removes schema, queued jobs, keys and the row, then the role.
-func (s *store) dropTenant(ctx context.Context, id ID) error {
+// dropTenant removes schema, keys, the row and what onDelete removes, then the role.
+func (s *store) dropTenant(ctx context.Context, id ID, onDelete []DeleteFunc) error {
 	role := id.quoted()
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DROP SCHEMA IF EXISTS `+role+` CASCADE`); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM ragd.river_job WHERE args->>'tenant' = $1 AND state <> 'running'`, id); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `DELETE FROM ragd.backlog WHERE tenant_id = $1`, id); err != nil {
-			return err
+		for _, remove := range onDelete {
+			if err := remove(ctx, tx, id); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // its keys follow
 		return err

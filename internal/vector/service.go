@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -17,11 +18,11 @@ import (
 type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
-	queue   index.Inserter
+	queue   *job.Queue
 }
 
 // New returns a Service that gives the maintenance of indexes to the queue.
-func New(db *tenant.DB, indexes *index.Service, queue index.Inserter) *Service {
+func New(db *tenant.DB, indexes *index.Service, queue *job.Queue) *Service {
 	return &Service{db: db, indexes: indexes, queue: queue}
 }
 
@@ -73,7 +74,7 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 			if err := upsert(ctx, tx, t, replaced.Namespace, rows); err != nil {
 				return err
 			}
-			return index.MaintainIfDue(ctx, s.queue, tx, t.tenant, t.index.ID)
+			return index.MaintainIfDue(ctx, s.queue, tx, t.index.ID)
 		})
 	})
 	return ids, err

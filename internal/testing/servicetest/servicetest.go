@@ -17,12 +17,14 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/query"
@@ -56,7 +58,7 @@ type Config struct {
 	Tokens tenant.Tokens
 	// Log, if set, gets everything; else warnings go to the test's output.
 	Log *slog.Logger
-	// MaxQueuedDocuments and MaxQueuedBytes are as in ingest.QueueConfig.
+	// MaxQueuedDocuments and MaxQueuedBytes are MaxDocuments and MaxBytes of backlog.Config.
 	MaxQueuedDocuments int
 	MaxQueuedBytes     int64
 	// Pause is how long a request may stand still; httpserver.MaxPause by default.
@@ -72,30 +74,42 @@ func New(t testing.TB, config Config) *Service {
 	pool := pgtest.Pool(t)
 	driver := riverpgxv5.New(pool)
 	must(t, tenant.MigrateControl(ctx, pool))
-	must(t, ingest.MigrateQueue(ctx, driver))
-	tenants, err := tenant.New(ctx, pool, tenant.Config{OperatorKey: OperatorKey, Tokens: config.Tokens})
-	must(t, err)
-
+	must(t, job.Migrate(ctx, driver))
 	log := config.Log
 	if log == nil {
 		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
+	queue, err := job.NewQueue(job.QueueConfig{Driver: driver, Instance: t.Name(), Logger: log})
+	must(t, err)
+	tenants, err := tenant.New(ctx, pool, tenant.Config{
+		OperatorKey: OperatorKey, Tokens: config.Tokens, OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
+	})
+	must(t, err)
 	const model = "builtin/hash-512"
 	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
 	extractor := extract.New(llm.New(config.LLM))
-	queue, err := ingest.NewQueue(ingest.QueueConfig{
-		Driver: driver, Control: pool, Instance: t.Name(), Workers: 4, Logger: log,
-		MaxQueuedDocuments: config.MaxQueuedDocuments, MaxQueuedBytes: config.MaxQueuedBytes,
-	}, ingest.NewWorker(db, models, parse.Parse, extractor, log), index.NewMaintainer(db, log), index.NewReembedder(db, models, graph.Relink, log))
-	must(t, err)
-	if !config.NoWorkers {
-		run(t, queue)
-	}
+	waiting := backlog.New(backlog.Config{
+		Control: pool, Jobs: queue, Instance: t.Name(), Workers: 4, Logger: log,
+		MaxDocuments: config.MaxQueuedDocuments, MaxBytes: config.MaxQueuedBytes,
+	})
 	indexes := index.New(db, models, model, queue)
+	documents := ingest.New(db, indexes, waiting, extractor)
+	runners := job.Join(
+		documents.Runners(),
+		indexes.Runners(index.NewMaintainer(db, queue, waiting, log), index.NewReembedder(db, models, graph.Relink, log)),
+		graph.NewRebuilder(db, queue, log).Runners(indexes),
+	)
+	queue.Register(runners)
+	if !config.NoWorkers {
+		run(t, waiting, ingest.NewWorker(ingest.WorkerConfig{
+			DB: db, Models: models, Parse: parse.Parse, Extractor: extractor, Queue: queue, Backlog: waiting, Logger: log,
+		}))
+	}
 	queries := query.New(indexes, models, rerank.New(config.Rerank), model)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
-		Ingest:  ingest.New(db, indexes, queue, extractor),
+		Ingest:  documents,
+		Jobs:    job.New(db, runners),
 		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
 		Graphs:  graph.New(indexes, queries),
@@ -109,15 +123,15 @@ func New(t testing.TB, config Config) *Service {
 	return s
 }
 
-// run works the queue until the test ends.
-func run(t testing.TB, queue *ingest.Queue) {
+// run processes the backlog and the job queue until the test ends.
+func run(t testing.TB, waiting *backlog.Backlog, worker *ingest.Worker) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- queue.Run(ctx) }()
+	go func() { done <- waiting.Run(ctx, worker.Process) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("queue: %v", err)
+			t.Errorf("backlog: %v", err)
 		}
 	})
 }
@@ -233,11 +247,11 @@ func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1
 	t.Helper()
 	const patience = 30 * time.Second
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		job, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
+		found, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if job.Status == ingest.JobQueued || job.Status == ingest.JobRunning {
+		if !job.Status(found.Status).Ended() {
 			continue
 		}
 		d, err := c.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: indexName, DocumentId: documentID})

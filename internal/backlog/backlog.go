@@ -1,0 +1,112 @@
+package backlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Document is one version of a document that is to be processed.
+type Document struct {
+	Tenant     tenant.ID
+	JobID      string
+	IndexID    int64
+	DocumentID string
+	Version    int
+	Bytes      int64
+}
+
+// Claim is a document that this instance works on.
+type Claim struct {
+	Document
+	Attempt int // from 1
+	Lost    int // how often an instance died with it
+}
+
+// MaxLost is how often instances may die with a document before it should be given up.
+const MaxLost = 30
+
+// Alone reports whether the document is so large that nothing else is claimed while this
+// instance works on it.
+func (c Claim) Alone() bool { return c.Bytes >= maxLeasedBytes }
+
+// Processor processes claimed documents of one index. It calls Done or Postpone for
+// each; what it leaves claimed is claimed again. When ctx ends it returns soon.
+type Processor func(ctx context.Context, claims []Claim)
+
+// control runs statements on the control schema with the rights of the service.
+type control interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// jobQueue is the queue that instances work on beside the backlog, as job.Queue.
+type jobQueue interface {
+	// Run runs jobs until ctx ends and those that run have ended.
+	Run(ctx context.Context) error
+	// Rescue makes the jobs of all instances but those alive available again and returns
+	// how many there were.
+	Rescue(ctx context.Context, alive func(context.Context) ([]string, error)) (int, error)
+}
+
+// Backlog is this instance's end of the queue of documents. Safe for concurrent use.
+type Backlog struct {
+	control  control
+	jobs     jobQueue
+	instance string
+	leases   leases
+	usage    usage
+	woken    chan struct{}
+	log      *slog.Logger
+}
+
+// Config are the settings of a Backlog. All are required but the limits.
+type Config struct {
+	Control  control
+	Jobs     jobQueue
+	Instance string // unique among the running copies of the service
+	Workers  int    // batches of documents processed at once
+	Logger   *slog.Logger
+	// MaxDocuments and MaxBytes bound what a tenant may have waiting or in work: 100,000
+	// documents and 4 GiB by default.
+	MaxDocuments int
+	MaxBytes     int64
+}
+
+// New returns a backlog that is processed once Run is called.
+func New(config Config) *Backlog {
+	return &Backlog{
+		control: config.Control, jobs: config.Jobs, instance: config.Instance, log: config.Logger,
+		leases: leases{workers: config.Workers, busy: map[tenant.ID]int{}, jobs: map[string]bool{}},
+		usage: usage{
+			maxDocuments: cmp.Or(config.MaxDocuments, defaultMaxDocuments),
+			maxBytes:     cmp.Or(config.MaxBytes, defaultMaxBytes),
+			tenants:      map[tenant.ID]*tenantUsage{},
+		},
+		woken: make(chan struct{}, 1),
+	}
+}
+
+// Run processes documents, and runs the job queue, until ctx ends; then it lets what is
+// running finish for drainTimeout. Meanwhile other instances see this one alive.
+func (b *Backlog) Run(ctx context.Context, process Processor) error {
+	if err := b.beat(ctx); err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	group.Go(func() { b.dispatch(running, process) })
+	group.Go(func() { b.keepAlive(running) })
+	err := b.jobs.Run(running)
+	stop()
+	group.Wait()
+	return errors.Join(err, b.leave(context.WithoutCancel(ctx)))
+}

@@ -1,0 +1,116 @@
+package backlog
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
+)
+
+// noJobs is a job queue without jobs, which notes who was alive.
+type noJobs struct{ alive []string }
+
+func (*noJobs) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (q *noJobs) Rescue(ctx context.Context, alive func(context.Context) ([]string, error)) (_ int, err error) {
+	q.alive, err = alive(ctx)
+	slices.Sort(q.alive)
+	return 0, err
+}
+
+func setup(t *testing.T) (*pgxpool.Pool, *Backlog, *noJobs) {
+	t.Helper()
+	pool := pgtest.Pool(t)
+	must(t, tenant.MigrateControl(t.Context(), pool))
+	jobs := &noJobs{}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	return pool, New(Config{Control: pool, Jobs: jobs, Instance: "us", Workers: 1, Logger: log}), jobs
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Documents that a silent instance has claimed become available again, and those that
+// this one has claimed without a lease; those of an instance that beats stay claimed.
+func TestWorkOfDeadInstancesIsTakenOver(t *testing.T) {
+	t.Parallel()
+	pool, b, jobs := setup(t)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		_, err := pool.Exec(t.Context(), sql, args...)
+		must(t, err)
+	}
+	leased := uuid.NewString()
+	b.leases.add([]Claim{{Document: Document{Tenant: "acme", JobID: leased}}})
+	for instance, job := range map[string]string{"us": leased, "alive": uuid.NewString(), "silent": uuid.NewString(), "unknown": uuid.NewString()} {
+		exec(`INSERT INTO ragd.backlog (tenant_id, document_id, index_id, version, job_id, bytes, attempt, claimed_by)
+			VALUES ('acme', gen_random_uuid(), 1, 1, $1, 1, 1, $2)`, job, instance)
+	}
+	exec(`INSERT INTO ragd.backlog (tenant_id, document_id, index_id, version, job_id, bytes, attempt, claimed_by)
+		VALUES ('acme', gen_random_uuid(), 1, 1, gen_random_uuid(), 1, 1, 'us')`)
+	exec(`INSERT INTO ragd.instances VALUES ('alive', now()), ('silent', now() - $1::interval)`, deadAfter+time.Second)
+	claimed := func() []string {
+		t.Helper()
+		rows, err := pool.Query(t.Context(), `SELECT claimed_by FROM ragd.backlog WHERE claimed_by IS NOT NULL ORDER BY claimed_by`)
+		must(t, err)
+		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		must(t, err)
+		return found
+	}
+	must(t, b.beat(t.Context()))
+	must(t, b.takeOver(t.Context()))
+	if got := claimed(); !slices.Equal(got, []string{"alive", "us"}) {
+		t.Errorf("claimed by %v", got)
+	}
+	if !slices.Equal(jobs.alive, []string{"alive", "us"}) {
+		t.Errorf("the job queue is told that %v are alive", jobs.alive)
+	}
+	var lost, attempts int
+	must(t, pool.QueryRow(t.Context(), `SELECT sum(lost), sum(attempt) FROM ragd.backlog WHERE claimed_by IS NULL`).Scan(&lost, &attempts))
+	if lost != 3 || attempts != 0 {
+		t.Errorf("the lost documents count %d losses and %d attempts", lost, attempts)
+	}
+	must(t, b.ForgetInstances(t.Context()))
+	must(t, b.takeOver(t.Context()))
+	if got := claimed(); !slices.Equal(got, []string{"us"}) {
+		t.Errorf("after forgetting the others: claimed by %v", got)
+	}
+}
+
+func TestAnInstanceLeavesWhenItStops(t *testing.T) {
+	t.Parallel()
+	pool, b, _ := setup(t)
+	instances := func() (n int) {
+		t.Helper()
+		must(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.instances`).Scan(&n))
+		return n
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx, func(context.Context, []Claim) {}) }()
+	for deadline := time.Now().Add(10 * time.Second); instances() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never beat")
+		}
+	}
+	cancel()
+	must(t, <-done)
+	if n := instances(); n != 0 {
+		t.Errorf("%d instances are left", n)
+	}
+}

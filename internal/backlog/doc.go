@@ -1,0 +1,34 @@
+// Package backlog is the queue of documents that wait for ingest or are in work, of all
+// tenants, in the control schema. It knows ids, versions and sizes of documents; a
+// Processor knows what to do with them.
+//
+// River, which runs the tasks on whole indexes (see package job), is not used for
+// documents, for three reasons. Work is claimed in batches: 256 small documents of one
+// index are read, embedded, written and connected together at a fraction of what they
+// cost one by one, while River gives a worker one job. Tenants take turns: a claim goes
+// to the next tenant in the order of ids that has something due, and no tenant has more
+// than half of an instance's workers, while River's queues are first come, first served.
+// And a document is in the backlog once: a newer version replaces an older one, a
+// deletion removes it, and one row per document is updated in the transaction of the
+// upload instead of one more job being added.
+//
+// The states of a document in the backlog:
+//
+//	        Enqueue            claim, when due               Done
+//	(none) ---------> waiting ----------------> claimed -------------> (none)
+//	                   ^  ^ |                    |  |
+//	                   |  | +--- Leave -> (none) |  |
+//	                   |  |                      |  |
+//	                   |  +------- Postpone -----+  |
+//	                   |    due after a pause       |
+//	                   +----------------------------+
+//	                     its instance died, or has lost its lease
+//
+// Enqueue of a newer version leads to waiting from every state. Leave removes a document
+// that was cancelled or deleted; one that is claimed at that moment is left to its
+// worker, which finds that out.
+//
+// An instance that runs writes a heartbeat. When it stops, the others take over what it
+// had claimed, and River's tasks with it. Work that is done twice does no harm: its
+// result is guarded by the version of the document.
+package backlog

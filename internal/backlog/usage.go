@@ -1,0 +1,103 @@
+package backlog
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Limits of what a tenant may have in the backlog, unless Config says otherwise.
+const (
+	defaultMaxDocuments = 100_000
+	defaultMaxBytes     = 4 << 30
+)
+
+const (
+	// countTTL is how long the count of a tenant's documents is used, together with what
+	// this instance adds. What other instances add meanwhile may exceed the limits.
+	countTTL = time.Second
+	// fullDelay is how long a caller should wait when the backlog is full.
+	fullDelay = 2 * time.Second
+)
+
+// usage is what each tenant has in the backlog, and may have.
+type usage struct {
+	maxDocuments int
+	maxBytes     int64
+
+	mu      sync.Mutex
+	tenants map[tenant.ID]*tenantUsage
+}
+
+// tenantUsage is what one tenant had in the backlog at a time, plus what was admitted
+// since.
+type tenantUsage struct {
+	documents int
+	bytes     int64
+	countedAt time.Time
+}
+
+func (u *tenantUsage) expired() bool { return time.Since(u.countedAt) >= countTTL }
+
+// Refresh counts what a tenant has in the backlog, unless the cached count is younger
+// than countTTL.
+func (b *Backlog) Refresh(ctx context.Context, id tenant.ID) error {
+	u := &b.usage
+	u.mu.Lock()
+	known := u.tenants[id]
+	u.mu.Unlock()
+	if known != nil && !known.expired() {
+		return nil
+	}
+	counted := &tenantUsage{countedAt: time.Now()}
+	rows, err := b.control.Query(ctx, `SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM ragd.backlog WHERE tenant_id = $1`, id)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&counted.documents, &counted.bytes}, func() error { return nil })
+	}
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for other, known := range u.tenants { // tenants that stopped uploading are forgotten
+		if known.expired() {
+			delete(u.tenants, other)
+		}
+	}
+	u.tenants[id] = counted
+	return nil
+}
+
+// Recount drops the cached count of a tenant, of which documents were removed.
+func (b *Backlog) Recount(id tenant.ID) {
+	b.usage.mu.Lock()
+	defer b.usage.mu.Unlock()
+	delete(b.usage.tenants, id)
+}
+
+// Admit reserves capacity for a document of so many bytes. Refresh must come before. An
+// empty backlog admits a document of any size. Errors: Exhausted, with the time to wait.
+func (b *Backlog) Admit(id tenant.ID, bytes int64) error {
+	u := &b.usage
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	own := u.tenants[id]
+	switch {
+	case own == nil || own.documents == 0: // the count was dropped meanwhile, or nothing waits
+	case own.documents >= u.maxDocuments:
+		return fault.Retry(fullDelay, "%d documents of this tenant wait to be processed, as many as may: send more when there are fewer", own.documents)
+	case own.bytes+bytes > u.maxBytes:
+		return fault.Retry(fullDelay, "%d bytes of this tenant's documents wait to be processed, and with this document it would be more than %d: send it when there are fewer", own.bytes, u.maxBytes)
+	}
+	if own != nil {
+		own.documents++
+		own.bytes += bytes
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package job
+
+// Kind is what a job does. Callers see it.
+type Kind string
+
+// The kinds of jobs.
+const (
+	// Ingest makes a document searchable. The backlog runs it.
+	Ingest Kind = "ingest"
+	// Build builds the Postgres index over the embeddings of an index. Maintain runs it.
+	Build Kind = "build"
+	// Reembed gives an index another embedding model.
+	Reembed Kind = "reembed"
+	// Graph finds the edges of an index's graph anew.
+	Graph Kind = "graph"
+)
+
+// The kinds of tasks that are not the kind of a job.
+const (
+	// Maintain does what is due on an index: builds, counts and measures. Only its
+	// builds are jobs.
+	Maintain Kind = "maintain"
+	// Link is a job of the kind Graph that only adds missing similar edges.
+	Link Kind = "link"
+)

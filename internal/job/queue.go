@@ -1,0 +1,269 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// schema is the control schema, where River keeps its tables.
+const schema = tenant.ControlSchema
+
+// Lane is a set of workers of each instance: a queue, as River calls it.
+type Lane string
+
+// The lanes.
+const (
+	LaneMaintenance Lane = "maintenance"
+	// LaneReembed is for tasks that take hours, which maintenance does not wait for.
+	LaneReembed Lane = "reembed"
+)
+
+// laneWorkers is how many tasks of a lane an instance runs at once: each takes a CPU or
+// more, and memory.
+const laneWorkers = 2
+
+// MaxAttempts is how often the work of a job is tried, unless its Runner says otherwise.
+const MaxAttempts = 8
+
+// defaultTimeout is how long an attempt may take, unless its Runner says otherwise.
+const defaultTimeout = 15 * time.Minute
+
+// Queue stores tasks and runs them on any instance, by River. Safe for concurrent use.
+type Queue struct {
+	client  *river.Client[pgx.Tx]
+	driver  riverdriver.Driver[pgx.Tx]
+	workers *river.Workers
+	runners Registry
+}
+
+// QueueConfig are the settings of a Queue. All are required.
+type QueueConfig struct {
+	Driver   riverdriver.Driver[pgx.Tx]
+	Instance string // unique among the running copies of the service
+	Logger   *slog.Logger
+}
+
+// NewQueue returns a queue without runners: Register must be called before the first
+// task is enqueued or run.
+func NewQueue(config QueueConfig) (*Queue, error) {
+	workers := river.NewWorkers()
+	client, err := river.NewClient(config.Driver, &river.Config{
+		ID:     config.Instance,
+		Schema: schema,
+		Queues: map[string]river.QueueConfig{
+			string(LaneMaintenance): {MaxWorkers: laneWorkers}, string(LaneReembed): {MaxWorkers: laneWorkers},
+		},
+		Workers:              workers,
+		JobTimeout:           defaultTimeout,
+		RescueStuckJobsAfter: defaultTimeout + time.Minute,
+		MaxAttempts:          MaxAttempts,
+		RetryPolicy:          retryPolicy{},
+		// River logs its own life at info.
+		Logger: slog.New(warnings{config.Logger.Handler()}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the job queue: %w", err)
+	}
+	return &Queue{client: client, driver: config.Driver, workers: workers}, nil
+}
+
+// Migrate brings River's tables up to date.
+func Migrate(ctx context.Context, driver riverdriver.Driver[pgx.Tx]) error {
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	return nil
+}
+
+// Register sets who runs the tasks. It must be called once, before all but Rescue and
+// DeleteTenant.
+func (q *Queue) Register(runners Registry) {
+	q.runners = runners
+	for kind, r := range runners {
+		if r.Run != nil {
+			river.AddWorkerArgs(q.workers, args{kind: kind}, &worker{runner: r})
+		}
+	}
+}
+
+// args are what River stores of a task.
+type args struct {
+	kind Kind
+	Task
+}
+
+// Kind implements river.JobArgs.
+func (a args) Kind() string { return string(a.kind) }
+
+// Enqueue stores a task on an index of the transaction's tenant, unless the same one
+// waits or runs already. jobID is empty for maintenance that nobody asked for.
+func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64, jobID string) error {
+	task := args{kind, Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}}
+	r := q.runners[kind]
+	options := &river.InsertOpts{
+		Queue:       string(LaneMaintenance),
+		MaxAttempts: r.MaxAttempts,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+			rivertype.JobStateRunning, rivertype.JobStateScheduled,
+		}},
+	}
+	if r.Lane != "" {
+		options.Queue = string(r.Lane)
+	}
+	return tx.AsService(ctx, func(tx pgx.Tx) error {
+		_, err := q.client.InsertTx(ctx, tx, task, options)
+		return err
+	})
+}
+
+// worker runs the tasks of one kind. It implements river.Worker.
+type worker struct {
+	river.WorkerDefaults[args]
+	runner Runner
+}
+
+// Timeout implements river.Worker.
+func (w *worker) Timeout(*river.Job[args]) time.Duration { return w.runner.Timeout }
+
+// Work implements river.Worker.
+func (w *worker) Work(ctx context.Context, task *river.Job[args]) error {
+	err := w.runner.Run(ctx, Attempt{Task: task.Args.Task, Number: task.Attempt, Last: task.Attempt >= task.MaxAttempts})
+	var snooze *snoozeError
+	var stop *stopError
+	switch {
+	case errors.As(err, &snooze):
+		return river.JobSnooze(snooze.wait)
+	case errors.As(err, &stop):
+		return river.JobCancel(err)
+	}
+	return err
+}
+
+// drainTimeout is how long tasks may finish after Run was told to stop, and how long
+// they then have to notice that they must end.
+const drainTimeout = 10 * time.Second
+
+// Run runs tasks until ctx ends, then lets those that are running finish for
+// drainTimeout.
+func (q *Queue) Run(ctx context.Context) error {
+	// Tasks must outlive ctx, or they would be cut off.
+	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	<-ctx.Done()
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if q.client.Stop(draining) == nil {
+		return nil
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if err := q.client.StopAndCancel(ending); err != nil {
+		return fmt.Errorf("stop the job queue: %w", err)
+	}
+	return nil
+}
+
+// Rescue makes the tasks of dead instances available again and returns how many there
+// were. alive returns the ids of the others; it is called when the running tasks are
+// known, so that no instance that has started since is taken for dead. The attempt that
+// was cut off counts.
+func (q *Queue) Rescue(ctx context.Context, alive func(context.Context) ([]string, error)) (int, error) {
+	running, err := q.client.JobList(ctx, river.NewJobListParams().States(rivertype.JobStateRunning).First(maxListed))
+	if err != nil {
+		return 0, fmt.Errorf("list running tasks: %w", err)
+	}
+	instances, err := alive(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var lost riverdriver.JobRescueManyParams
+	for _, t := range running.Jobs {
+		if n := len(t.AttemptedBy); n > 0 && slices.Contains(instances, t.AttemptedBy[n-1]) {
+			continue
+		}
+		note, err := json.Marshal(rivertype.AttemptError{At: time.Now(), Attempt: t.Attempt, Error: "its instance died"})
+		if err != nil {
+			return 0, fmt.Errorf("encode the error of a lost attempt: %w", err)
+		}
+		lost.ID, lost.Error = append(lost.ID, t.ID), append(lost.Error, note)
+		lost.State, lost.ScheduledAt = append(lost.State, string(rivertype.JobStateAvailable)), append(lost.ScheduledAt, time.Now())
+		lost.FinalizedAt = append(lost.FinalizedAt, nil)
+		if at := t.AttemptedAt; at != nil && !at.Before(lost.StuckHorizon) {
+			lost.StuckHorizon = at.Add(time.Microsecond) // what was begun later is another attempt
+		}
+	}
+	if len(lost.ID) == 0 {
+		return 0, nil
+	}
+	lost.Schema = schema
+	// The client rescues by age alone, so this goes to its driver.
+	if _, err := q.driver.GetExecutor().JobRescueMany(ctx, &lost); err != nil {
+		return 0, fmt.Errorf("rescue tasks of dead instances: %w", err)
+	}
+	return len(lost.ID), nil
+}
+
+// maxListed is the most that River lists or deletes at once.
+const maxListed = 10_000
+
+// DeleteTenant deletes the tasks of a tenant that is being deleted. Tasks that run find
+// the tenant gone and stop; should it exist again by then, they find no job of theirs.
+func (q *Queue) DeleteTenant(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
+	tasks := river.NewJobDeleteManyParams().Where("args->>'tenant' = @tenant", river.NamedArgs{"tenant": string(id)}).First(maxListed)
+	for {
+		deleted, err := q.client.JobDeleteManyTx(ctx, tx, tasks)
+		if err != nil {
+			return fmt.Errorf("delete the tasks of a tenant: %w", err)
+		}
+		if len(deleted.Jobs) < maxListed {
+			return nil
+		}
+	}
+}
+
+// maxBackoff is the longest wait between two attempts.
+const maxBackoff = 5 * time.Minute
+
+// Backoff returns how long to wait after so many failed attempts: 1, 2, 4 ... seconds,
+// at most 5 minutes, each stretched by up to a half at random so that the failures of one
+// outage do not come back in step.
+func Backoff(attempts int) time.Duration {
+	wait := min(time.Second<<min(max(attempts-1, 0), 20), maxBackoff)
+	return wait + rand.N(wait/2)
+}
+
+// retryPolicy is Backoff for River.
+type retryPolicy struct{}
+
+// NextRetry implements river.ClientRetryPolicy.
+func (retryPolicy) NextRetry(task *rivertype.JobRow) time.Time {
+	return time.Now().Add(Backoff(task.Attempt))
+}
+
+// warnings is a log handler that drops everything below a warning.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}

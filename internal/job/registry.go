@@ -1,0 +1,84 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Registry says for each kind who runs, cancels and retries it.
+type Registry map[Kind]Runner
+
+// Join returns one registry of all kinds of several.
+func Join(registries ...Registry) Registry {
+	all := Registry{}
+	for _, r := range registries {
+		maps.Copy(all, r)
+	}
+	return all
+}
+
+// Runner runs, cancels and retries the jobs or tasks of one kind.
+type Runner struct {
+	// Run makes one attempt at a task of the Queue; nil for kinds that something else
+	// runs. It ends at the deadline of its context. What it returns:
+	//
+	//	nil            the task is done
+	//	Snooze(d)      try again after d; this was no attempt
+	//	Stop(err)      it failed for good
+	//	other errors   try again after Backoff, until MaxAttempts
+	Run func(ctx context.Context, a Attempt) error
+	// Lane is which workers run it; LaneMaintenance by default.
+	Lane Lane
+	// MaxAttempts is how often a task is tried; MaxAttempts by default.
+	MaxAttempts int
+	// Timeout is how long one attempt may take; 15 minutes by default.
+	Timeout time.Duration
+
+	// Cancel ends a job that is queued or running and undoes what must not stay. Nil:
+	// jobs of the kind cannot be cancelled. Errors: Precondition when it is too late.
+	Cancel func(ctx context.Context, id tenant.ID, j Job) error
+	// Retry starts the work of a failed or cancelled job again and returns the id of
+	// the new job. Nil: jobs of the kind cannot be retried. Errors: Precondition when
+	// there is nothing left to retry.
+	Retry func(ctx context.Context, id tenant.ID, failed Job) (jobID string, err error)
+}
+
+// Task is work on one index.
+type Task struct {
+	Tenant  tenant.ID `json:"tenant"`
+	IndexID int64     `json:"index_id"`
+	JobID   string    `json:"job_id,omitempty"` // empty when nobody asked for it
+}
+
+// Attempt is one try at a task.
+type Attempt struct {
+	Task
+	Number int  // from 1
+	Last   bool // whether the task is given up when this attempt fails
+}
+
+// Snooze is the error by which Run asks to be called again after a while.
+func Snooze(wait time.Duration) error { return &snoozeError{wait} }
+
+type snoozeError struct{ wait time.Duration }
+
+func (e *snoozeError) Error() string { return fmt.Sprintf("try again in %v", e.wait) }
+
+// Snoozed reports whether an error is of Snooze.
+func Snoozed(err error) bool {
+	var snooze *snoozeError
+	return errors.As(err, &snooze)
+}
+
+// Stop wraps the error of an attempt after which there must be no other.
+func Stop(err error) error { return &stopError{err} }
+
+type stopError struct{ cause error }
+
+func (e *stopError) Error() string { return e.cause.Error() }
+func (e *stopError) Unwrap() error { return e.cause }
