@@ -1,12 +1,13 @@
 package main
 
 import (
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/ragdhq/ragd/cmd/ragd/internal/graphsvg"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/graphdraw"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -14,15 +15,17 @@ func (p *program) graphCommand() *cobra.Command {
 	cmd := p.clientFlags(&cobra.Command{
 		Use:   "graph QUESTION",
 		Short: "Answer a question by following what passages name",
-		Long: `Find the chunks that a walk through the index's graph comes by most often and
-print them, best first, with the way that leads to each. The walk starts from
-what a search finds and from what the question names, and follows names of other
+		Long: `Find the chunks that a walk through the index's graph visits most often and print
+them, best first, with the path that leads to each. The walk starts from what a
+search finds and from what the question names, and follows names of other
 documents, reading order and similarity.
 
 --svg draws the walk: seeds on the left with broken lines, sources with strong
-ones.`,
+ones. --dot writes it in the DOT language, for Graphviz and other graph tools;
+with --dot - it is printed instead of the chunks.`,
 		Example: `  ragd graph "Where was the director of Dark River born?"
   ragd graph "What torque does the part of LD-101 need?" --svg walk.svg
+  ragd graph "LD-101" --dot - | dot -Tpng -o walk.png
   ragd graph "LD-101" --edge-types mention,next --restart 0.3 --json`,
 		Args: arguments("QUESTION"),
 	})
@@ -36,8 +39,12 @@ ones.`,
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
 	reranker := rerankerFlag(flags, "score what the walk finds a second time")
 	svg := flags.String("svg", "", "draw the walk into this file")
+	dot := flags.String("dot", "", "write the walk in the DOT language into this file, - for standard output")
 	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *dot == "-" && p.json {
+			return usagef("--json and --dot - both write to standard output: give --dot a file")
+		}
 		c, err := p.connect(credentials.forTenant)
 		if err != nil {
 			return err
@@ -57,8 +64,20 @@ ones.`,
 		if err != nil {
 			return err
 		}
+		walk := newWalkDrawing(args[0], answer.GetExplain())
 		if *svg != "" {
-			if err := drawWalk(*svg, args[0], answer.GetExplain()); err != nil {
+			if err := writeFile(*svg, walk.writeSVG); err != nil {
+				return err
+			}
+		}
+		switch {
+		case *dot == "-":
+			for _, warning := range answer.GetWarnings() {
+				note(p.stderr, "warning: %s", oneLine(warning))
+			}
+			return walk.writeDOT(p.stdout)
+		case *dot != "":
+			if err := writeFile(*dot, walk.writeDOT); err != nil {
 				return err
 			}
 		}
@@ -70,24 +89,44 @@ ones.`,
 	return cmd
 }
 
+// walkDrawing is the walk that answered a question.
+type walkDrawing struct {
+	question string
+	nodes    []graphdraw.Node
+	edges    []graphdraw.Edge
+}
+
+func newWalkDrawing(question string, walk *ragdv1.GraphExplain) walkDrawing {
+	d := walkDrawing{question: question}
+	for _, n := range walk.GetNodes() {
+		d.nodes = append(d.nodes, graphdraw.Node{Label: n.GetTitle(), Score: n.GetScore(), Seed: n.GetSeed(), Source: n.GetSource()})
+	}
+	for _, e := range walk.GetEdges() {
+		d.edges = append(d.edges, graphdraw.Edge{
+			From: int(e.GetFrom()), To: int(e.GetTo()), Type: e.GetType(), Label: e.GetWords(), Share: e.GetShare(),
+		})
+	}
+	return d
+}
+
 // maxDrawn bounds the chunks in a picture: more cannot be read.
 const maxDrawn = 24
 
-// drawWalk writes the picture of a walk.
-func drawWalk(path, question string, walk *ragdv1.GraphExplain) error {
-	var nodes []graphsvg.Node
-	for _, n := range walk.GetNodes()[:min(maxDrawn, len(walk.GetNodes()))] {
-		nodes = append(nodes, graphsvg.Node{Label: n.GetTitle(), Score: n.GetScore(), Seed: n.GetSeed() > 0, Source: n.GetSource()})
-	}
-	var edges []graphsvg.Edge
-	for _, e := range walk.GetEdges() {
-		edges = append(edges, graphsvg.Edge{From: int(e.GetFrom()), To: int(e.GetTo()), Label: e.GetWords(), Share: e.GetShare()})
-	}
+func (d walkDrawing) writeSVG(w io.Writer) error {
+	return graphdraw.WriteSVG(w, d.question, d.nodes[:min(maxDrawn, len(d.nodes))], d.edges)
+}
+
+func (d walkDrawing) writeDOT(w io.Writer) error {
+	return graphdraw.WriteDOT(w, d.question, d.nodes, d.edges)
+}
+
+// writeFile creates or replaces a file with what write writes.
+func writeFile(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := graphsvg.Write(file, question, nodes, edges); err != nil {
+	if err := write(file); err != nil {
 		file.Close() //nolint:errcheck,gosec // the write has failed already
 		return err
 	}

@@ -20,6 +20,9 @@ func TestGraph(t *testing.T) {
 
    named by the question and found at rank 1: Fox
 `},
+		{args: args("graph fox --dot -"), stdout: "...\t\ttype=\"mention\"\n\t\tlabel=\"names \\\"Fox\\\"\"\n"},
+		{args: args("graph fox --dot - --json"), code: 2, stderr: "ragd graph: --json and --dot - both write to standard output: give --dot a file (see `ragd graph --help`)\n"},
+		{args: args("graph fox --dot /absent/walk.dot"), code: 1, stderr: "...no such file or directory\n"},
 		{args: args("graph fox --json"), stdout: `..."path": "named by the question and found at rank 1: Fox, similar 1.00 → b"`},
 		{args: args("graph fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
 		{args: args("graph"), code: 2, stderr: "ragd graph: QUESTION is missing (see `ragd graph --help`)\n"},

@@ -1,9 +1,4 @@
-// Package graphsvg draws a walk through a graph as SVG: seeds on the left, what
-// they lead to on the right of them, step by step. Of the edges into a box the one
-// that most walkers take is strong and has its words beside the box, where no two
-// can overlap; the others are faint. It is pure: the same graph gives the same
-// picture.
-package graphsvg
+package graphdraw
 
 import (
 	"cmp"
@@ -15,21 +10,6 @@ import (
 	"strings"
 )
 
-// Node is one box of the picture.
-type Node struct {
-	Label  string
-	Score  float64 // the fuller the box, the higher
-	Seed   bool
-	Source bool
-}
-
-// Edge is an arrow between two nodes.
-type Edge struct {
-	From, To int
-	Label    string
-	Share    float64 // in [0,1]; the thicker the arrow, the higher
-}
-
 // Sizes in pixels.
 const (
 	boxWidth   = 230
@@ -38,18 +18,22 @@ const (
 	rowStep    = 60
 	margin     = 24
 	maxLabel   = 32 // runes
-	titleRune  = 9  // about what a rune of the title takes
+	titleRune  = 9  // approximate width of a rune of the title
 )
 
-// Write writes the picture. Edges to positions that do not exist, and from a node
-// to itself, are left out.
-func Write(w io.Writer, title string, nodes []Node, edges []Edge) error {
+// WriteSVG draws a walk as SVG: seeds in the left column, each other node in the
+// column of its distance from the seeds. Of the edges into a node from a column
+// further left, the main edge is the one that most walkers take; it is drawn
+// strong, with its label beside the node. The other edges are faint and show
+// their label when pointed at. Edges between nodes that do not exist, and from a
+// node to itself, are left out.
+func WriteSVG(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	edges = slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool {
-		return e.From < 0 || e.From >= len(nodes) || e.To < 0 || e.To >= len(nodes) || e.From == e.To
+		return !e.valid(len(nodes))
 	})
 	p := picture{nodes: nodes, edges: edges, columns: columns(nodes, edges)}
-	p.ways()
-	p.place()
+	p.findMain()
+	p.layOut()
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", p.width, p.height)
 	fmt.Fprintf(&b, "<title>%s</title>\n", escape(title))
@@ -57,15 +41,15 @@ func Write(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="15" font-weight="bold">%s</text>`+"\n", margin, margin, escape(short(title, (p.width-2*margin)/titleRune)))
 	for i := range edges {
-		if !p.isWay(i) {
+		if !p.isMain(i) {
 			p.faintEdge(&b, edges[i])
 		}
 	}
 	for i := range nodes {
-		p.way(&b, i)
+		p.mainEdge(&b, i)
 	}
 	for i := range nodes {
-		p.words(&b, i)
+		p.mainLabel(&b, i)
 		p.node(&b, i)
 	}
 	p.legend(&b)
@@ -74,15 +58,15 @@ func Write(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	return err
 }
 
-// columns returns how many steps each node is from the seeds; those that no edge
-// leads to stand behind all others.
+// columns returns the number of steps from the seeds to each node. Nodes that no
+// path leads to get a column behind all others.
 func columns(nodes []Node, edges []Edge) []int {
 	const far = math.MaxInt
 	column := make([]int, len(nodes))
 	last := 0
 	for i, node := range nodes {
 		column[i] = far
-		if node.Seed {
+		if node.Seed > 0 {
 			column[i] = 0
 		}
 	}
@@ -107,13 +91,13 @@ type picture struct {
 	nodes         []Node
 	edges         []Edge
 	columns       []int
-	by            []int // the edge that most walkers come to a node by, -1 for none
-	x, y          []int // of the boxes' upper left corners
+	by            []int // main edge into each node, -1 for none
+	x, y          []int // upper left corners of the boxes
 	width, height int
 }
 
-// ways finds by which edge from a column further left each node is reached most.
-func (p *picture) ways() {
+// findMain finds the main edge into each node.
+func (p *picture) findMain() {
 	p.by = make([]int, len(p.nodes))
 	flow := make([]float64, len(p.nodes))
 	for i := range p.by {
@@ -127,11 +111,12 @@ func (p *picture) ways() {
 	}
 }
 
-func (p *picture) isWay(edge int) bool { return p.by[p.edges[edge].To] == edge }
+func (p *picture) isMain(edge int) bool { return p.by[p.edges[edge].To] == edge }
 
-// place puts the nodes of each column in the order of those they are reached
-// from, so that few ways cross, and else in their own.
-func (p *picture) place() {
+// layOut sets the positions of the boxes. Nodes of a column are ordered by the
+// height of the nodes that their main edges come from, so that few of these
+// cross.
+func (p *picture) layOut() {
 	p.x, p.y = make([]int, len(p.nodes)), make([]int, len(p.nodes))
 	order := make([]int, len(p.nodes))
 	for i := range order {
@@ -145,7 +130,7 @@ func (p *picture) place() {
 		for n < len(order) && p.columns[order[n]] == column {
 			n++
 		}
-		slices.SortStableFunc(order[:n], func(a, b int) int { return cmp.Compare(p.from(a), p.from(b)) })
+		slices.SortStableFunc(order[:n], func(a, b int) int { return cmp.Compare(p.sourceHeight(a), p.sourceHeight(b)) })
 		for row, i := range order[:n] {
 			p.x[i], p.y[i] = margin+column*columnStep, 2*margin+row*rowStep
 		}
@@ -155,14 +140,15 @@ func (p *picture) place() {
 	}
 }
 
-// from is how far down the node stands from which most walkers come.
-func (p *picture) from(node int) int {
+// sourceHeight returns the y of the node that the main edge comes from.
+func (p *picture) sourceHeight(node int) int {
 	if p.by[node] < 0 {
 		return 0
 	}
 	return p.y[p.edges[p.by[node]].From]
 }
 
+// node draws a box, filled by its score.
 func (p *picture) node(b *strings.Builder, i int) {
 	node := p.nodes[i]
 	top := 0.0
@@ -177,7 +163,7 @@ func (p *picture) node(b *strings.Builder, i int) {
 	if node.Source {
 		stroke, width = "#245", 2
 	}
-	if node.Seed {
+	if node.Seed > 0 {
 		dash = ` stroke-dasharray="5 3"`
 	}
 	fmt.Fprintf(b, `<g><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="#fff"/>`, escape(node.Label), p.x[i], p.y[i], boxWidth, boxHeight)
@@ -187,8 +173,8 @@ func (p *picture) node(b *strings.Builder, i int) {
 		p.x[i]+8, p.y[i]+17, escape(short(node.Label, maxLabel)), p.x[i]+8, p.y[i]+32, node.Score)
 }
 
-// way draws the edge that most walkers come to a node by.
-func (p *picture) way(b *strings.Builder, node int) {
+// mainEdge draws the main edge into a node.
+func (p *picture) mainEdge(b *strings.Builder, node int) {
 	if p.by[node] < 0 {
 		return
 	}
@@ -199,8 +185,8 @@ func (p *picture) way(b *strings.Builder, node int) {
 		x1, y1, x1+(columnStep-boxWidth)/4, y1, x1, y2, x2, y2, 1+2*min(max(e.Share, 0), 1))
 }
 
-// words writes what that edge says where its arrow ends.
-func (p *picture) words(b *strings.Builder, node int) {
+// mainLabel writes the label of the main edge into a node where its arrow ends.
+func (p *picture) mainLabel(b *strings.Builder, node int) {
 	if p.by[node] < 0 {
 		return
 	}
@@ -208,7 +194,7 @@ func (p *picture) words(b *strings.Builder, node int) {
 		p.x[node]-12, p.y[node]+boxHeight/2-7, escape(short(p.edges[p.by[node]].Label, maxLabel)))
 }
 
-// faintEdge draws any other edge; its words show when pointed at.
+// faintEdge draws any other edge, with its label as a tooltip.
 func (p *picture) faintEdge(b *strings.Builder, e Edge) {
 	x1, y1 := p.x[e.From]+boxWidth, p.y[e.From]+boxHeight/2
 	x2, y2 := p.x[e.To], p.y[e.To]+boxHeight/2
@@ -220,23 +206,23 @@ func (p *picture) faintEdge(b *strings.Builder, e Edge) {
 		x1, y1, x1+70, y1, x2+bend, y2, x2, y2, escape(e.Label))
 }
 
-// legend says at the bottom what boxes and arrows mean.
+// legend explains boxes and arrows at the bottom.
 func (p *picture) legend(b *strings.Builder) {
 	y := p.height - margin
 	x := margin
-	for _, entry := range []struct{ sample, words string }{
+	for _, entry := range []struct{ sample, text string }{
 		{`<rect y="-11" width="26" height="14" rx="3" fill="#fff" stroke="#99a" stroke-dasharray="5 3"/>`, "seed"},
 		{`<rect y="-11" width="26" height="14" rx="3" fill="#fff" stroke="#245" stroke-width="2"/>`, "source"},
 		{`<rect y="-11" width="26" height="14" rx="3" fill="#3a7bd5" fill-opacity="0.6" stroke="#99a"/>`, "the fuller, the more time there"},
 		{`<path d="M0 -4L26 -4" stroke="#456" stroke-width="2" marker-end="url(#tip)"/>`, "way of most walkers"},
 		{`<path d="M0 -4L26 -4" stroke="#667" stroke-width="0.8" stroke-opacity="0.4"/>`, "other edge"},
 	} {
-		fmt.Fprintf(b, `<svg x="%d" y="%d" overflow="visible">%s<text x="34" font-size="11" fill="#445">%s</text></svg>`+"\n", x, y, entry.sample, entry.words)
-		x += 60 + 6*len(entry.words)
+		fmt.Fprintf(b, `<svg x="%d" y="%d" overflow="visible">%s<text x="34" font-size="11" fill="#445">%s</text></svg>`+"\n", x, y, entry.sample, entry.text)
+		x += 60 + 6*len(entry.text)
 	}
 }
 
-// short cuts a text to so many runes.
+// short cuts a text to at most most runes, the last an ellipsis.
 func short(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -245,10 +231,9 @@ func short(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// escape writes a text as XML takes it: without the control characters that it cannot
-// have at all.
+// escape returns a text as XML, with control characters that XML forbids replaced.
 func escape(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
 	return b.String()
 }
