@@ -1,12 +1,13 @@
-// Package evaluate measures how good a ranking of documents is against judgements of
-// which documents are relevant. It is pure: rankings in, numbers out.
+// Package evaluate measures the quality of rankings of documents against
+// judgements of which documents are relevant. It is pure: rankings in, numbers
+// out.
 //
-//	judged, err := eval.ReadQrels("qrels.tsv", file)
-//	recall := eval.Recall(ranking, judged["q1"], 5)
+//	judged, err := evaluate.ReadQrels("qrels.tsv", file)
+//	recall := evaluate.Recall(ranking, judged["q1"], 5)
 //
-// In every function a ranking is a list of document ids, best first, in which only
-// the first occurrence of a document counts (chunks of one document may each have
-// been found), and k is the number of distinct documents looked at.
+// In every function a ranking is a list of document ids, best first. Only the
+// first occurrence of a document counts, as several of its chunks may have been
+// found, and k is a number of distinct documents.
 package evaluate
 
 import (
@@ -16,8 +17,8 @@ import (
 	"slices"
 )
 
-// Judgements are the relevances of the documents judged for one question, by id.
-// Above 0 is relevant; what is absent is not.
+// Judgements holds the relevance of the documents judged for one question, by id.
+// A document is relevant if its value is above 0.
 type Judgements map[string]float64
 
 // Relevant counts the relevant documents.
@@ -31,8 +32,8 @@ func (j Judgements) Relevant() int {
 	return n
 }
 
-// Recall returns the share of the relevant documents that are among the first k,
-// in [0,1]; 0 if no document is relevant.
+// Recall returns the fraction of the relevant documents that are among the first
+// k, in [0,1]; 0 if no document is relevant.
 func Recall(ranking []string, j Judgements, k int) float64 {
 	all := j.Relevant()
 	if all == 0 {
@@ -47,8 +48,8 @@ func Recall(ranking []string, j Judgements, k int) float64 {
 	return float64(found) / float64(all)
 }
 
-// AllIn returns 1 if every relevant document is among the first k, else 0: what a
-// question that needs several documents at once asks for.
+// AllIn returns 1 if every relevant document is among the first k, else 0. It
+// suits questions that need several documents at once.
 func AllIn(ranking []string, j Judgements, k int) float64 {
 	if Recall(ranking, j, k) == 1 {
 		return 1
@@ -69,8 +70,8 @@ func ReciprocalRank(ranking []string, j Judgements) float64 {
 
 // NDCG returns the normalised discounted cumulative gain of the first k, in [0,1]:
 // the sum of relevance/log2(rank+1), divided by that of the best possible ranking
-// (Järvelin and Kekäläinen 2002, with the gain linear in the relevance as
-// trec_eval's ndcg_cut has it). 0 if no document is relevant.
+// (Järvelin and Kekäläinen 2002, with gains linear in the relevance, as ndcg_cut
+// of trec_eval). 0 if no document is relevant.
 func NDCG(ranking []string, j Judgements, k int) float64 {
 	best := slices.SortedFunc(maps.Values(j), func(a, b float64) int { return cmp.Compare(b, a) })
 	ideal := discounted(best[:min(k, len(best))])
@@ -96,6 +97,7 @@ func gains(ranking []string, j Judgements, k int) []float64 {
 	return out
 }
 
+// discounted returns the discounted cumulative gain.
 func discounted(gains []float64) float64 {
 	sum := 0.0
 	for i, gain := range gains {

@@ -12,7 +12,7 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-func TestMeasuresAgreeWithValuesWorkedOutByHand(t *testing.T) {
+func TestMeasuresAgreeWithValuesComputedByHand(t *testing.T) {
 	t.Parallel()
 	graded := Judgements{"a": 3, "b": 2, "c": 1, "z": 0}
 	pair := Judgements{"a": 1, "b": 1}

@@ -9,8 +9,8 @@ import (
 )
 
 // ReadQrels reads tab-separated judgements: a header, then query_id, doc_id and
-// relevance on each line. It returns the judgements by question. An error names
-// name and the line.
+// relevance on each line. It returns the judgements by question. Errors begin
+// with name and the number of the line.
 func ReadQrels(name string, r io.Reader) (map[string]Judgements, error) {
 	judged := map[string]Judgements{}
 	lines := bufio.NewScanner(r)

@@ -18,21 +18,21 @@ import (
 const (
 	MaxSteps      = 10_000
 	MaxCandidates = 1000
-	// What comparable libraries walk with, for a graph over candidates.
+	// Values of comparable libraries, for the candidate graph.
 	candidateRestart = 0.15
 	candidateSteps   = 100
 
 	defaultThreshold = 0.7
 )
 
-// Options say how a graph is walked. Zero values mean the defaults.
+// Options says how a graph is walked. Zero values mean the defaults.
 type Options struct {
-	Dimension  int      // if given, must be the index's
-	Threshold  *float64 // cosine over which chunks are similar; 0.7
-	Steps      *int     // of a walk; endless, or 100 over candidates
-	Restart    *float64 // probability in (0,1); 0.5, or 0.15 over candidates
-	Candidates int      // 0: walk the stored graph; else one over so many chunks found
-	EdgeTypes  []EdgeType
+	Dimension  int        // if given, must be the index's
+	Threshold  *float64   // lowest cosine of similar edges, in [-1,1]; 0.7
+	Steps      *int       // nodes that a walk visits; no limit, or 100 over candidates
+	Restart    *float64   // probability of returning to the seeds, in (0,1); 0.5, or 0.15 over candidates
+	Candidates int        // size of the candidate graph; 0: walk the stored graph
+	EdgeTypes  []EdgeType // of the stored graph; all that the index keeps
 }
 
 // Request is a graph query as a caller sends it. Mode says how seeds are found;
@@ -45,11 +45,13 @@ type Request struct {
 // Source is one retrieved chunk.
 type Source struct {
 	query.Source
-	// Path says how the walk came to the chunk; empty unless asked for.
+	// Path describes how the walk reached the chunk; empty unless the request
+	// asks for an explanation.
 	Path string
 }
 
-// Response is an answer: sources best first, ties in the order of documents.
+// Response is the answer to a Request: sources best first, ties by document and
+// ordinal.
 type Response struct {
 	RelevantContext string
 	Sources         []Source
@@ -57,42 +59,42 @@ type Response struct {
 	Explain         *Explain
 }
 
-// Explain says how an answer was found.
+// Explain describes how an answer was found.
 type Explain struct {
 	Mode   query.Mode
 	Stages []query.Stage
-	Nodes  []Node // those that the walk reached, best first
+	Nodes  []Node // that the walk reached, best first; at most 100
 	Edges  []Edge // between them
-	// Reranking says what a second scoring took; nil without one.
+	// Reranking reports the second scoring; nil without one.
 	Reranking *rerank.Report
 }
 
-// Node is a chunk that the walk saw.
+// Node is a chunk that the walk reached.
 type Node struct {
 	ChunkRef
 	Title  string
 	Score  float64
-	Seed   float64 // weight as a seed, 0 if it is none
+	Seed   float64 // weight as a seed, 0 for other chunks
 	Source bool    // whether it is among the sources
 }
 
-// Edge is an edge that the walk saw, between two indices of Explain.Nodes.
+// Edge connects two nodes, given as indices of Explain.Nodes.
 type Edge struct {
 	From, To int
 	Type     EdgeType
-	Share    float64 // probability that a step from From takes it
-	Label    string  // such as: names "X", next to, similar 0.83
+	Share    float64 // probability that a step from From takes it, if it does not restart
+	Label    string  // names "X", next to, similar 0.83
 }
 
-// walkPlan is a request with everything decided.
+// walkPlan is a validated request for one index, with all defaults applied.
 type walkPlan struct {
 	request   Request
 	tenant    tenant.ID
 	index     index.Index
 	tables    *tenant.Handle
 	topK      int
-	fetch     int // sources to choose topK from
-	seeds     int // of a walk over candidates
+	fetch     int // sources that a reranker chooses topK from
+	seeds     int // of a walk on the candidate graph
 	threshold float64
 	walk      walk.Options
 	types     []EdgeType
