@@ -23,7 +23,7 @@ import (
 //
 //	ragd://indexes                                              the indexes
 //	ragd://indexes/{index}                                      one of them
-//	ragd://indexes/{index}/documents/{documentId}               what is known of a document
+//	ragd://indexes/{index}/documents/{documentId}               title, metadata and status of a document
 //	ragd://indexes/{index}/documents/{documentId}/chunks/{chunks}  its text: "7" or "0-99"
 const indexesURI = "ragd://indexes"
 

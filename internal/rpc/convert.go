@@ -17,7 +17,8 @@ import (
 	"github.com/ragdhq/ragd/internal/metadata"
 )
 
-// chunkingSettings reads the settings of a split, empty for nil.
+// chunkingSettings converts chunking options to settings; nil gives empty settings.
+// Errors: Invalid.
 func chunkingSettings(c *ragdv1.Chunking) (chunk.Settings, error) {
 	if c == nil {
 		return chunk.Settings{}, nil
@@ -30,7 +31,7 @@ func chunkingSettings(c *ragdv1.Chunking) (chunk.Settings, error) {
 	return settings, fault.Under("chunking", err)
 }
 
-// chunkingMessage writes the settings of a split, nil for empty.
+// chunkingMessage converts settings to chunking options; empty settings give nil.
 func chunkingMessage(s chunk.Settings) (*ragdv1.Chunking, error) {
 	if s.IsZero() {
 		return nil, nil
@@ -46,7 +47,7 @@ func chunkingMessage(s chunk.Settings) (*ragdv1.Chunking, error) {
 	return out, nil
 }
 
-// extractSettings reads what to extract, nil for nothing. Errors are Invalid.
+// extractSettings parses extraction options; nil if there are none. Errors: Invalid.
 func extractSettings(s *structpb.Struct) (*extract.Settings, error) {
 	if len(s.GetFields()) == 0 {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// Every field of the message has its setting, and comes back as it was sent.
-func TestChunkingIsTheSameMessageAgain(t *testing.T) {
+// Each field of the message converts to a setting and back to the same value.
+func TestChunkingSurvivesConversion(t *testing.T) {
 	t.Parallel()
 	sent := &ragdv1.Chunking{
 		Strategy: "s", MaxSize: new(int32(1)), Size: new(int32(2)), MinSize: new(int32(3)), Overlap: new(int32(0)), TargetSize: new(int32(4)),
