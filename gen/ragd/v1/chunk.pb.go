@@ -33,37 +33,56 @@ type Chunking struct {
 	// Longest chunk, at most 1,000,000. Default: 4000, or 800 for uploads.
 	MaxSize *int32 `protobuf:"varint,2,opt,name=max_size,json=maxSize,proto3,oneof" json:"max_size,omitempty"`
 	// Alias of maxSize.
-	Size    *int32 `protobuf:"varint,3,opt,name=size,proto3,oneof" json:"size,omitempty"`
+	Size *int32 `protobuf:"varint,3,opt,name=size,proto3,oneof" json:"size,omitempty"`
+	// For json: chunks shorter than this are joined. Default: maxSize - 200, at least 50.
 	MinSize *int32 `protobuf:"varint,4,opt,name=min_size,json=minSize,proto3,oneof" json:"min_size,omitempty"`
 	// How much of the end of a chunk the next one repeats; less than maxSize. Default: 200,
 	// at most a fifth of maxSize.
-	Overlap          *int32   `protobuf:"varint,5,opt,name=overlap,proto3,oneof" json:"overlap,omitempty"`
-	Separators       []string `protobuf:"bytes,6,rep,name=separators,proto3" json:"separators,omitempty"`
-	Separator        *string  `protobuf:"bytes,7,opt,name=separator,proto3,oneof" json:"separator,omitempty"`
-	IsSeparatorRegex *bool    `protobuf:"varint,8,opt,name=is_separator_regex,json=isSeparatorRegex,proto3,oneof" json:"is_separator_regex,omitempty"`
+	Overlap *int32 `protobuf:"varint,5,opt,name=overlap,proto3,oneof" json:"overlap,omitempty"`
+	// For recursive: separators, coarsest first. Default: "\n\n", "\n", " " and "".
+	Separators []string `protobuf:"bytes,6,rep,name=separators,proto3" json:"separators,omitempty"`
+	// For character. Default: a blank line.
+	Separator *string `protobuf:"bytes,7,opt,name=separator,proto3,oneof" json:"separator,omitempty"`
+	// Whether separators are RE2 regular expressions. Default: false.
+	IsSeparatorRegex *bool `protobuf:"varint,8,opt,name=is_separator_regex,json=isSeparatorRegex,proto3,oneof" json:"is_separator_regex,omitempty"`
 	// start or end: whether a separator goes with the text after or before it. Default: it
 	// is dropped at the edges of chunks.
 	SeparatorPosition *string `protobuf:"bytes,9,opt,name=separator_position,json=separatorPosition,proto3,oneof" json:"separator_position,omitempty"`
 	// Alias of separatorPosition: true, false, "start" or "end".
-	KeepSeparator   *structpb.Value `protobuf:"bytes,10,opt,name=keep_separator,json=keepSeparator,proto3" json:"keep_separator,omitempty"`
-	StripWhitespace *bool           `protobuf:"varint,11,opt,name=strip_whitespace,json=stripWhitespace,proto3,oneof" json:"strip_whitespace,omitempty"`
+	KeepSeparator *structpb.Value `protobuf:"bytes,10,opt,name=keep_separator,json=keepSeparator,proto3" json:"keep_separator,omitempty"`
+	// Removes white space at the ends of chunks. Default: true.
+	StripWhitespace *bool `protobuf:"varint,11,opt,name=strip_whitespace,json=stripWhitespace,proto3,oneof" json:"strip_whitespace,omitempty"`
 	// Adds startIndex, in UTF-16 code units, to each chunk's metadata.
 	AddStartIndex *bool `protobuf:"varint,12,opt,name=add_start_index,json=addStartIndex,proto3,oneof" json:"add_start_index,omitempty"`
 	// A programming or markup language, whose separators the strategy recursive uses.
-	Language             *string            `protobuf:"bytes,13,opt,name=language,proto3,oneof" json:"language,omitempty"`
-	EncodingName         *string            `protobuf:"bytes,14,opt,name=encoding_name,json=encodingName,proto3,oneof" json:"encoding_name,omitempty"`
-	ModelName            *string            `protobuf:"bytes,15,opt,name=model_name,json=modelName,proto3,oneof" json:"model_name,omitempty"`
-	Headers              []*ChunkingHeader  `protobuf:"bytes,16,rep,name=headers,proto3" json:"headers,omitempty"`
-	Sections             []*ChunkingSection `protobuf:"bytes,17,rep,name=sections,proto3" json:"sections,omitempty"`
-	StripHeaders         *bool              `protobuf:"varint,18,opt,name=strip_headers,json=stripHeaders,proto3,oneof" json:"strip_headers,omitempty"`
-	ReturnEachLine       *bool              `protobuf:"varint,19,opt,name=return_each_line,json=returnEachLine,proto3,oneof" json:"return_each_line,omitempty"`
-	EnsureAscii          *bool              `protobuf:"varint,20,opt,name=ensure_ascii,json=ensureAscii,proto3,oneof" json:"ensure_ascii,omitempty"`
-	ConvertLists         *bool              `protobuf:"varint,21,opt,name=convert_lists,json=convertLists,proto3,oneof" json:"convert_lists,omitempty"`
-	JoinThreshold        *int32             `protobuf:"varint,22,opt,name=join_threshold,json=joinThreshold,proto3,oneof" json:"join_threshold,omitempty"`
-	SentenceEnders       []string           `protobuf:"bytes,23,rep,name=sentence_enders,json=sentenceEnders,proto3" json:"sentence_enders,omitempty"`
-	TargetSize           *int32             `protobuf:"varint,24,opt,name=target_size,json=targetSize,proto3,oneof" json:"target_size,omitempty"`
-	FallbackToWords      *bool              `protobuf:"varint,25,opt,name=fallback_to_words,json=fallbackToWords,proto3,oneof" json:"fallback_to_words,omitempty"`
-	FallbackToCharacters *bool              `protobuf:"varint,26,opt,name=fallback_to_characters,json=fallbackToCharacters,proto3,oneof" json:"fallback_to_characters,omitempty"`
+	Language *string `protobuf:"bytes,13,opt,name=language,proto3,oneof" json:"language,omitempty"`
+	// Token encoding. Default: cl100k_base.
+	EncodingName *string `protobuf:"bytes,14,opt,name=encoding_name,json=encodingName,proto3,oneof" json:"encoding_name,omitempty"`
+	// Model whose token encoding is used; overrides encoding_name.
+	ModelName *string `protobuf:"bytes,15,opt,name=model_name,json=modelName,proto3,oneof" json:"model_name,omitempty"`
+	// For markdown and html: headers that start chunks.
+	Headers []*ChunkingHeader `protobuf:"bytes,16,rep,name=headers,proto3" json:"headers,omitempty"`
+	// For html, without headers: elements that are chunks.
+	Sections []*ChunkingSection `protobuf:"bytes,17,rep,name=sections,proto3" json:"sections,omitempty"`
+	// For markdown with headers: removes headings from the text. Default: true.
+	StripHeaders *bool `protobuf:"varint,18,opt,name=strip_headers,json=stripHeaders,proto3,oneof" json:"strip_headers,omitempty"`
+	// For markdown with headers: each line that is not blank is a chunk. For html:
+	// adjacent chunks with the same titles are not joined. Default: false.
+	ReturnEachLine *bool `protobuf:"varint,19,opt,name=return_each_line,json=returnEachLine,proto3,oneof" json:"return_each_line,omitempty"`
+	// For json: writes non-ASCII characters in values as \uxxxx. Default: true.
+	EnsureAscii *bool `protobuf:"varint,20,opt,name=ensure_ascii,json=ensureAscii,proto3,oneof" json:"ensure_ascii,omitempty"`
+	// For json: writes arrays as objects with indexes as keys. Default: false.
+	ConvertLists *bool `protobuf:"varint,21,opt,name=convert_lists,json=convertLists,proto3,oneof" json:"convert_lists,omitempty"`
+	// For semantic-markdown: sections are joined below this many tokens. Default: 500.
+	JoinThreshold *int32 `protobuf:"varint,22,opt,name=join_threshold,json=joinThreshold,proto3,oneof" json:"join_threshold,omitempty"`
+	// For sentence: single characters. Default: those of most scripts.
+	SentenceEnders []string `protobuf:"bytes,23,rep,name=sentence_enders,json=sentenceEnders,proto3" json:"sentence_enders,omitempty"`
+	// For sentence: size from which a chunk is complete. Default: 80 % of maxSize.
+	TargetSize *int32 `protobuf:"varint,24,opt,name=target_size,json=targetSize,proto3,oneof" json:"target_size,omitempty"`
+	// For sentence: splits sentences longer than maxSize at words. Default: true.
+	FallbackToWords *bool `protobuf:"varint,25,opt,name=fallback_to_words,json=fallbackToWords,proto3,oneof" json:"fallback_to_words,omitempty"`
+	// For sentence: splits words longer than maxSize at characters. Default: true.
+	FallbackToCharacters *bool `protobuf:"varint,26,opt,name=fallback_to_characters,json=fallbackToCharacters,proto3,oneof" json:"fallback_to_characters,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -337,9 +356,11 @@ func (x *ChunkingHeader) GetKey() string {
 
 // ChunkingSection selects HTML elements whose title is stored in metadata.
 type ChunkingSection struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A selector, such as "section" or ".part".
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// The metadata key of the title.
+	Key           string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -606,8 +627,9 @@ func (*ChunkTextRequest_Text) isChunkTextRequest_Source() {}
 func (*ChunkTextRequest_Content) isChunkTextRequest_Source() {}
 
 type ChunkTextResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Chunks        []*Chunk               `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of their start.
+	Chunks        []*Chunk `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

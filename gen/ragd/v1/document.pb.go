@@ -41,8 +41,10 @@ type Document struct {
 	// pending, processing, ready, failed or deleting.
 	Status string `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
 	// Why the last version failed; an earlier version may still be searchable.
-	Error      string                 `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
-	ChunkCount int32                  `protobuf:"varint,11,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	Error string `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
+	// Number of stored chunks.
+	ChunkCount int32 `protobuf:"varint,11,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	// Size of the uploaded content in bytes.
 	ByteSize   uint32                 `protobuf:"varint,12,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
@@ -205,10 +207,12 @@ type Job struct {
 	// queued, running, succeeded, failed or cancelled.
 	Status   string       `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	Progress *JobProgress `protobuf:"bytes,4,opt,name=progress,proto3" json:"progress,omitempty"`
-	Attempts int32        `protobuf:"varint,5,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Attempts so far.
+	Attempts int32 `protobuf:"varint,5,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// Why the last attempt failed.
-	Error      string                 `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
-	IndexName  string                 `protobuf:"bytes,7,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	Error     string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	IndexName string `protobuf:"bytes,7,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Empty for jobs on a whole index.
 	DocumentId string                 `protobuf:"bytes,8,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
@@ -328,10 +332,11 @@ func (x *Job) GetExtraction() *Extraction {
 // Extraction reports the model calls that extracted metadata from a document's chunks,
 // over all attempts of the job.
 type Extraction struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Calls        int32                  `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
-	InputTokens  int32                  `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	OutputTokens int32                  `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Calls of language models, and their tokens.
+	Calls        int32 `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
+	InputTokens  int32 `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens int32 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// Fields that could not be extracted in the last attempt. Their chunks are stored
 	// without them.
 	Failed int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
@@ -408,8 +413,9 @@ func (x *Extraction) GetFailures() []*ExtractionFailure {
 
 // ExtractionFailure is a field that could not be extracted from a chunk.
 type ExtractionFailure struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Ordinal int32                  `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the chunk in its document, from 0.
+	Ordinal int32 `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	// title, summary, questions, keywords or schema.
 	Field         string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -703,9 +709,10 @@ func (*UploadDocumentRequest_Text) isUploadDocumentRequest_Source() {}
 func (*UploadDocumentRequest_Content) isUploadDocumentRequest_Source() {}
 
 type UploadDocumentResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Document      *Document              `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
-	Job           *Job                   `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The document as stored.
+	Document      *Document `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	Job           *Job      `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1113,7 +1120,8 @@ type ListDocumentsRequest struct {
 	// Filter over the documents' metadata.
 	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// 1 to 1000; 0 means 100.
-	PageSize  int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Lists only this namespace. Default: all.
 	Namespace     string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1187,9 +1195,10 @@ func (x *ListDocumentsRequest) GetNamespace() string {
 }
 
 type ListDocumentsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Documents     []*Document            `protobuf:"bytes,1,rep,name=documents,proto3" json:"documents,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Documents []*Document            `protobuf:"bytes,1,rep,name=documents,proto3" json:"documents,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1790,7 +1799,8 @@ type ListChunksRequest struct {
 	IndexName  string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	DocumentId string                 `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	// 1 to 1000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1855,9 +1865,10 @@ func (x *ListChunksRequest) GetPageToken() string {
 }
 
 type ListChunksResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Chunks        []*Chunk               `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Chunks []*Chunk               `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1955,7 +1966,8 @@ type ListJobsRequest struct {
 	// Lists only jobs with this status.
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	// 1 to 1000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2013,9 +2025,10 @@ func (x *ListJobsRequest) GetPageToken() string {
 }
 
 type ListJobsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Jobs          []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Jobs  []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -1132,7 +1132,8 @@ func (x *DescribeIndexRequest) GetIndexName() string {
 type ListIndexesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 1000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1183,10 +1184,11 @@ func (x *ListIndexesRequest) GetPageToken() string {
 }
 
 type ListIndexesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Indexes       []*Index               `protobuf:"bytes,1,rep,name=indexes,proto3" json:"indexes,omitempty"`
-	IndexNames    []string               `protobuf:"bytes,2,rep,name=index_names,json=indexNames,proto3" json:"index_names,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Indexes    []*Index               `protobuf:"bytes,1,rep,name=indexes,proto3" json:"indexes,omitempty"`
+	IndexNames []string               `protobuf:"bytes,2,rep,name=index_names,json=indexNames,proto3" json:"index_names,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -574,9 +574,10 @@ type VectorQueryResponse struct {
 	// The texts of the sources, numbered, ready for a prompt.
 	RelevantContext string `protobuf:"bytes,1,opt,name=relevant_context,json=relevantContext,proto3" json:"relevant_context,omitempty"`
 	// Best first; ties in the order of their ids.
-	Sources       []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
-	Warnings      []string  `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Explain       *Explain  `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
+	// Notices that do not prevent an answer, in English.
+	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Explain       *Explain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -896,7 +897,8 @@ type GraphRagResponse struct {
 	// Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
 	// that only the search found. Over the candidate graph it is the sum over the seeds of
 	// their similarity times that probability.
-	Sources       []*Source     `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
+	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
+	// Notices that do not prevent an answer, in English.
 	Warnings      []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Explain       *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1873,9 +1875,10 @@ func (x *RerankRequest) GetReranker() *Reranker {
 type RerankResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first; ties in the order of the request.
-	Results       []*RerankedSource `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
-	Warnings      []string          `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Reranking     *Reranking        `protobuf:"bytes,3,opt,name=reranking,proto3" json:"reranking,omitempty"`
+	Results []*RerankedSource `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	// Notices that do not prevent an answer, in English.
+	Warnings      []string   `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Reranking     *Reranking `protobuf:"bytes,3,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -220,19 +220,23 @@ func (x *UpsertResponse) GetIds() []string {
 }
 
 type QueryRequest struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	IndexName   string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	QueryVector []float32              `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// One value per dimension. Without it, the filter alone selects.
+	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// 1 to 1000; default 10.
-	TopK   *int32          `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	// A filter over metadata, see docs/filters.md.
 	Filter *structpb.Value `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Default false.
 	IncludeVector bool `protobuf:"varint,5,opt,name=include_vector,json=includeVector,proto3" json:"include_vector,omitempty"`
 	// Returns only results that score more than this.
-	MinScore       *float64        `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	MinScore *float64 `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// Default: "default".
 	Namespace      string          `protobuf:"bytes,7,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	DatabaseConfig *DatabaseConfig `protobuf:"bytes,8,opt,name=database_config,json=databaseConfig,proto3" json:"database_config,omitempty"`
-	Explain        bool            `protobuf:"varint,9,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Adds timings and the plan of the search.
+	Explain bool `protobuf:"varint,9,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Selects the block of databaseConfig, as in VectorQuery.
 	VectorStoreName string `protobuf:"bytes,10,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -342,9 +346,10 @@ func (x *QueryRequest) GetVectorStoreName() string {
 type QueryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first; ties in the order of their ids.
-	Results       []*QueryResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
-	Warnings      []string       `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Explain       *Explain       `protobuf:"bytes,3,opt,name=explain,proto3" json:"explain,omitempty"`
+	Results []*QueryResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	// Notices that do not prevent an answer, in English.
+	Warnings      []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Explain       *Explain `protobuf:"bytes,3,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,11 +487,14 @@ type UpdateRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Exactly one of id and filter.
-	Id            string           `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	Filter        *structpb.Value  `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
-	Values        []float32        `protobuf:"fixed32,4,rep,packed,name=values,proto3" json:"values,omitempty"`
-	Metadata      *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	Namespace     string           `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Id     string          `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// The new vector, if given.
+	Values []float32 `protobuf:"fixed32,4,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// The new metadata, if given.
+	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// Default: "default".
+	Namespace     string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -610,10 +618,11 @@ func (x *UpdateResponse) GetUpdatedCount() int32 {
 type DeleteRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// At most one of ids and filter; with neither, the namespace is deleted.
-	Ids           []string        `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
-	Filter        *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
-	Namespace     string          `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// At most one of ids and filter. If namespace alone is given, all of it is deleted.
+	Ids    []string        `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Default, with ids or filter: "default".
+	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
