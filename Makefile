@@ -62,7 +62,7 @@ generated: generate ## fail if gen/ or go.mod is not what its sources say
 .PHONY: bench
 bench: deps build ## measure ragd as a vector store against bare pgx and pgvector, and its ingest
 	go run ./bench/retrieval -ragd bin/ragd
-	go test -run '^$$' -bench Ingest -benchtime 3x ./internal/ingest
+	go test -run '^$$' -bench Ingest -benchtime 3x ./cmd/ragd/internal/upload
 
 .PHONY: bench-go
 bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`

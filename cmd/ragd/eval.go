@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/internal/evaluate"
-	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 func (p *program) evalCommand() *cobra.Command {

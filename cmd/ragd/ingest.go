@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/localfiles"
-	"github.com/ragdhq/ragd/internal/upload"
 )
 
 // firstIndex is the index that an ingest makes for a tenant that has none and

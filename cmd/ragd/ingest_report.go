@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/localfiles"
-	"github.com/ragdhq/ragd/internal/upload"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 )
 
 // ingestReport is what --json prints of an ingest.

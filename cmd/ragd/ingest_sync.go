@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/ragdhq/ragd/internal/localfiles"
-	"github.com/ragdhq/ragd/internal/upload"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 )
 
 // syncOptions say how an index is made to have what a path has.

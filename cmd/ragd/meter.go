@@ -8,7 +8,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/ragdhq/ragd/internal/upload"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 )
 
 // meter shows how far an upload is.

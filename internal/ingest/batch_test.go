@@ -12,20 +12,24 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
-	uploader "github.com/ragdhq/ragd/internal/upload"
 )
 
-// ingest uploads documents and waits until they are done with.
-func (f fixture) ingest(t *testing.T, docs []localfiles.Document) *uploader.Result {
+// ingest uploads documents, waits until they are processed, and returns how many of them
+// were stored before.
+func (f fixture) ingest(t *testing.T, docs []*ragdv1.UploadDocumentRequest) (unchanged int) {
 	t.Helper()
-	result, err := uploader.Run(t.Context(), uploader.Client{Documents: f, Indexes: f}, all(docs), uploader.Config{Index: "docs"})
-	if err != nil {
-		t.Fatal(err)
+	for _, r := range f.UploadAll(t, docs) {
+		if r.Error != nil {
+			t.Fatalf("%s: %v", r.Uri, r.Error)
+		}
+		if r.Unchanged {
+			unchanged++
+		}
 	}
-	return result
+	f.AwaitAll(t, "docs")
+	return unchanged
 }
 
 // embedded is how many texts the provider was asked to embed.
@@ -46,10 +50,10 @@ func (f fixture) backlog(t *testing.T) (n int) {
 	return n
 }
 
-func numbered(n int, text func(i int) string) []localfiles.Document {
-	docs := make([]localfiles.Document, n)
+func numbered(n int, text func(i int) string) []*ragdv1.UploadDocumentRequest {
+	docs := make([]*ragdv1.UploadDocumentRequest, n)
 	for i := range docs {
-		docs[i] = localfiles.Document{URI: fmt.Sprint("doc/", i), Place: fmt.Sprint("doc/", i), Text: text(i)}
+		docs[i] = upload(fmt.Sprint("doc/", i), text(i))
 	}
 	return docs
 }
@@ -61,14 +65,17 @@ func TestADocumentFailsAlone(t *testing.T) {
 			t.Parallel()
 			f := setup(t)
 			f.provider.Set(modelserver.Fault{Status: status, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "poison") }})
-			result := f.ingest(t, numbered(40, func(i int) string {
+			f.ingest(t, numbered(40, func(i int) string {
 				if i == 17 {
 					return "A cup of poison."
 				}
 				return fmt.Sprint("A cup of tea, number ", i)
 			}))
-			if result.Ready != 39 || len(result.Failures) != 1 || result.Failures[0].URI != "doc/17" {
-				t.Errorf("%d are ready, failures %v", result.Ready, result.Failures)
+			if got := f.counts(t); got[1] != 39 || got[3] != 1 {
+				t.Errorf("chunks, ready, pending, failed = %v", got)
+			}
+			if d := f.document(t, "doc/17"); d.Status != "failed" {
+				t.Errorf("the bad document = %v", d)
 			}
 			if n := f.backlog(t); n != 0 {
 				t.Errorf("%d are left in the backlog", n)
@@ -95,15 +102,15 @@ func TestOnlyWhatChangedIsEmbedded(t *testing.T) {
 	if first-probed != int(chunks) || chunks < documents*paragraphs {
 		t.Fatalf("%d texts were embedded for %d chunks", first-probed, chunks)
 	}
-	if result := f.ingest(t, docs); result.Unchanged != documents {
-		t.Errorf("of the same corpus again %d documents are unchanged", result.Unchanged)
+	if unchanged := f.ingest(t, docs); unchanged != documents {
+		t.Errorf("of the same corpus again %d documents are unchanged", unchanged)
 	}
 	if n := f.embedded() - first; n != 0 {
 		t.Errorf("the same corpus again: %d texts were embedded", n)
 	}
-	docs[42].Text = strings.Replace(docs[42].Text, "# Part 3\n", "# Part three\n", 1)
-	if result := f.ingest(t, docs); result.Unchanged != documents-1 || result.Ready != documents {
-		t.Errorf("with one document changed: %+v", result)
+	docs[42].Source = servicetest.Text(strings.Replace(docs[42].GetText(), "# Part 3\n", "# Part three\n", 1))
+	if unchanged := f.ingest(t, docs); unchanged != documents-1 {
+		t.Errorf("with one document changed %d are unchanged", unchanged)
 	}
 	if n := f.embedded() - first; n < 1 || n > 3 {
 		t.Errorf("with one of 800 paragraphs changed %d texts were embedded", n)
@@ -121,12 +128,9 @@ func TestTenantsTakeTurns(t *testing.T) {
 	const many = 6000
 	f.provider.Set(modelserver.Fault{Delay: 500 * time.Millisecond})
 	docs := numbered(many, func(i int) string { return fmt.Sprint("One of many, number ", i) })
-	result, err := uploader.Run(t.Context(), uploader.Client{Documents: f, Indexes: f}, all(docs), uploader.Config{Index: "docs", NoWait: true})
-	if err != nil || result.Uploaded != many {
-		t.Fatalf("%+v, %v", result, err)
-	}
+	f.UploadAll(t, docs)
 	other := fixture{f.service.Tenant(t, "zenith"), f.service, f.provider}
-	_, err = other.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"})
+	_, err := other.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/some-model"})
 	if err != nil {
 		t.Fatal(err)
 	}

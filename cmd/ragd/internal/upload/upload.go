@@ -17,9 +17,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // Client are the services an upload talks to.

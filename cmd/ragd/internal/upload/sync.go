@@ -7,8 +7,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // Source says which documents of the index a corpus is all of.

@@ -147,7 +147,7 @@ func TestFilesRefusesAFileOverTheLimitUnread(t *testing.T) {
 
 func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 	t.Parallel()
-	const samples = "../parse/testdata/files"
+	const samples = "../../../../internal/parse/testdata/files"
 	var formats, members []string
 	for doc, err := range Files(samples, samples) {
 		var skip *Skip

@@ -21,9 +21,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // service is ragd in memory: a job takes a second, and jobs run one at a time.

@@ -1,4 +1,4 @@
-package ingest_test
+package upload_test
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
-	uploader "github.com/ragdhq/ragd/internal/upload"
 )
 
 // stepTimes is a log handler that adds up how long the steps of workers took.
@@ -99,7 +99,7 @@ func BenchmarkIngest(b *testing.B) {
 		b.Run("model="+model, func(b *testing.B) {
 			times := &stepTimes{Handler: slog.NewTextHandler(b.Output(), nil), total: map[string]float64{}}
 			acme := servicetest.New(b, servicetest.Config{Embed: models, Log: slog.New(times)}).Tenant(b, "acme")
-			client := uploader.Client{Documents: acme, Indexes: acme}
+			client := upload.Client{Documents: acme, Indexes: acme}
 			i := 0
 			var again time.Duration
 			for b.Loop() {
@@ -109,12 +109,12 @@ func BenchmarkIngest(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				result, err := uploader.Run(b.Context(), client, all(docs), uploader.Config{Index: index})
+				result, err := upload.Run(b.Context(), client, all(docs), upload.Config{Index: index})
 				if err != nil || result.Ready != len(docs) {
 					b.Fatalf("%+v, %v", result, err)
 				}
 				b.StopTimer()
-				result, err = uploader.Run(b.Context(), client, all(docs), uploader.Config{Index: index})
+				result, err = upload.Run(b.Context(), client, all(docs), upload.Config{Index: index})
 				if err != nil || result.Unchanged != len(docs) {
 					b.Fatalf("again: %+v, %v", result, err)
 				}

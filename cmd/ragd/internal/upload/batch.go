@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // A batch is what goes in one stream. The service writes the documents of a stream

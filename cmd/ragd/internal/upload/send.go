@@ -12,8 +12,8 @@ import (
 	"connectrpc.com/connect"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/localfiles"
 )
 
 // send uploads all documents. It returns early on an error that ends the run.

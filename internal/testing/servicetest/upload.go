@@ -1,0 +1,66 @@
+package servicetest
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// streamDocuments is how many documents UploadAll sends by one stream.
+const streamDocuments = 500
+
+// UploadAll sends documents by several streams at once and returns their results in
+// order. It does not wait until they are processed.
+func (c Client) UploadAll(t testing.TB, documents []*ragdv1.UploadDocumentRequest) []*ragdv1.UploadResult {
+	t.Helper()
+	var streams sync.WaitGroup
+	chunks := slices.Collect(slices.Chunk(documents, streamDocuments))
+	results := make([][]*ragdv1.UploadResult, len(chunks))
+	for i, some := range chunks {
+		streams.Go(func() { results[i] = c.stream(t, some) })
+	}
+	streams.Wait()
+	all := slices.Concat(results...)
+	if len(all) != len(documents) {
+		t.Fatalf("%d of %d documents were answered", len(all), len(documents))
+	}
+	return all
+}
+
+func (c Client) stream(t testing.TB, documents []*ragdv1.UploadDocumentRequest) []*ragdv1.UploadResult {
+	s, err := c.UploadDocuments(t.Context())
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	for _, d := range documents {
+		if s.Send(&ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Document{Document: d}}) != nil {
+			break // the answer says why
+		}
+	}
+	res, err := s.CloseAndReceive()
+	if err != nil {
+		t.Error(err)
+	}
+	return res.GetResults()
+}
+
+// AwaitAll waits until no document of an index is pending and returns the index.
+func (c Client) AwaitAll(t testing.TB, indexName string) *ragdv1.Index {
+	t.Helper()
+	const patience = time.Minute
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: indexName})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i.PendingDocumentCount == 0 {
+			return i
+		}
+	}
+	t.Fatalf("index %s still has pending documents after %v", indexName, patience)
+	return nil
+}
