@@ -26,7 +26,7 @@ func StrategyFor(contentType, fileName string) (Strategy, string) {
 }
 
 // Sizes that suit retrieval, for callers that leave them open: see the
-// measurements in docs/chunking.md. The defaults of Options are larger and stay
+// measurements in docs/chunk-sizes.md. The defaults of Options are larger and stay
 // what clients of other chunkers are used to.
 const (
 	DefaultMaxSize       = 800 // UTF-16 code units
