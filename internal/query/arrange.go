@@ -4,7 +4,7 @@ import "math"
 
 // arrange cuts what was found to topK: at most maxPerDocument from one document,
 // and by diversity if that is asked for.
-func arrange(p plan, sources []Source) []Source {
+func arrange(p prepared, sources []Source) []Source {
 	if p.maxPerDocument > 0 {
 		sources = perDocument(sources, p.maxPerDocument)
 	}

@@ -60,7 +60,7 @@ const (
 )
 
 // configure applies the block of the store and warns of the others.
-func (p *plan) configure(store string, c DatabaseConfig) error {
+func (p *prepared) configure(store string, c DatabaseConfig) error {
 	if !slices.Contains([]string{"", storeRagd, storePGVector, storePinecone, storeChroma}, store) {
 		return fault.Field("vectorStoreName", "unknown store %q; leave it out, or say ragd, pgvector, pinecone or chroma", store)
 	}
@@ -91,7 +91,7 @@ func (p *plan) configure(store string, c DatabaseConfig) error {
 	return nil
 }
 
-func (p *plan) configurePGVector(c PGVectorConfig) error {
+func (p *prepared) configurePGVector(c PGVectorConfig) error {
 	if c.MinScore != nil && !finite(*c.MinScore) {
 		return fault.Field("minScore", "must be a finite number")
 	}
@@ -111,7 +111,7 @@ func (p *plan) configurePGVector(c PGVectorConfig) error {
 	return nil
 }
 
-func (p *plan) configurePinecone(c PineconeConfig) error {
+func (p *prepared) configurePinecone(c PineconeConfig) error {
 	if c.Namespace != "" {
 		p.scope.namespace = c.Namespace
 	}
@@ -122,7 +122,7 @@ func (p *plan) configurePinecone(c PineconeConfig) error {
 	return nil
 }
 
-func (p *plan) configureChroma(c ChromaConfig) error {
+func (p *prepared) configureChroma(c ChromaConfig) error {
 	where, err := filter.Parse(c.Where)
 	if err != nil {
 		return fault.Rename("filter", "where", err)

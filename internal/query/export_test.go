@@ -14,7 +14,7 @@ import (
 // ExplainSearch returns PostgreSQL's plan of the statement that a query comes
 // down to, as it ran.
 func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, q Question) (string, error) {
-	p, err := Request{Question: q}.plan()
+	p, err := Request{Question: q}.prepare()
 	if err != nil {
 		return "", err
 	}
@@ -26,8 +26,8 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, q Question) (
 	return plan, err
 }
 
-func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p plan) (string, error) {
-	find := search{index: i, plan: p, approach: exact}
+func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p prepared) (string, error) {
+	find := search{index: i, request: p, plan: exact}
 	if p.mode != Vector {
 		asked, err := lookUp(ctx, h, i, p.text)
 		if err != nil {
@@ -43,9 +43,11 @@ func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, 
 		find.choose()
 	}
 	args := filter.NewArgs()
-	statement := find.fromSQL(find.foundSQL(args))
+	statement := find.sql(args)
 	b := h.Batch()
-	find.configure(b, len(args.Values()))
+	for _, setting := range find.settings(len(args.Values())) {
+		b.Set(setting.name, setting.value)
+	}
 	var lines []string
 	b.Query(func(rows pgx.Rows) (err error) {
 		lines, err = pgx.CollectRows(rows, pgx.RowTo[string])

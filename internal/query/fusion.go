@@ -9,21 +9,21 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Method is how a hybrid search joins its two legs.
+// Method is how a hybrid search fuses its two legs.
 type Method string
 
 // The methods.
 const (
-	// Weighted is the mean of both scores, each scaled to [0,1] over the
-	// candidates: the embedding's from the furthest to the nearest, the keywords'
-	// from none to the best.
+	// Weighted is the weighted mean of both scores, each scaled to [0,1] over the
+	// candidates: the embedding's from the furthest to the nearest, the keyword
+	// score's from none to the best.
 	Weighted Method = "weighted"
 	// RRF is reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009):
-	// the sum of weight/(60 + rank), which looks at places alone.
+	// the sum of weight/(60 + rank) over both legs.
 	RRF Method = "rrf"
 )
 
-// Fusion says how the legs of a hybrid search are joined. The zero value is
+// Fusion configures how the legs of a hybrid search are joined. The zero value is
 // Weighted with the default weights.
 type Fusion struct {
 	Method        Method
@@ -31,10 +31,10 @@ type Fusion struct {
 	KeywordWeight *float64
 }
 
-// Default weights. Embeddings that know meanings are worth as much as words. The
-// builtin model compares words as keyword search does, only less well, so its
-// leg breaks ties and fills in where no word is found: on both labelled sets any
-// larger weight lowers nDCG@10 (see docs/retrieval.md).
+// Default weights. Embeddings of meaning weigh as much as keywords. The builtin model
+// compares words as keyword search does, only less well, so its leg breaks ties and
+// finds something where no term matches: on both labelled sets any larger weight
+// lowers nDCG@10 (see docs/retrieval.md).
 const (
 	defaultWeight        = 0.5
 	builtinVectorWeight  = 0.001
@@ -57,8 +57,8 @@ func (f *Fusion) check() error {
 	return nil
 }
 
-// weights returns the weights of both legs for embeddings of the model, adding
-// up to 1. A weight that was not given is what is left of 1.
+// weights returns the weights of both legs for embeddings of the model. They add up
+// to 1; a weight that was not given is the rest.
 func (f Fusion) weights(model string) (vector, keyword float64) {
 	switch {
 	case f.VectorWeight != nil && f.KeywordWeight != nil:
@@ -83,20 +83,21 @@ func (f Fusion) weights(model string) (vector, keyword float64) {
 // rrfK damps the lead of the first ranks.
 const rrfK = 60
 
-// sql is the score, fused with these weights, over rows with a distance, which may
-// be NaN for a vector without direction, and a keyword score.
+// sql returns the fused score as SQL, over rows with a keyword score and a distance,
+// which is NaN for a vector of length 0.
 func (f Fusion) sql(vector, keyword float64) string {
 	const near = "nullif(distance, 'NaN')"
 	if f.Method == RRF {
 		return fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY %s, chunk_id))
-				+ CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`,
+		+ CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`,
 			number(vector), rrfK, near, number(keyword), rrfK)
 	}
-	return fmt.Sprintf(`%s * coalesce((max(%[2]s) OVER () - %[2]s) / nullif(max(%[2]s) OVER () - min(%[2]s) OVER (), 0),
-				CASE WHEN %[2]s IS NULL THEN 0 ELSE 1 END)
-				+ %[3]s * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0)`,
+	return fmt.Sprintf(`%[1]s * coalesce(
+			(max(%[2]s) OVER () - %[2]s) / nullif(max(%[2]s) OVER () - min(%[2]s) OVER (), 0),
+			CASE WHEN %[2]s IS NULL THEN 0 ELSE 1 END)
+		+ %[3]s * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0)`,
 		number(vector), near, number(keyword))
 }
 
-// number writes a finite number as SQL.
+// number returns a finite number as SQL.
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) + "::float8" }

@@ -26,9 +26,9 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-func TestKeywordsTakeTheRarestWordsFirst(t *testing.T) {
+func TestKeywordsTakeTheRarestTermsFirst(t *testing.T) {
 	t.Parallel()
-	asked := question{words: []word{
+	asked := queryTerms{terms: []term{
 		{Quoted: "'rare'", Dimension: 1, Chunks: 10, Total: 100_000},
 		{Quoted: "'common'", Dimension: 2, Chunks: 900, Total: 100_000},
 		{Quoted: "'everywhere'", Dimension: 3, Chunks: 50_000, Total: 100_000},
@@ -41,14 +41,14 @@ func TestKeywordsTakeTheRarestWordsFirst(t *testing.T) {
 		t.Errorf("what was left out can add %v, want %v", k.leftOut, want)
 	}
 	if n := len(k.weights.Indices()); n != 3 {
-		t.Errorf("%d words are scored, want 3", n)
+		t.Errorf("%d terms are scored, want 3", n)
 	}
 	if k := asked.keywords(1); k.match != "'rare'" {
-		t.Errorf("the rarest word is always looked for, got %s", k.match)
+		t.Errorf("the rarest term is always searched for, got %s", k.match)
 	}
-	asked.words[0].Total, asked.words[1].Chunks = 50_100, 50_000
+	asked.terms[0].Total, asked.terms[1].Chunks = 50_100, 50_000
 	if k := asked.keywords(1_000_000); k.matching != 50_100 {
-		t.Errorf("%d chunks have the words, of 50,100", k.matching)
+		t.Errorf("%d chunks have the terms, of 50,100", k.matching)
 	}
 	asked.phrases = []phrase{{"a b", "'a' <-> 'b'"}, {"c d", "'c' <-> 'd'"}}
 	if k := asked.keywords(1000); k.match != "('a' <-> 'b') & ('c' <-> 'd')" || k.required != k.match || k.leftOut != 0 {
@@ -58,8 +58,8 @@ func TestKeywordsTakeTheRarestWordsFirst(t *testing.T) {
 	if k := asked.keywords(1000); k.match != "('a' <-> 'b') | ('c' <-> 'd')" || k.required != k.match || k.leftOut != 0 {
 		t.Errorf("with any of the phrases: %+v", k)
 	}
-	if k := (question{}).keywords(1000); k != nil {
-		t.Errorf("without words: %+v", k)
+	if k := (queryTerms{}).keywords(1000); k != nil {
+		t.Errorf("without terms: %+v", k)
 	}
 }
 
@@ -91,24 +91,24 @@ func TestFusionWeights(t *testing.T) {
 	}
 }
 
-func TestChooseTheCheaperApproach(t *testing.T) {
+func TestTheCheaperPlanIsChosen(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name          string
 		e             estimate
 		wanted, width int
-		want          approach
+		want          plan
 	}{
-		{"all of many", estimate{50_000, 50_000, false}, 10, 80, approximate},
-		{"half", estimate{25_000, 50_000, true}, 10, 80, approximate},
+		{"all of many", estimate{50_000, 50_000, false}, 10, 80, indexScan},
+		{"half", estimate{25_000, 50_000, true}, 10, 80, indexScan},
 		{"1 %", estimate{500, 50_000, true}, 10, 80, exact},
-		{"1 %, but nothing finds them", estimate{500, 50_000, false}, 10, 80, approximate},
+		{"1 %, but nothing finds them", estimate{500, 50_000, false}, 10, 80, indexScan},
 		{"0.1 %, and nothing finds them", estimate{50, 50_000, false}, 10, 80, exact},
 		{"fewer than wanted", estimate{5, 50_000, true}, 10, 80, exact},
 		{"none", estimate{0, 50_000, true}, 10, 80, exact},
 		{"few at all", estimate{500, 500, false}, 10, 80, exact},
-		{"10 %, of which a walk finds enough", estimate{2_000, 20_000, true}, 10, 120, approximate},
-		{"5 %, fetched sooner than found by a walk", estimate{1_000, 20_000, true}, 10, 120, exact},
+		{"10 %, of which an index scan finds enough", estimate{2_000, 20_000, true}, 10, 120, indexScan},
+		{"5 %, fetched sooner than found by an index scan", estimate{1_000, 20_000, true}, 10, 120, exact},
 	} {
 		if got := tc.e.choose(tc.wanted, tc.width); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)

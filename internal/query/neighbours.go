@@ -23,7 +23,7 @@ type piece struct {
 // withNeighbours widens each source by the chunks next to it in its document, as
 // far as the scope lets them be seen. Sources whose chunks then touch become one,
 // in the place of the best of them.
-func withNeighbours(ctx context.Context, h *tenant.Handle, i index.Index, p plan, sources []Source) ([]Source, error) {
+func withNeighbours(ctx context.Context, h *tenant.Handle, i index.Index, p prepared, sources []Source) ([]Source, error) {
 	var documents []string
 	var from, to []int32
 	for _, s := range sources {

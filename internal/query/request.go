@@ -53,9 +53,9 @@ type Response struct {
 	Explain         *Explain
 }
 
-// plan is a request with everything decided that can be decided without looking
-// at data.
-type plan struct {
+// prepared is a validated request with its defaults filled in. Until settle, its
+// mode may be open and its vector missing.
+type prepared struct {
 	text           string
 	vector         []float32
 	topK           int
@@ -69,9 +69,10 @@ type plan struct {
 	neighbours     int
 	diversity      float64
 	maxPerDocument int
-	rerank         *rerankPlan // nil: not at all
-	bounded        bool        // by a mandatory filter
-	plain          bool        // of ready-made vectors: no documents are looked up, and a filter may do without a vector
+	reranker       *Reranker // nil: none
+	rerankFrom     int       // candidates of the reranker
+	bounded        bool      // by a mandatory filter
+	plain          bool      // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
 }
 
@@ -94,9 +95,10 @@ func valueOr[T any](v *T, otherwise T) T {
 	return *v
 }
 
-// plan validates what can be said without knowing the index.
-func (r Request) plan() (plan, error) {
-	p := plan{
+// prepare validates what can be validated without knowing the index. Errors:
+// Invalid.
+func (r Request) prepare() (prepared, error) {
+	p := prepared{
 		text: r.QueryText, vector: r.QueryVector, mode: r.Mode, fusion: r.Fusion,
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
@@ -122,10 +124,10 @@ func (r Request) plan() (plan, error) {
 	if err := p.checkText(); err != nil || r.Reranker == nil {
 		return p, err
 	}
-	return p, p.planRerank(*r.Reranker)
+	return p, p.prepareReranker(*r.Reranker)
 }
 
-func (p plan) checkNumbers() error {
+func (p prepared) checkNumbers() error {
 	switch {
 	case p.topK < 1 || p.topK > MaxTopK:
 		return fault.Field("topK", "must be between 1 and %d, got %d", MaxTopK, p.topK)
@@ -141,7 +143,7 @@ func (p plan) checkNumbers() error {
 	return nil
 }
 
-func (p plan) checkText() error {
+func (p prepared) checkText() error {
 	switch {
 	case len(p.text) > MaxQueryTextBytes:
 		return fault.Field("queryText", "is %d bytes, over the limit of %d", len(p.text), MaxQueryTextBytes)
@@ -151,8 +153,9 @@ func (p plan) checkText() error {
 	return nil
 }
 
-// settle decides the mode and checks the question against the index.
-func (p *plan) settle(i index.Index) error {
+// settle decides the mode and checks the question against the index. Errors:
+// Invalid.
+func (p *prepared) settle(i index.Index) error {
 	if err := p.settleSparse(i); err != nil {
 		return err
 	}
@@ -168,7 +171,7 @@ func (p *plan) settle(i index.Index) error {
 		return fault.Field("queryText", "is needed for %s search and must not be blank", p.mode)
 	}
 	if p.plain {
-		if len(p.vector) == 0 && !p.scope.filtered() {
+		if p.lists() && !p.scope.filtered() {
 			return fault.Field("queryVector", "Either queryVector or filter must be provided")
 		}
 	} else if p.mode != Keyword && !hasVector {
@@ -183,8 +186,12 @@ func (p *plan) settle(i index.Index) error {
 	return nil
 }
 
-// settleSparse makes a sparse query vector the vector.
-func (p *plan) settleSparse(i index.Index) (err error) {
+// lists reports whether the request is for what the scope selects, in the order of
+// ids, as it has no vector to compare with.
+func (p prepared) lists() bool { return p.plain && len(p.vector) == 0 }
+
+// settleSparse replaces a sparse query vector by its dense form.
+func (p *prepared) settleSparse(i index.Index) (err error) {
 	if p.sparse == nil {
 		return nil
 	}

@@ -155,24 +155,18 @@ func (s *Service) RerankFound(ctx context.Context, id tenant.ID, question string
 	return sources, made.Report, nil
 }
 
-// rerankPlan is how an answer is scored a second time.
-type rerankPlan struct {
-	by         Reranker
-	candidates int
-}
-
-func (p *plan) planRerank(by Reranker) error {
+func (p *prepared) prepareReranker(by Reranker) error {
 	if strings.TrimSpace(p.text) == "" {
 		return fault.Field("queryText", "is needed to rerank and must not be blank")
 	}
 	results, candidates, err := by.Depth(p.topK)
-	p.topK, p.rerank = results, &rerankPlan{by, candidates}
+	p.topK, p.reranker, p.rerankFrom = results, &by, candidates
 	return err
 }
 
 // rerankAnswer orders what was found anew.
-func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index, p plan, a *answer) error {
-	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, p.rerank.by, len(a.sources), p.unbounded(i))
+func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index, p prepared, a *answer) error {
+	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, *p.reranker, len(a.sources), p.unbounded(i))
 	if err != nil {
 		return err
 	}
@@ -183,7 +177,7 @@ func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index,
 
 // unbounded reports whether the search's scores are not in 0..1: inner products,
 // BM25, and ranks fused, which are all near 0.
-func (p plan) unbounded(i index.Index) bool {
+func (p prepared) unbounded(i index.Index) bool {
 	switch p.mode {
 	case Keyword:
 		return true

@@ -68,7 +68,7 @@ func admit(ctx context.Context, req Request) (tenant.ID, Request, error) {
 
 // answer answers an effective request. plain is for callers who know of no documents.
 func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
-	p, err := req.plan()
+	p, err := req.prepare()
 	if err != nil {
 		return Response{}, err
 	}

@@ -65,8 +65,8 @@ func (h *Handle) ChunkTable() pgx.Identifier {
 	return pgx.Identifier{h.id.Schema(), "chunk_" + h.index + h.generation}
 }
 
-// sql replaces the stand-in names.
-func (h *Handle) sql(text string) string {
+// SQL returns a statement as it is sent, with its stand-in names replaced.
+func (h *Handle) SQL(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 10*len(h.schema))
 	for {
@@ -190,7 +190,7 @@ func (b *Batch) queue(sql string, args []any) *pgx.QueuedQuery {
 	if b.batch.Len() == 0 {
 		b.batch.Queue(settingsSQL(len(b.settings)/2), b.settings...)
 	}
-	return b.batch.Queue(b.handle.sql(sql), args...)
+	return b.batch.Queue(b.handle.SQL(sql), args...)
 }
 
 // settingsSQL makes n settings until the end of the transaction.
@@ -253,7 +253,7 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 }
 
 func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
-	return queryRows(ctx, t.tx, t.handle.sql(sql), args, read)
+	return queryRows(ctx, t.tx, t.handle.SQL(sql), args, read)
 }
 
 // queryRows gives the rows of a query to read.
@@ -275,7 +275,7 @@ func queryRows(ctx context.Context, on interface {
 
 // Exec runs one statement and returns the number of rows it changed.
 func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	tag, err := t.tx.Exec(ctx, t.handle.sql(sql), args...)
+	tag, err := t.tx.Exec(ctx, t.handle.SQL(sql), args...)
 	return tag.RowsAffected(), err
 }
 

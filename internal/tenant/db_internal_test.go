@@ -26,7 +26,7 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 			`SELECT 'name'::"tenant_acme-7".edge_type, "tenant_acme-7".term_dimension(''), "tenant_acme-7".chunks`},
 		{"an index of another handle", third.OfIndex(4, 0), `SELECT FROM tenant.chunk`, `SELECT FROM "tenant_acme-7".chunk_4`},
 	} {
-		if got := tc.handle.sql(tc.text); got != tc.want {
+		if got := tc.handle.SQL(tc.text); got != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.name, got, tc.want)
 		}
 	}
@@ -44,6 +44,6 @@ func BenchmarkStandInNames(b *testing.B) {
 	db := &DB{}
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = db.Handle("acme").OfIndex(12, 0).sql(`SELECT c.chunk_id FROM tenant.chunk AS c LEFT JOIN tenant.documents AS d USING (document_id)`)
+		_ = db.Handle("acme").OfIndex(12, 0).SQL(`SELECT c.chunk_id FROM tenant.chunk AS c LEFT JOIN tenant.documents AS d USING (document_id)`)
 	}
 }

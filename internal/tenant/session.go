@@ -47,12 +47,12 @@ func (s *Session) OfIndex(index int64, generation int) *Session {
 }
 
 func (s *Session) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
-	return queryRows(ctx, s.conn, s.handle.sql(sql), args, read)
+	return queryRows(ctx, s.conn, s.handle.SQL(sql), args, read)
 }
 
 // Exec runs one statement and returns the number of rows it changed.
 func (s *Session) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	tag, err := s.conn.Exec(ctx, s.handle.sql(sql), args...)
+	tag, err := s.conn.Exec(ctx, s.handle.SQL(sql), args...)
 	return tag.RowsAffected(), err
 }
 

@@ -22,41 +22,38 @@ const (
 	maxProbes = 32_768
 )
 
-// approach is how the nearest embeddings are found.
-type approach string
+// plan is how the nearest embeddings are found.
+type plan string
 
 const (
-	// exact compares with every chunk of the scope.
-	exact approach = "exact"
-	// approximate walks the Postgres index over the embeddings, past what the
-	// scope leaves out, until there are enough.
-	approximate approach = "approximate"
+	// exact compares the question with every chunk of the scope.
+	exact plan = "exact"
+	// indexScan scans the Postgres index over the embeddings, past chunks outside
+	// the scope, until it has enough. Callers know it as approximate.
+	indexScan plan = "approximate"
 )
 
-// Costs in microseconds, measured over 384 dimensions on a warm cache: to fetch
-// a chunk that a Postgres index found and compare it, to read on to the next
-// chunk of the table, and for each candidate of a walk in an HNSW graph, which
-// compares dozens of links. Their ratios are what matters.
+// Costs in microseconds per chunk, measured over 384 dimensions on a warm cache.
+// Only their ratios matter.
 const (
-	fetchCost = 1.5
-	scanCost  = 0.75
-	visitCost = 6.0
+	fetchCost = 1.5  // fetch a chunk that a Postgres index found, and compare it
+	scanCost  = 0.75 // read the next chunk of the table, and compare it
+	visitCost = 6.0  // visit a candidate of an HNSW scan, which compares dozens of links
 )
 
-// margin is how many times as many candidates a filtered walk takes as bring
-// enough sources by the filter's share: the furthest of a walk's candidates are
-// not all the nearest there are.
+// margin multiplies the candidates of a filtered index scan: the furthest
+// candidates of a scan are not all the nearest chunks there are.
 const margin = 2
 
-// estimate is about how many chunks are in a scope, and of how many.
+// estimate is the planner's guess at the size of a scope, in chunks.
 type estimate struct {
-	matching float64
-	total    float64
-	indexed  bool // a Postgres index finds the matching ones
+	matching float64 // in the scope
+	total    float64 // in the index
+	indexed  bool    // a Postgres index finds the matching chunks
 }
 
-// candidates is how many chunks a walk looks at to find the nearest wanted of a
-// scope, whose chunks are taken to be spread evenly.
+// candidates returns how many chunks an index scan visits to find the nearest
+// wanted ones of a scope whose chunks are spread evenly.
 func (e estimate) candidates(wanted int) float64 {
 	if e.matching == 0 || e.matching >= e.total {
 		return float64(wanted)
@@ -64,24 +61,24 @@ func (e estimate) candidates(wanted int) float64 {
 	return margin * float64(wanted) * e.total / e.matching
 }
 
-// choose returns the cheaper approach for the nearest wanted of a scope, where a
-// walk takes as many candidates as width at least.
-func (e estimate) choose(wanted, width int) approach {
+// choose returns the cheaper plan for the nearest wanted chunks of a scope. An
+// index scan visits at least width candidates.
+func (e estimate) choose(wanted, width int) plan {
 	if e.matching <= float64(wanted) {
 		return exact
 	}
-	search := e.total * scanCost
+	cost := e.total * scanCost
 	if e.indexed {
-		search = e.matching * fetchCost
+		cost = e.matching * fetchCost
 	}
-	if search <= max(e.candidates(wanted), float64(width))*visitCost {
+	if cost <= max(e.candidates(wanted), float64(width))*visitCost {
 		return exact
 	}
-	return approximate
+	return indexScan
 }
 
-// estimator asks PostgreSQL's statistics how selective scopes are, and remembers
-// the answers for a while. Safe for concurrent use.
+// estimator estimates the sizes of scopes from PostgreSQL's statistics and caches
+// the answers for estimateTTL. Safe for concurrent use.
 type estimator struct {
 	known *lru.Cache[[sha256.Size]byte, knownEstimate] // by a hash, as filters can be long
 }
@@ -104,6 +101,7 @@ func newEstimator() *estimator {
 	return &estimator{known}
 }
 
+// of returns the estimate of a scope, from the cache or the planner.
 func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", id, i.ID, s))
 	if found, ok := e.known.Get(key); ok && time.Now().Before(found.freshUntil) {
@@ -116,18 +114,19 @@ func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i in
 	return made, err
 }
 
-// plannerNode is what EXPLAIN says of a step.
+// plannerNode is a node of the plan that EXPLAIN prints.
 type plannerNode struct {
 	Type string  `json:"Node Type"`
 	Rows float64 `json:"Plan Rows"`
 }
 
+// askPlanner estimates a scope by EXPLAIN, without running it.
 func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
 	var e estimate
 	args := filter.NewArgs()
 	statement := `EXPLAIN (FORMAT JSON) SELECT FROM tenant.chunk AS c WHERE ` + s.sql(i, args)
 	b := h.Batch()
-	b.Set("statement_timeout", searchTimeout) // estimating a regular expression tries it
+	b.Set("statement_timeout", searchTimeout) // the planner runs regular expressions on samples
 	b.Query(func(rows pgx.Rows) error {
 		raw, err := pgx.CollectOneRow(rows, pgx.RowTo[[]byte])
 		if err != nil {
@@ -152,10 +151,9 @@ func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (
 	return e, err
 }
 
-// width is how many candidates, or lists, a walk of the Postgres index looks at
-// before it asks whether that was enough: what the caller says, else what was
-// measured, and as many as the scope makes necessary.
-func (p plan) width(i index.Index, e estimate) int {
+// width returns the search width of an index scan, hnsw.ef_search or ivfflat.probes:
+// the caller's, else the index's own, widened as far as the scope makes necessary.
+func (p prepared) width(i index.Index, e estimate) int {
 	if i.Config.Type == index.IVFFlat {
 		return min(cmp.Or(p.probes, i.SearchWidth()), maxProbes)
 	}

@@ -1,0 +1,246 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/filter"
+)
+
+// statement is a SELECT under construction: common table expressions, each used by
+// one that follows, and the parameters of all. testdata/statements has the results.
+//
+// Only texts of this package and of the filter compiler become SQL. Values are
+// parameters, except for counts, which the planner should see.
+type statement struct {
+	args *filter.Args
+	with []string
+}
+
+// define adds the common table expression name, one clause a line.
+func (q *statement) define(name string, clauses ...string) {
+	q.with = append(q.with, name+" AS (\n\t"+strings.Join(clauses, "\n\t")+"\n)")
+}
+
+// sql returns the statement with its last query, one clause a line.
+func (q *statement) sql(clauses ...string) string {
+	return "WITH " + strings.Join(q.with, ", ") + "\n" + strings.Join(clauses, "\n")
+}
+
+// sql returns the statement of the search. Its rows are best first and have the
+// columns that read takes.
+//
+// Between its parts a chunk is known by its tid, which is quicker to look up than
+// its id. An index scan that is all there is to do has read the chunk already, and
+// passes it on whole.
+func (s search) sql(args *filter.Args) string {
+	q := &statement{args: args}
+	s.find(q)
+	columns, order := "SELECT c.chunk_id, c.text, c.metadata", "DESC"
+	chunks := "FROM found JOIN tenant.chunk AS c ON c.ctid = found.tid"
+	if s.scansOnly() {
+		chunks = "FROM found AS c"
+	}
+	if !s.request.plain {
+		columns += ", c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte"
+		chunks += "\n\tLEFT JOIN tenant.documents AS d ON d.document_id = c.document_id"
+	}
+	if s.vectors() {
+		columns += ", " + s.index.EmbeddingSQL("c.embedding") + " AS embedding"
+	}
+	if s.request.mode == Vector {
+		order = "ASC" // a distance
+	}
+	return q.sql(columns+", rank_value", chunks, "ORDER BY rank_value "+order+", c.chunk_id")
+}
+
+// find defines found: the tid and the rank_value of the chunks to return.
+func (s search) find(q *statement) {
+	where := s.where(q)
+	wanted := s.request.fetch()
+	switch {
+	case s.request.lists():
+		q.define("found",
+			"SELECT c.ctid AS tid, 0::float8 AS rank_value",
+			"FROM tenant.chunk AS c",
+			"WHERE "+where,
+			"ORDER BY c.chunk_id",
+			limit(s.request.topK))
+	case s.request.mode == Vector:
+		s.nearest(q, "found", s.distance(q), where, wanted)
+	case s.request.mode == Keyword:
+		weight := s.weight(q)
+		s.heaviest(q, "candidate", weight, where)
+		s.score(q, "NULL::float8", s.keywordScore(q, weight))
+		s.best(q, "found", "scored", "keyword", "DESC", wanted)
+	case s.keywords == nil: // a hybrid search for a question without terms
+		distance := s.distance(q)
+		s.nearest(q, "candidate", distance, where, s.request.candidates())
+		s.score(q, distance, "0::float8")
+		s.best(q, "found", "scored", s.request.fusion.sql(1, 0), "DESC", wanted)
+	default:
+		distance, weight := s.distance(q), s.weight(q)
+		s.nearest(q, "near", distance, where, s.request.candidates())
+		s.heaviest(q, "heavy", weight, where)
+		q.define("candidate", "SELECT tid FROM near UNION SELECT tid FROM heavy")
+		s.score(q, distance, s.keywordScore(q, weight))
+		s.best(q, "found", "scored", s.request.fusion.sql(s.request.fusion.weights(s.index.EmbeddingModel)), "DESC", wanted)
+	}
+}
+
+// where returns the condition on a chunk c of the scope and the required phrases.
+func (s search) where(q *statement) string {
+	where := s.request.scope.sql(s.index, q.args)
+	if s.keywords != nil && s.keywords.required != "" {
+		where += " AND c.terms @@ " + q.args.Add(s.keywords.required) + "::text::tsquery"
+	}
+	return where
+}
+
+// distance returns the distance of a chunk c from the question.
+func (s search) distance(q *statement) string {
+	return "c.embedding " + s.index.Metric.Operator() + " " + q.args.Add(s.index.Column(s.request.vector))
+}
+
+// weight returns the negative weight of the question's terms in a chunk c.
+func (s search) weight(q *statement) string {
+	return "c.term_weights <#> " + q.args.Add(s.keywords.weights)
+}
+
+// keywordScore returns the keyword score of a chunk c: the weight of its terms, and
+// the bonus for each compound term.
+func (s search) keywordScore(q *statement, weight string) string {
+	score := "coalesce(-(" + weight + "), 0)"
+	if len(s.keywords.compounds) == 0 {
+		return score
+	}
+	return score + " + " + q.args.Add(s.keywords.bonus) + "::float8 * (" +
+		"SELECT count(*) FROM unnest(" + q.args.Add(s.keywords.compounds) + "::text[]) AS compound WHERE c.terms @@ compound::tsquery)"
+}
+
+// nearest defines the chunks with the nearest embeddings. The added 0 keeps the
+// Postgres index out of an exact search; with the index, PostgreSQL can sort by
+// nothing but the distance.
+func (s search) nearest(q *statement, name, distance, where string, most int) {
+	columns, order := "SELECT c.ctid AS tid, ", distance
+	switch {
+	case s.spread:
+		s.spreadOut(q, name, distance, where, most)
+		return
+	case s.scansOnly():
+		columns = "SELECT c.*, "
+	case s.plan == exact:
+		order = "(" + distance + ") + 0, c.chunk_id"
+	}
+	q.define(name,
+		columns+distance+" AS rank_value",
+		"FROM tenant.chunk AS c",
+		"WHERE "+where,
+		"ORDER BY "+order,
+		limit(most))
+}
+
+// heaviest defines the chunks that match and whose terms weigh most.
+func (s search) heaviest(q *statement, name, weight, where string) {
+	where = "c.terms @@ " + q.args.Add(s.keywords.match) + "::text::tsquery AND " + where
+	if s.spread {
+		s.spreadOut(q, name, weight, where, s.request.candidates())
+		return
+	}
+	q.define(name,
+		"SELECT c.ctid AS tid",
+		"FROM tenant.chunk AS c",
+		"WHERE "+where,
+		"ORDER BY "+weight+", c.chunk_id",
+		limit(s.request.candidates()))
+}
+
+// spreadOut defines the chunks with the least value, at most maxPerDocument of each
+// document.
+func (s search) spreadOut(q *statement, name, value, where string, most int) {
+	q.define(name+"_ranked",
+		"SELECT c.ctid AS tid, c.chunk_id, c.document_id, "+value+" AS rank_value",
+		"FROM tenant.chunk AS c",
+		"WHERE "+where)
+	s.fewPerDocument(q, name, "ASC", most)
+}
+
+// score defines scored: each candidate with both scores, whichever leg found it.
+func (s search) score(q *statement, distance, keyword string) {
+	q.define("scored",
+		"SELECT candidate.tid, c.chunk_id, c.document_id, "+distance+" AS distance,",
+		"	"+keyword+" AS keyword",
+		"FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.tid")
+}
+
+// best defines the first rows of a table with tid, chunk_id and document_id in the
+// order of a value, ties by chunk_id.
+func (s search) best(q *statement, name, from, value, direction string, most int) {
+	if s.spread {
+		q.define(name+"_ranked", "SELECT tid, chunk_id, document_id,", "	"+value+" AS rank_value", "FROM "+from)
+		s.fewPerDocument(q, name, direction, most)
+		return
+	}
+	q.define(name,
+		"SELECT tid,",
+		"	"+value+" AS rank_value",
+		"FROM "+from,
+		"ORDER BY rank_value "+direction+", chunk_id",
+		limit(most))
+}
+
+// fewPerDocument defines the first rows of name_ranked, at most maxPerDocument of
+// each document. A ready-made vector is a document of its own.
+func (s search) fewPerDocument(q *statement, name, direction string, most int) {
+	order := "ORDER BY rank_value " + direction + ", chunk_id"
+	q.define(name+"_numbered",
+		"SELECT tid, chunk_id, rank_value,",
+		"	row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END "+order+") AS nth",
+		"FROM "+name+"_ranked")
+	q.define(name,
+		"SELECT tid, rank_value",
+		"FROM "+name+"_numbered",
+		"WHERE nth <= "+strconv.Itoa(s.request.maxPerDocument),
+		order,
+		limit(most))
+}
+
+func limit(n int) string { return "LIMIT " + strconv.Itoa(n) }
+
+// vectors reports whether the statement returns the embeddings.
+func (s search) vectors() bool { return s.request.includeVectors || s.request.diversity > 0 }
+
+// scansOnly reports whether a scan of the Postgres index over the embeddings is all
+// there is to do.
+func (s search) scansOnly() bool { return s.request.mode == Vector && s.plan == indexScan }
+
+// fewArguments are the namespace, the question and two more, of a filter with one
+// condition that a Postgres index serves.
+const fewArguments = 4
+
+// setting is a PostgreSQL setting of one statement.
+type setting struct{ name, value string }
+
+// settings returns the settings of the statement, which has so many arguments.
+//
+// Planning it takes a third of a millisecond. Where only one plan makes sense, it is
+// planned once for all arguments. Elsewhere the planner must see the arguments to
+// know which conditions are selective.
+func (s search) settings(arguments int) []setting {
+	out := []setting{{"statement_timeout", searchTimeout}}
+	switch {
+	case s.scansOnly(), s.request.mode == Vector && s.estimate.indexed && arguments <= fewArguments:
+		out = append(out, setting{"plan_cache_mode", "force_generic_plan"})
+	case s.request.scope.filtered() || s.keywords != nil:
+		out = append(out, setting{"plan_cache_mode", "force_custom_plan"})
+	}
+	if s.request.mode == Keyword || s.plan == exact {
+		return out
+	}
+	return append(out,
+		setting{s.index.WidthSetting(), strconv.Itoa(s.request.width(s.index, s.estimate))},
+		// The scope may exclude candidates: the scan goes on until it has enough.
+		setting{string(s.index.Config.Type) + ".iterative_scan", "relaxed_order"},
+		// The plan is chosen already, by better statistics.
+		setting{"enable_seqscan", "off"}, setting{"enable_sort", "off"})
+}

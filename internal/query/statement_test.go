@@ -1,0 +1,135 @@
+package query
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata")
+
+// TestStatements pins the statement of each kind of search as it is sent, with its
+// settings and parameters, so that a change of shape is seen in review.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	i := index.Index{
+		ID: 7, Generation: 1, Dimension: 3, Metric: index.Cosine, VectorType: index.Vector, Config: index.Config{Type: index.HNSW},
+		MetadataIndexes: []string{"year"}, Built: true, EmbeddingModel: "openai/text-embedding-3-small", TextLanguage: "english",
+	}
+	two, err := filter.Parse(`{"lang": "en", "year": {"$gte": 2020}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := estimate{matching: 500, total: 50_000, indexed: true}
+	many := estimate{matching: 50_000, total: 50_000}
+	terms := queryTerms{
+		terms: []term{
+			{Quoted: "'walk'", Dimension: 11, Chunks: 40, Total: 50_000},
+			{Quoted: "'graph'", Dimension: 5, Chunks: 900, Total: 50_000},
+		},
+		compounds: []phrase{{Text: "ERR_1042", Query: "'err' <-> '1042'"}},
+	}
+	phrases := queryTerms{terms: terms.terms, phrases: []phrase{{Text: "graph walk", Query: "'graph' <-> 'walk'"}}}
+	vector, hybrid, keyword := Request{}, Request{}, Request{}
+	vector.Mode, hybrid.Mode, keyword.Mode = Vector, Hybrid, Keyword
+	hybrid.QueryText, keyword.QueryText = "graph walk ERR_1042", "graph walk ERR_1042"
+
+	for _, tc := range []struct {
+		name    string
+		request Request
+		filter  filter.Filter
+		edit    func(s *search)
+		terms   queryTerms
+	}{
+		{name: "vector_exact", request: vector},
+		{name: "vector_exact_filter", request: vector, filter: two, edit: func(s *search) { s.estimate = few }},
+		{name: "vector_exact_spread", request: vector, edit: func(s *search) { s.request.maxPerDocument, s.spread = 2, true }},
+		{name: "vector_index_scan", request: vector, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
+		{name: "vector_index_scan_filter", request: vector, filter: two, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
+		{name: "vector_index_scan_vectors", request: vector, edit: func(s *search) { s.plan, s.estimate, s.request.includeVectors = indexScan, many, true }},
+		{name: "plain_exact", request: vector, edit: func(s *search) { s.request.plain = true }},
+		{name: "plain_index_scan", request: vector, edit: func(s *search) { s.plan, s.estimate, s.request.plain = indexScan, many, true }},
+		{name: "plain_list", request: vector, filter: two, edit: func(s *search) { s.request.plain, s.request.vector = true, nil }},
+		{name: "keyword", request: keyword, terms: terms},
+		{name: "keyword_filter", request: keyword, filter: two, terms: terms},
+		{name: "keyword_phrases", request: keyword, terms: phrases},
+		{name: "keyword_spread", request: keyword, terms: terms, edit: func(s *search) { s.request.maxPerDocument, s.spread = 2, true }},
+		{name: "hybrid_exact", request: hybrid, terms: terms},
+		{name: "hybrid_exact_filter", request: hybrid, filter: two, terms: terms, edit: func(s *search) { s.estimate = few }},
+		{name: "hybrid_exact_spread", request: hybrid, terms: terms, edit: func(s *search) { s.request.maxPerDocument, s.spread = 2, true }},
+		{name: "hybrid_index_scan", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
+		{name: "hybrid_index_scan_filter", request: hybrid, filter: two, terms: terms, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
+		{name: "hybrid_index_scan_rrf", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate, s.request.fusion.Method = indexScan, many, RRF }},
+		{name: "hybrid_without_terms", request: hybrid, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tc.request.QueryVector, tc.request.Filter = []float32{1, 0, 0.5}, tc.filter
+			p, err := tc.request.prepare()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.settle(i); err != nil {
+				t.Fatal(err)
+			}
+			s := search{index: i, request: p, plan: exact, keywords: tc.terms.keywords(keywordCandidates)}
+			if tc.edit != nil {
+				tc.edit(&s)
+			}
+			checkGolden(t, "testdata/statements/"+tc.name+".sql", script(s))
+		})
+	}
+}
+
+// script returns a search as psql runs it, in a transaction of its own.
+func script(s search) string {
+	args := filter.NewArgs()
+	statement := new(tenant.DB).Handle("acme").OfIndex(s.index.ID, s.index.Generation).SQL(s.sql(args))
+	var b strings.Builder
+	b.WriteString("BEGIN;\nSET LOCAL role = 'tenant_acme';\n")
+	for _, setting := range s.settings(len(args.Values())) {
+		fmt.Fprintf(&b, "SET LOCAL %s = '%s';\n", setting.name, setting.value)
+	}
+	b.WriteString("\n" + statement + "\n\n\\bind")
+	for _, v := range args.Values() {
+		b.WriteString(" " + literal(v))
+	}
+	b.WriteString(" \\g\nCOMMIT;\n")
+	return b.String()
+}
+
+// literal writes a parameter as psql's \bind takes it.
+func literal(v any) string {
+	text := fmt.Sprint(v)
+	if list, ok := v.([]string); ok {
+		for i, element := range list {
+			list[i] = `"` + element + `"`
+		}
+		text = "{" + strings.Join(list, ",") + "}"
+	}
+	return "'" + strings.ReplaceAll(text, "'", `\'`) + "'"
+}
+
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}

@@ -1,0 +1,64 @@
+BEGIN;
+SET LOCAL role = 'tenant_acme';
+SET LOCAL statement_timeout = '20s';
+SET LOCAL plan_cache_mode = 'force_custom_plan';
+
+WITH near_ranked AS (
+	SELECT c.ctid AS tid, c.chunk_id, c.document_id, c.embedding <=> $2 AS rank_value
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.namespace = $1
+), near_numbered AS (
+	SELECT tid, chunk_id, rank_value,
+		row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY rank_value ASC, chunk_id) AS nth
+	FROM near_ranked
+), near AS (
+	SELECT tid, rank_value
+	FROM near_numbered
+	WHERE nth <= 2
+	ORDER BY rank_value ASC, chunk_id
+	LIMIT 50
+), heavy_ranked AS (
+	SELECT c.ctid AS tid, c.chunk_id, c.document_id, c.term_weights <#> $3 AS rank_value
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.terms @@ $4::text::tsquery AND c.namespace = $1
+), heavy_numbered AS (
+	SELECT tid, chunk_id, rank_value,
+		row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY rank_value ASC, chunk_id) AS nth
+	FROM heavy_ranked
+), heavy AS (
+	SELECT tid, rank_value
+	FROM heavy_numbered
+	WHERE nth <= 2
+	ORDER BY rank_value ASC, chunk_id
+	LIMIT 50
+), candidate AS (
+	SELECT tid FROM near UNION SELECT tid FROM heavy
+), scored AS (
+	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $2 AS distance,
+		coalesce(-(c.term_weights <#> $3), 0) + $5::float8 * (SELECT count(*) FROM unnest($6::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
+	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
+), found_ranked AS (
+	SELECT tid, chunk_id, document_id,
+		0.5::float8 * coalesce(
+			(max(nullif(distance, 'NaN')) OVER () - nullif(distance, 'NaN')) / nullif(max(nullif(distance, 'NaN')) OVER () - min(nullif(distance, 'NaN')) OVER (), 0),
+			CASE WHEN nullif(distance, 'NaN') IS NULL THEN 0 ELSE 1 END)
+		+ 0.5::float8 * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0) AS rank_value
+	FROM scored
+), found_numbered AS (
+	SELECT tid, chunk_id, rank_value,
+		row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY rank_value DESC, chunk_id) AS nth
+	FROM found_ranked
+), found AS (
+	SELECT tid, rank_value
+	FROM found_numbered
+	WHERE nth <= 2
+	ORDER BY rank_value DESC, chunk_id
+	LIMIT 50
+)
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, rank_value
+FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
+	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
+ORDER BY rank_value DESC, c.chunk_id
+
+\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' \g
+COMMIT;

@@ -1,0 +1,17 @@
+BEGIN;
+SET LOCAL role = 'tenant_acme';
+SET LOCAL statement_timeout = '20s';
+
+WITH found AS (
+	SELECT c.ctid AS tid, c.embedding <=> $2 AS rank_value
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.namespace = $1
+	ORDER BY (c.embedding <=> $2) + 0, c.chunk_id
+	LIMIT 10
+)
+SELECT c.chunk_id, c.text, c.metadata, rank_value
+FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
+ORDER BY rank_value ASC, c.chunk_id
+
+\bind 'default' '[1,0,0.5]' \g
+COMMIT;
