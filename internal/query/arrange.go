@@ -2,8 +2,8 @@ package query
 
 import "math"
 
-// arrange cuts what was found to topK: at most maxPerDocument from one document,
-// and by diversity if that is asked for.
+// arrange chooses topK of the sources: at most maxPerDocument of each document, and
+// by diversity if that was asked for.
 func arrange(p prepared, sources []Source) []Source {
 	if p.maxPerDocument > 0 {
 		sources = perDocument(sources, p.maxPerDocument)
@@ -19,8 +19,8 @@ func arrange(p prepared, sources []Source) []Source {
 	return sources[:min(p.topK, len(sources))]
 }
 
-// perDocument keeps the best most sources of each document. A ready-made vector
-// is a document of its own.
+// perDocument returns the sources without those after the first most of each
+// document. A ready-made vector is a document of its own.
 func perDocument(sources []Source, most int) []Source {
 	kept := sources[:0:0]
 	counts := map[string]int{}
@@ -37,12 +37,12 @@ func perDocument(sources []Source, most int) []Source {
 }
 
 // diverse chooses k sources by maximal marginal relevance (Carbonell and
-// Goldstein, SIGIR 1998): each next one has the highest
+// Goldstein, SIGIR 1998). Each next source has the highest
 //
-//	(1-diversity) * relevance - diversity * greatest similarity to those chosen
+//	(1-diversity) * relevance - diversity * greatest similarity to a chosen source
 //
-// with the scores scaled to [0,1] as relevance, and the cosine of embeddings as
-// similarity. Ties go to the better score.
+// where relevance is the score scaled to [0,1], and similarity the cosine of the
+// embeddings. Ties go to the better score.
 func diverse(sources []Source, k int, diversity float64) []Source {
 	if len(sources) == 0 {
 		return sources
@@ -50,7 +50,7 @@ func diverse(sources []Source, k int, diversity float64) []Source {
 	best, worst := sources[0].Score, sources[len(sources)-1].Score
 	left := make([]Source, len(sources))
 	copy(left, sources)
-	similar := make([]float64, len(sources)) // to the most similar chosen one
+	similar := make([]float64, len(sources)) // to the most similar chosen source
 	chosen := make([]Source, 0, min(k, len(sources)))
 	for len(chosen) < k && len(left) > 0 {
 		next, highest := 0, math.Inf(-1)
@@ -76,7 +76,8 @@ func diverse(sources []Source, k int, diversity float64) []Source {
 	return chosen
 }
 
-// cosine is 0 where a vector has no direction.
+// cosine returns the cosine of two vectors of the same length, 0 if one of them is
+// zero.
 func cosine(a, b []float32) float64 {
 	var dot, aa, bb float64
 	for i := range a {

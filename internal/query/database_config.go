@@ -12,35 +12,35 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 )
 
-// DatabaseConfig are options in the words of other vector stores. Only the block
-// of the store that vectorStoreName names applies, pgvector's if it names none.
+// DatabaseConfig holds options under the names that other vector stores use. Only the
+// block of the store that VectorStoreName names applies, by default PGVector.
 type DatabaseConfig struct {
 	PGVector *PGVectorConfig `json:"pgvector"`
 	Pinecone *PineconeConfig `json:"pinecone"`
 	Chroma   *ChromaConfig   `json:"chroma"`
 }
 
-// PGVectorConfig tunes a search.
+// PGVectorConfig bounds the scores and the search width.
 type PGVectorConfig struct {
 	MinScore *float64 `json:"minScore"` // sources score more than this
-	Ef       *int     `json:"ef"`       // candidates of an HNSW scan, 1 to 1000
-	Probes   *int     `json:"probes"`   // lists that an IVFFlat scan reads
+	Ef       *int     `json:"ef"`       // candidates of an HNSW scan, 1 to maxEf
+	Probes   *int     `json:"probes"`   // lists that an IVFFlat scan reads, 1 to maxProbes
 }
 
-// PineconeConfig chooses a namespace, and a query vector for an index of sparse
+// PineconeConfig holds a namespace, and a query vector for an index of sparse
 // vectors.
 type PineconeConfig struct {
 	Namespace    string        `json:"namespace"`
 	SparseVector *index.Sparse `json:"sparseVector"`
 }
 
-// ChromaConfig are conditions on the metadata and on the text of a chunk.
+// ChromaConfig holds conditions on the metadata and on the text of a chunk.
 type ChromaConfig struct {
-	Where         any `json:"where"`         // as a filter
+	Where         any `json:"where"`         // a filter
 	WhereDocument any `json:"whereDocument"` // $contains, $not_contains, $regex, $not_regex, $and and $or
 }
 
-// parseDatabaseConfig reads the options of the request context.
+// parseDatabaseConfig decodes the options of the request context. Errors: Invalid.
 func parseDatabaseConfig(raw []byte) (DatabaseConfig, error) {
 	var c DatabaseConfig
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -51,7 +51,7 @@ func parseDatabaseConfig(raw []byte) (DatabaseConfig, error) {
 	return c, nil
 }
 
-// Names of stores whose block of a DatabaseConfig may be meant.
+// Values of VectorStoreName. ragd and pgvector name the same block.
 const (
 	storeRagd     = "ragd"
 	storePGVector = "pgvector"
@@ -59,7 +59,8 @@ const (
 	storeChroma   = "chroma"
 )
 
-// configure applies the block of the store and warns of the others.
+// configure applies the block of the store and warns of other blocks. Errors:
+// Invalid.
 func (p *prepared) configure(store string, c DatabaseConfig) error {
 	if !slices.Contains([]string{"", storeRagd, storePGVector, storePinecone, storeChroma}, store) {
 		return fault.Field("vectorStoreName", "unknown store %q; leave it out, or say ragd, pgvector, pinecone or chroma", store)
@@ -115,9 +116,6 @@ func (p *prepared) configurePinecone(c PineconeConfig) error {
 	if c.Namespace != "" {
 		p.scope.namespace = c.Namespace
 	}
-	if c.SparseVector == nil {
-		return nil
-	}
 	p.sparse = c.SparseVector
 	return nil
 }
@@ -141,7 +139,8 @@ func (p *prepared) configureChroma(c ChromaConfig) error {
 
 const maxDocumentDepth = 16
 
-// documentCondition turns a condition on a text into a filter on a field text.
+// documentCondition returns a condition on a text as a filter on the field text.
+// Errors: Invalid.
 func documentCondition(condition any, depth int) (map[string]any, error) {
 	object, ok := condition.(map[string]any)
 	if !ok || len(object) != 1 || depth == 0 {
@@ -163,15 +162,15 @@ func documentCondition(condition any, depth int) (map[string]any, error) {
 			if !ok || len(branches) == 0 {
 				return nil, fault.Field("whereDocument", "%s must be a list of conditions", operator)
 			}
-			parts := make([]any, len(branches))
+			conditions := make([]any, len(branches))
 			for n, branch := range branches {
-				part, err := documentCondition(branch, depth-1)
+				condition, err := documentCondition(branch, depth-1)
 				if err != nil {
 					return nil, err
 				}
-				parts[n] = part
+				conditions[n] = condition
 			}
-			return map[string]any{operator: parts}, nil
+			return map[string]any{operator: conditions}, nil
 		default:
 			return nil, fault.Field("whereDocument", "Unsupported operator: %s", operator)
 		}

@@ -15,15 +15,16 @@ const (
 	maxEmbedTextBytes = 1 << 20
 )
 
-// Embeddings are what Embed made: one per text, in order.
+// Embeddings are the result of Embed.
 type Embeddings struct {
 	Model     string
 	Dimension int
-	Values    [][]float32
+	Values    [][]float32 // one per text, in order, each of Dimension values
 }
 
-// Embed returns the embeddings of texts by the named model, or by the default
-// one.
+// Embed returns the embeddings of texts by the named model, or by the default model
+// if the name is empty. Errors: Invalid naming the field, Unavailable when the model
+// does not answer.
 func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embeddings, error) {
 	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
 		return Embeddings{}, err

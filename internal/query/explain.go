@@ -10,23 +10,22 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 )
 
-// Explain says how an answer was found.
+// Explain describes how an answer was found.
 type Explain struct {
 	Mode Mode
-	// Plan is how the nearest embeddings were found: exact, by comparing with
-	// every chunk of the scope, or approximate, by the Postgres index. Empty
-	// without a vector leg.
+	// Plan is how the nearest embeddings were found: exact, by comparing every chunk
+	// of the scope, or approximate, by the Postgres index. Empty without a vector
+	// leg.
 	Plan string
-	// Candidates is about how many chunks were looked at, by statistics; 0 where
-	// there are none, as in an index that is always searched exactly, and for a
+	// Candidates is about how many chunks were compared, by statistics. It is 0 if
+	// there are none, as for an index that is always searched exactly, and for a
 	// credential with a mandatory filter.
 	Candidates int
-	// Complete says that there are topK sources, or all there are.
+	// Complete reports whether there are topK sources, or all there are.
 	Complete bool
-	// Exact says that no better sources exist: nothing was found by
-	// approximation.
+	// Exact reports whether no better sources exist: nothing was approximated.
 	Exact bool
-	// Reranking says what a second scoring took; nil without one.
+	// Reranking describes the second scoring; nil without one.
 	Reranking *rerank.Report
 	Stages    []Stage
 }
@@ -35,33 +34,33 @@ type Explain struct {
 type Stage struct {
 	Name       string
 	Duration   time.Duration
-	Candidates int // chunks that came out of it
+	Candidates int // chunks that it returned
 }
 
-// Stopwatch times the stages of one query. Where the request is traced, each is a
-// span.
+// Stopwatch times the stages of one query, and records a span for each if the request
+// is traced. Not safe for concurrent use.
 type Stopwatch struct {
-	// Stages are those that are over.
+	// Stages are the stages that have ended, in order.
 	Stages []Stage
 
-	of      string
+	prefix  string
 	request trace.Span
 	last    time.Time
 }
 
-// StartStopwatch starts with the first stage of what is named: of "query", the
-// stage search is the span query.search.
-func StartStopwatch(ctx context.Context, of string) *Stopwatch {
-	return &Stopwatch{of: of, request: trace.SpanFromContext(ctx), last: time.Now()}
+// StartStopwatch starts the first stage. prefix names the spans: with the prefix query,
+// the stage search is the span query.search.
+func StartStopwatch(ctx context.Context, prefix string) *Stopwatch {
+	return &Stopwatch{prefix: prefix, request: trace.SpanFromContext(ctx), last: time.Now()}
 }
 
-// Lap ends a stage, which so many chunks came out of, and begins the next.
+// Lap ends the stage name, which returned so many candidates, and starts the next.
 func (w *Stopwatch) Lap(name string, candidates int) {
 	now := time.Now()
 	w.Stages = append(w.Stages, Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
 	if w.request.IsRecording() {
 		tracer := w.request.TracerProvider().Tracer("github.com/ragdhq/ragd/internal/query")
-		_, span := tracer.Start(trace.ContextWithSpan(context.Background(), w.request), w.of+"."+name,
+		_, span := tracer.Start(trace.ContextWithSpan(context.Background(), w.request), w.prefix+"."+name,
 			trace.WithTimestamp(w.last), trace.WithAttributes(attribute.Int("candidates", candidates)))
 		span.End(trace.WithTimestamp(now))
 	}

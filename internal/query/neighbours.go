@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// piece is a chunk that may be joined to its neighbours.
+// piece is a chunk that may be joined with its neighbours.
 type piece struct {
 	DocumentID string
 	Ordinal    int
@@ -20,9 +20,9 @@ type piece struct {
 	EndByte    int
 }
 
-// withNeighbours widens each source by the chunks next to it in its document, as
-// far as the scope lets them be seen. Sources whose chunks then touch become one,
-// in the place of the best of them.
+// withNeighbours adds to each source the chunks before and after it in its document
+// that are in the scope. Sources whose chunks then touch become one source, with the
+// rank of the best of them.
 func withNeighbours(ctx context.Context, h *tenant.Handle, i index.Index, p prepared, sources []Source) ([]Source, error) {
 	var documents []string
 	var from, to []int32
@@ -47,31 +47,32 @@ func withNeighbours(ctx context.Context, h *tenant.Handle, i index.Index, p prep
 	return widen(sources, pieces), nil
 }
 
-// widen gives each source the run of pieces that it is in.
+// widen replaces the text of each source by that of the run of adjacent pieces that
+// it is in.
 func widen(sources []Source, pieces []piece) []Source {
 	slices.SortFunc(pieces, func(a, b piece) int {
 		return cmp.Or(strings.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
-	type place struct {
+	type key struct {
 		document string
 		ordinal  int
 	}
-	runs := map[place]int{} // number of the run that a piece is in
+	runs := map[key]int{} // the number of the run that a piece is in
 	var joined []piece
-	var last place
+	var last key
 	for _, c := range pieces {
-		if len(joined) > 0 && last == (place{c.DocumentID, c.Ordinal - 1}) {
+		if len(joined) > 0 && last == (key{c.DocumentID, c.Ordinal - 1}) {
 			joined[len(joined)-1] = join(joined[len(joined)-1], c)
 		} else {
 			joined = append(joined, c)
 		}
-		last = place{c.DocumentID, c.Ordinal}
-		runs[place{c.DocumentID, c.Ordinal}] = len(joined) - 1
+		last = key{c.DocumentID, c.Ordinal}
+		runs[key{c.DocumentID, c.Ordinal}] = len(joined) - 1
 	}
 	taken := map[int]bool{}
 	out := sources[:0:0]
 	for _, s := range sources {
-		run, ok := runs[place{s.DocumentID, s.Ordinal}]
+		run, ok := runs[key{s.DocumentID, s.Ordinal}]
 		if ok && taken[run] {
 			continue
 		}
@@ -84,9 +85,8 @@ func widen(sources []Source, pieces []piece) []Source {
 	return out
 }
 
-// join appends the next piece. Pieces that are cut from the document as they are
-// may repeat the end of the one before: that part is left out. Others are set
-// apart by a line.
+// join appends the next piece. A verbatim section of the document may overlap the end
+// of the piece before: the overlap is left out. Other pieces go on a new line.
 func join(a, next piece) piece {
 	repeated := a.EndByte - next.StartByte
 	verbatim := len(next.Text) == next.EndByte-next.StartByte && next.StartByte >= a.StartByte

@@ -1,6 +1,3 @@
-// Package query retrieves: it finds the chunks of an index that answer a
-// question, by embedding, by keyword or by both, and assembles them into sources
-// and a context for a prompt.
 package query
 
 import (
@@ -35,22 +32,22 @@ type Source struct {
 	DocumentID string // empty for a ready-made vector
 	URI        string
 	Title      string
-	Ordinal    int // position in the document, from 0
+	Ordinal    int // number in the document, from 0
 	Text       string
-	Metadata   string    // the JSON of an object
-	Score      float64   // higher is better, never NaN
-	Vector     []float32 // nil unless asked for
-	StartByte  int
-	EndByte    int
-	Details    *rerank.Details // of a score by reranking, else nil
+	Metadata   string          // the JSON of an object
+	Score      float64         // higher is better; never NaN
+	Vector     []float32       // nil unless asked for
+	StartByte  int             // position in the document
+	EndByte    int             // of the byte after the last
+	Details    *rerank.Details // of a reranked score, else nil
 }
 
-// Response is an answer: sources best first, ties by id.
+// Response is an answer. Its sources are best first, ties by id.
 type Response struct {
 	RelevantContext string
 	Sources         []Source
 	Warnings        []string
-	Explain         *Explain
+	Explain         *Explain // nil unless asked for
 }
 
 // prepared is a validated request with its defaults filled in. Until settle, its
@@ -205,5 +202,5 @@ func (p *prepared) settleSparse(i index.Index) (err error) {
 	return i.CheckVector(field, p.vector)
 }
 
-// finite reports whether x is a number that can be compared with.
+// finite reports whether x is neither NaN nor infinite.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

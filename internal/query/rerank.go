@@ -15,14 +15,14 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// Reranker says how sources are scored a second time. Zero values mean the
+// Reranker configures how sources are scored a second time. Zero values mean the
 // defaults of internal/rerank.
 type Reranker struct {
 	Kind             rerank.Kind    `json:"kind"`
 	Model            string         `json:"model"`
 	Weights          rerank.Weights `json:"weights"`
 	TopK             *int           `json:"topK"`
-	Candidates       int            `json:"candidates"` // fetched by a query, to choose from
+	Candidates       int            `json:"candidates"` // sources that a query fetches to rerank; 0: five times topK
 	NormalizeWeights bool           `json:"normalizeWeights"`
 	Required         bool           `json:"required"`
 }
@@ -42,9 +42,8 @@ func OverrideReranker(body *Reranker, override json.RawMessage) (*Reranker, erro
 	return r, nil
 }
 
-// Depth returns how many results a query for topK gives that is reranked like
-// this, and how many candidates it fetches for that: five times topK if that is
-// not said. Errors: Invalid.
+// Depth returns how many sources a reranked query for topK returns, and how many
+// candidates it fetches to rerank. Errors: Invalid.
 func (r Reranker) Depth(topK int) (results, candidates int, err error) {
 	results = valueOr(r.TopK, topK)
 	switch {
@@ -56,9 +55,9 @@ func (r Reranker) Depth(topK int) (results, candidates int, err error) {
 	return results, rerank.Fetch(results, cmp.Or(r.Candidates, rerank.Fetch(topK, 0))), err
 }
 
-// CheckReranker refuses what reranking would refuse only once there are sources:
-// kind, model and weights. nil is none. Errors: Invalid, Precondition for a
-// provider that is not configured.
+// CheckReranker validates the kind, model and weights of a reranker before a search
+// runs. nil is valid. Errors: Invalid, Precondition for a provider that is not
+// configured.
 func (s *Service) CheckReranker(by *Reranker) error {
 	if by == nil {
 		return nil
@@ -68,25 +67,25 @@ func (s *Service) CheckReranker(by *Reranker) error {
 	}))
 }
 
-// Reranked is a source in its new place.
+// Reranked is a source with its new score.
 type Reranked struct {
-	Index   int // in the sources that were given
+	Index   int // in the sources before reranking
 	Score   float64
 	Details rerank.Details
 }
 
-// Reranking is a second scoring: its results, best first, and what it took.
+// Reranking is the result of a second scoring, best first, and its report.
 type Reranking struct {
 	Ranked []Reranked
 	rerank.Report
 }
 
-// maxRerankTextBytes bounds one text that is judged.
+// maxRerankTextBytes bounds the text of one source.
 const maxRerankTextBytes = 64 << 10
 
-// Rerank scores sources against a question, best first by the incoming order,
-// and returns them in their new order with warnings about what could not be
-// scored. Errors: those of rerank.Reranker.Rerank.
+// Rerank scores sources, given best first, against a question and returns them in
+// their new order, with warnings about sources that could not be scored. Errors:
+// Invalid, and those of rerank.Reranker.Rerank.
 func (s *Service) Rerank(ctx context.Context, question string, sources []Source, by Reranker) (Reranking, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -113,7 +112,8 @@ func (s *Service) Rerank(ctx context.Context, question string, sources []Source,
 	return s.rerank(ctx, r.Tenant, question, sources, by, valueOr(by.TopK, rerank.DefaultTopK), false)
 }
 
-// rerank orders sources anew. unbounded says that their scores are not in 0..1.
+// rerank scores sources against a question. unbounded: their scores are not in
+// [0,1].
 func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sources []Source, by Reranker, topK int, unbounded bool) (Reranking, error) {
 	candidates := make([]rerank.Candidate, len(sources))
 	for i, source := range sources {
@@ -136,9 +136,9 @@ func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sou
 	return out, nil
 }
 
-// RerankFound returns the topK best of what a search of ours found, by their
-// scores anew, with those scores and the details. unbounded says that the
-// search's scores are not in 0..1. Errors: those of rerank.Reranker.Rerank.
+// RerankFound returns the topK best sources that a search found, with their new
+// scores and the details of these. unbounded: the scores of the search are not in
+// [0,1]. Errors: those of rerank.Reranker.Rerank.
 func (s *Service) RerankFound(ctx context.Context, id tenant.ID, question string, found []Source, by Reranker, topK int, unbounded bool) ([]Source, rerank.Report, error) {
 	made, err := s.rerank(ctx, id, question, found, by, topK, unbounded)
 	if err != nil {
@@ -155,6 +155,7 @@ func (s *Service) RerankFound(ctx context.Context, id tenant.ID, question string
 	return sources, made.Report, nil
 }
 
+// prepareReranker sets how many sources to fetch and return. Errors: Invalid.
 func (p *prepared) prepareReranker(by Reranker) error {
 	if strings.TrimSpace(p.text) == "" {
 		return fault.Field("queryText", "is needed to rerank and must not be blank")
@@ -164,7 +165,7 @@ func (p *prepared) prepareReranker(by Reranker) error {
 	return err
 }
 
-// rerankAnswer orders what was found anew.
+// rerankAnswer reranks the sources of an answer.
 func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index, p prepared, a *answer) error {
 	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, *p.reranker, len(a.sources), p.unbounded(i))
 	if err != nil {
@@ -175,8 +176,8 @@ func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index,
 	return nil
 }
 
-// unbounded reports whether the search's scores are not in 0..1: inner products,
-// BM25, and ranks fused, which are all near 0.
+// unbounded reports whether the scores of the search do not span [0,1]: inner
+// products, BM25, and fused ranks, which are all near 0.
 func (p prepared) unbounded(i index.Index) bool {
 	switch p.mode {
 	case Keyword:

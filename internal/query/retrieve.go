@@ -7,16 +7,15 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Found is what a search found: sources best first, ties by id.
+// Found is the result of Candidates.
 type Found struct {
-	Sources  []Source
+	Sources  []Source // best first, ties by id
 	Warnings []string
-	Mode     Mode // by which they were found
+	Mode     Mode // of the search
 }
 
-// Candidates searches an index for a question that Effective returned, by its mode
-// alone: without reranking. tables is the handle of the index's tables. Errors: as
-// for Query.
+// Candidates searches one index for an effective question, without its reranker.
+// tables is the handle of the index's tables. Errors: as for Query.
 func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *tenant.Handle, q Question) (Found, error) {
 	q.Reranker = nil
 	p, err := Request{Question: q}.prepare()
@@ -60,7 +59,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 }
 
 // EmbedQuestion returns the embedding of a question by the index's model. Errors:
-// Unavailable when that does not answer.
+// Unavailable when the model does not answer.
 func (s *Service) EmbedQuestion(ctx context.Context, id tenant.ID, i index.Index, text string) ([]float32, error) {
 	model, err := i.Model(s.models)
 	if err != nil {

@@ -5,19 +5,20 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 )
 
-// scope is the part of an index that a search is over.
+// scope is the part of an index that is searched.
 type scope struct {
 	namespace string
 	filter    filter.Filter // over the metadata
 	document  filter.Filter // over {"text": the chunk's text}
 }
 
+// check validates the namespace and fills in the default. Errors: Invalid.
 func (s *scope) check() (err error) {
 	s.namespace, err = index.Namespace(s.namespace)
 	return err
 }
 
-// sql is the condition on a chunk c.
+// sql returns the condition on a chunk c.
 func (s scope) sql(i index.Index, args *filter.Args) string {
 	where := "c.namespace = " + args.Add(s.namespace)
 	if !s.filter.IsZero() {
@@ -29,10 +30,10 @@ func (s scope) sql(i index.Index, args *filter.Args) string {
 	return where
 }
 
-// filtered reports whether the scope is less than a namespace.
+// filtered reports whether the scope is a part of a namespace.
 func (s scope) filtered() bool { return !s.filter.IsZero() || !s.document.IsZero() }
 
-// String tells scopes apart.
+// String returns a text that differs for different scopes.
 func (s scope) String() string {
 	return s.namespace + "\x00" + s.filter.String() + "\x00" + s.document.String()
 }

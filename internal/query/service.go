@@ -20,15 +20,15 @@ type Service struct {
 	estimates    *estimator
 }
 
-// New returns a Service. defaultModel is what Embed uses when no model is named.
+// New returns a Service. defaultModel is the model of Embed when none is named.
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string) *Service {
 	return &Service{
 		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, estimates: newEstimator(),
 	}
 }
 
-// Query returns the chunks that answer the request best. An empty answer means
-// that nothing matched. Errors: Invalid naming the field, NotFound for an unknown
+// Query returns the chunks that answer the request best, none if nothing matches.
+// Errors: Invalid naming the field, NotFound for an unknown
 // index, Unavailable when the embedding model does not answer.
 func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	id, req, err := admit(ctx, req)
@@ -43,15 +43,15 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	return response, err
 }
 
-// Nearest returns the chunks nearest to the request's vector, and without a
-// vector those that the filter selects, in the order of their ids, with score 0.
-// Texts are neither needed nor embedded. Errors: as for Query.
+// Nearest returns the chunks nearest to the request's vector; without a vector, the
+// chunks that the filter selects, by id, with score 0. It ignores the request's text,
+// and leaves what it would have to read of documents zero. Errors: as for Query.
 func (s *Service) Nearest(ctx context.Context, req Request) (Response, error) {
 	id, req, err := admit(ctx, req)
 	if err != nil {
 		return Response{}, err
 	}
-	req.Mode, req.QueryText, req.Reranker = Vector, "", nil // there is no question to judge by
+	req.Mode, req.QueryText, req.Reranker = Vector, "", nil // a reranker needs a text
 	return s.answer(ctx, id, req, true)
 }
 
@@ -66,7 +66,7 @@ func admit(ctx context.Context, req Request) (tenant.ID, Request, error) {
 	return r.Tenant, req, err
 }
 
-// answer answers an effective request. plain is for callers who know of no documents.
+// answer answers an effective request. plain: sources need no documents.
 func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
 	p, err := req.prepare()
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	return response, nil
 }
 
-// RelevantContext writes the sources as numbered passages for a prompt.
+// RelevantContext returns the sources as numbered passages for a prompt.
 func RelevantContext(sources []Source) string {
 	var b strings.Builder
 	for i, source := range sources {

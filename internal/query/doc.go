@@ -1,0 +1,13 @@
+// Package query finds the chunks of an index that answer a question, by embedding,
+// by keyword or by both, and assembles them into sources and a context for a prompt.
+//
+// A request passes through it once:
+//
+//	Question.Effective   the overrides of the request context, and the filters
+//	Request.prepare      everything that can be validated without the index
+//	prepared.settle      the mode and the vector, by the index
+//	Service.search       lookUp of terms, choice of a plan, and the statement
+//	Service.retrieve     reranking, diversity and neighbours
+//
+// internal/graph enters at Service.Candidates, with an effective question.
+package query
