@@ -1,8 +1,8 @@
-// Package vector writes ready-made vectors: ragd as a plain vector store. Reading
-// them is internal/query's.
+// Package vector writes ready-made vectors: ragd as a plain vector store.
+// internal/query reads them.
 //
-// Vectors live in the chunk tables beside the chunks of documents, which are
-// internal/ingest's: no call of this package changes those.
+// Vectors live in the chunk tables, beside the chunks of documents that
+// internal/ingest writes. This package never changes chunks of documents.
 package vector
 
 import (
@@ -26,22 +26,22 @@ const (
 
 // Entry is a vector as a caller sends it.
 type Entry struct {
-	ID       string // made if empty
+	ID       string // a new UUID if empty
 	Values   []float32
 	Sparse   *index.Sparse // instead of Values
 	Metadata map[string]any
-	Document string // the text, if there is one
+	Document string // the text; may be empty
 }
 
-// Selection is what a call is about.
+// Selection says which entries of an index a call changes or deletes.
 type Selection struct {
 	IDs         []string
 	Filter      filter.Filter
-	FilterGiven bool // also when it selects everything
-	Namespace   string
+	FilterGiven bool   // tells an empty filter from none
+	Namespace   string // index.DefaultNamespace if empty
 }
 
-// row is an entry, checked, as it is stored.
+// row is a validated entry, as it is stored.
 type row struct {
 	id       string
 	values   []float32
@@ -49,9 +49,9 @@ type row struct {
 	document string
 }
 
-// rows checks entries and returns them in the order of their ids, as all writers
-// take them, with the ids in the order of the entries. Of entries with the same
-// id the last one wins.
+// rows validates entries. It returns them in the order of their ids, in which all
+// writers lock them, and the ids in the order of the entries. Of entries with the
+// same id the last one wins. Errors: Invalid naming the field.
 func rows(into index.Index, entries []Entry) ([]row, []string, error) {
 	if len(entries) == 0 || len(entries) > MaxEntries {
 		return nil, nil, fault.Field("entries", "must be 1 to %d, got %d", MaxEntries, len(entries))
@@ -99,8 +99,8 @@ func (e Entry) row(into index.Index) (row, error) {
 	return r, err
 }
 
-// check refuses a selection that selects nothing or everything by accident. verb
-// is what is to be done with it.
+// check validates a selection and fills in its namespace: it rejects an empty filter
+// and empty ids. verb is used in error texts. Errors: Invalid.
 func (s *Selection) check(verb string) error {
 	if s.FilterGiven && s.Filter.IsZero() {
 		return fault.Field("filter", "Cannot %s with empty filter", verb)

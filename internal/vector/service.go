@@ -13,15 +13,15 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Service writes vectors. What it has written, the next call reads. Safe for
-// concurrent use.
+// Service writes vectors. Calls that start after a write has returned read it. Safe
+// for concurrent use.
 type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
 	queue   *job.Queue
 }
 
-// New returns a Service that gives the maintenance of indexes to the queue.
+// New returns a Service that queues the maintenance of indexes.
 func New(db *tenant.DB, indexes *index.Service, queue *job.Queue) *Service {
 	return &Service{db: db, indexes: indexes, queue: queue}
 }
@@ -50,10 +50,9 @@ func (s *Service) write(ctx context.Context, indexName string, do func(t target)
 }
 
 // Upsert writes entries, all or none, and returns their ids in order. An entry
-// replaces an earlier one with its id as a whole; of entries with the same id the
-// last wins. They go into the namespace of replaced; what its filter selects there is
-// deleted first, in the same transaction.
-// Errors: Invalid, NotFound for an unknown index, Denied for an id that belongs
+// replaces an earlier entry with its id as a whole; of entries with the same id the
+// last wins. They go into the namespace of replaced, whose filter selects the entries
+// to delete first, in the same transaction. Errors: Invalid, NotFound for an unknown index, Denied for an id that belongs
 // to what the credential may not change.
 func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry, replaced Selection) (ids []string, err error) {
 	if err := replaced.check("delete"); err != nil {
@@ -80,14 +79,14 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 	return ids, err
 }
 
-// Change is what an update changes; nil leaves it as it is.
+// Change is what Update changes. nil leaves a value as it is.
 type Change struct {
 	Values   []float32
-	Metadata map[string]any // replaces as a whole
+	Metadata map[string]any // replaces all metadata
 }
 
-// Update changes the entry with the only id of a selection, or those that its
-// filter selects, and returns how many. Errors: Invalid, NotFound for an unknown
+// Update changes the entries that a selection selects, by one id or by a filter, and
+// returns how many. Errors: Invalid, NotFound for an unknown
 // index.
 func (s *Service) Update(ctx context.Context, indexName string, which Selection, c Change) (n int64, err error) {
 	switch {
@@ -124,9 +123,8 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 	return n, err
 }
 
-// Delete removes entries and returns how many: those with the ids, those that the
-// filter selects, or a whole namespace when nothing else is given. Errors:
-// Invalid, NotFound for an unknown index.
+// Delete deletes the entries that a selection selects, by ids, by a filter or by a
+// namespace alone, and returns how many. Errors: Invalid, NotFound for an unknown index.
 func (s *Service) Delete(ctx context.Context, indexName string, which Selection) (n int64, err error) {
 	switch {
 	case len(which.IDs) > 0 && which.FilterGiven:

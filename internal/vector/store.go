@@ -12,26 +12,28 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// countSQL adds to the index's counts what a statement before it wrote.
+// countSQL adds to the counts of an index.
 const countSQL = `
 	INSERT INTO tenant.index_counts AS n (index_id, slot, chunks, written, ready, pending, failed)
 	SELECT $1, pg_backend_pid() % 16, $2, $3, 0, 0, 0
 	ON CONFLICT (index_id, slot) DO UPDATE SET chunks = n.chunks + excluded.chunks, written = n.written + excluded.written`
 
+// count adds the change in the number of chunks, and the number written, to the counts
+// of the index.
 func count(ctx context.Context, tx *tenant.Tx, t target, chunks, written int64) error {
 	_, err := tx.Exec(ctx, countSQL, t.index.ID, chunks, written)
 	return err
 }
 
-// written is what an upsert did.
+// written counts the rows of an upsert.
 type written struct {
-	Rows     int64
+	Rows     int64 // inserted or updated
 	Inserted int64
 }
 
-// upsert writes rows in the order of their ids, in which every other writer locks
-// them too. Rows that may not be replaced are chunks of documents and what the
-// credential does not see.
+// upsert writes rows in the order of their ids, in which all writers lock them. Errors:
+// Denied if an id belongs to a chunk of a document, or to an entry that the credential
+// does not see.
 func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows []row) error {
 	ids, metadata, documents := make([]string, len(rows)), make([]string, len(rows)), make([]string, len(rows))
 	values := make([][]float32, len(rows))
@@ -40,7 +42,7 @@ func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows
 	}
 	embeddings, arrayType := column(t.index, values)
 	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents)
-	done, err := tenant.Get[written](ctx, tx, `
+	result, err := tenant.Get[written](ctx, tx, `
 		WITH written AS (
 			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text)
 			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document
@@ -55,13 +57,13 @@ func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows
 	if err != nil {
 		return err
 	}
-	if done.Rows < int64(len(rows)) {
-		return fault.New(fault.Denied, "entries: %d of the ids belong to chunks of documents or to entries that this credential may not change", int64(len(rows))-done.Rows)
+	if result.Rows < int64(len(rows)) {
+		return fault.New(fault.Denied, "entries: %d of the ids belong to chunks of documents or to entries that this credential may not change", int64(len(rows))-result.Rows)
 	}
-	return count(ctx, tx, t, done.Inserted, done.Rows)
+	return count(ctx, tx, t, result.Inserted, result.Rows)
 }
 
-// column returns embeddings as one parameter, and the type of its elements.
+// column returns embeddings as an array parameter, and the SQL type of its elements.
 func column(into index.Index, values [][]float32) (parameter any, elementType string) {
 	switch into.VectorType {
 	case index.HalfVec:
@@ -82,7 +84,7 @@ func typed[T any](into index.Index, values [][]float32) []T {
 	return out
 }
 
-// where is the condition on the chunks c that a selection is about.
+// where returns the condition on a chunk c that the selection selects it.
 func (s Selection) where(t target, args *filter.Args) string {
 	where := "c.document_id IS NULL AND c.namespace = " + args.Add(s.Namespace)
 	if len(s.IDs) > 0 {
@@ -91,17 +93,17 @@ func (s Selection) where(t target, args *filter.Args) string {
 	return where + " AND " + filter.And(t.visible, s.Filter).SQL("c.metadata", args, t.index.MetadataIndexes...)
 }
 
-// lockedSQL is the ids of a selection, locked in their order, so that writers of
-// the same rows queue and never wait for each other in a circle.
+// lockedSQL selects ids and locks them in their order, so that writers of the same
+// rows never deadlock.
 func lockedSQL(where string) string {
 	return `SELECT c.namespace, c.chunk_id FROM tenant.chunk AS c WHERE ` + where + ` ORDER BY c.chunk_id FOR UPDATE`
 }
 
-// writeTimeout ends a statement that runs away, such as one whose filter has a
-// regular expression that backtracks without end.
+// writeTimeout ends a statement that runs away, such as one with a regular expression
+// that backtracks without end.
 const writeTimeout = "SET LOCAL statement_timeout = '20s'"
 
-// remove deletes what is selected.
+// remove deletes the entries of a selection and returns how many.
 func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, error) {
 	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
 		return 0, err
@@ -117,12 +119,13 @@ func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, e
 	return n, count(ctx, tx, t, -n, 0)
 }
 
-// change is what an update writes; nil leaves a column as it is.
+// change holds new values of columns; nil leaves a column as it is.
 type change struct {
 	embedding any
 	metadata  any
 }
 
+// update changes the entries of a selection and returns how many.
 func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change) (int64, error) {
 	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
 		return 0, err
