@@ -12,15 +12,15 @@ const (
 	Flat    Type = "flat" // none: every search is exact
 )
 
-// Config chooses and tunes the Postgres index over the embeddings.
+// Config describes the Postgres index over the embeddings.
 type Config struct {
 	Type           Type `json:"type"`
 	M              int  `json:"m,omitempty"`              // links per node, hnsw
 	EfConstruction int  `json:"efConstruction,omitempty"` // candidates while building, hnsw
-	Lists          int  `json:"lists,omitempty"`          // clusters, ivfflat; 0: chosen by the number of rows
+	Lists          int  `json:"lists,omitempty"`          // clusters, ivfflat; 0: by the number of rows
 }
 
-// check validates a config and fills in the defaults.
+// check validates the config and fills in the defaults. Errors: Invalid.
 func (c *Config) check() error {
 	if c.Type == "" {
 		c.Type = HNSW
@@ -61,8 +61,8 @@ func (c *Config) checkHNSW() error {
 	return nil
 }
 
-// lists is the number of clusters for so many rows: pgvector's advice of one for
-// a thousand rows.
+// lists returns the number of clusters for a number of rows: one for a thousand rows,
+// as pgvector advises.
 func (c Config) lists(rows int64) int64 {
 	if c.Lists > 0 {
 		return int64(c.Lists)

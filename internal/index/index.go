@@ -1,6 +1,6 @@
 // Package index manages the life of indexes: their settings, their chunk tables
-// and the Postgres indexes on them. Searching them is internal/query's, filling
-// them internal/ingest's.
+// and the Postgres indexes on them. internal/query searches them, internal/ingest
+// and internal/vector fill them.
 package index
 
 import (
@@ -21,22 +21,22 @@ import (
 
 // Limits of an index.
 const (
-	// MaxDimension is the widest vector that pgvector stores, and MaxBits the widest
-	// of bits that it indexes.
+	// MaxDimension is the widest vector that pgvector stores.
 	MaxDimension = 16_000
-	MaxBits      = 64_000
-	// maxMetadataIndexes bounds the Postgres indexes that every write feeds: two
-	// for each field.
+	// MaxBits is the widest bit vector that pgvector indexes.
+	MaxBits = 64_000
+	// maxMetadataIndexes bounds the fields with Postgres indexes of their own, two for
+	// each field, which every write updates.
 	maxMetadataIndexes = 16
 )
 
-// DefaultNamespace is where documents and vectors are whose writer names no other.
+// DefaultNamespace is the namespace of documents and vectors that name none.
 const DefaultNamespace = "default"
 
 const maxNamespaceBytes = 255
 
-// Namespace returns the namespace that a caller means, the default one if it is empty.
-// Errors: Invalid.
+// Namespace returns the given namespace, DefaultNamespace if it is empty. Errors:
+// Invalid if it is too long, not UTF-8, or has a null character.
 func Namespace(given string) (string, error) {
 	if len(given) > maxNamespaceBytes || !utf8.ValidString(given) || strings.ContainsRune(given, 0) {
 		return "", fault.Field("namespace", "must be at most %d bytes of UTF-8 without null characters", maxNamespaceBytes)
@@ -44,7 +44,7 @@ func Namespace(given string) (string, error) {
 	return cmp.Or(given, DefaultNamespace), nil
 }
 
-// Metric is how two embeddings are compared.
+// Metric is the distance between two embeddings.
 type Metric string
 
 // The metrics.
@@ -56,11 +56,10 @@ const (
 	Jaccard    Metric = "jaccard" // of bits
 )
 
-// Index is a named set of documents of a tenant that are embedded and searched
-// alike.
+// Index is a named set of documents of a tenant with common settings.
 type Index struct {
-	ID              int64 // names the tables; never used twice in a tenant
-	Generation      int   // names the chunk table too, which another embedding model makes anew
+	ID              int64 // part of the names of its tables; never used twice in a tenant
+	Generation      int   // of the chunk table, part of its name; another embedding model starts a new one
 	Name            string
 	Dimension       int
 	Metric          Metric
@@ -71,18 +70,18 @@ type Index struct {
 	Chunking        chunk.Settings // defaults of uploads
 	TextLanguage    string         // text search configuration of PostgreSQL
 	Graph           Graph
-	// Built says that the Postgres index over the embeddings is there. Until it
-	// is, every search is exact.
+	// Built reports whether the Postgres index over the embeddings exists. Until then
+	// every search is exact.
 	Built     bool
 	Building  bool  // a job to build it is queued or runs
-	Next      *Next // the generation with other embeddings that is being made, if any
+	Next      *Next // the generation with other embeddings that is being built; nil if none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
 	measuredWidth int // see SearchWidth; 0 until it has been measured
 }
 
-// Next is what the next generation of an index's chunks has.
+// Next describes the next generation of the chunks of an index.
 type Next struct {
 	JobID          string
 	EmbeddingModel string
@@ -90,8 +89,8 @@ type Next struct {
 	VectorType     VectorType
 }
 
-// Status is ready, or building while the Postgres index over the embeddings is
-// being made.
+// Status returns building while the Postgres index over the embeddings is being
+// built, else ready.
 func (i Index) Status() string {
 	if i.Building {
 		return "building"
@@ -99,8 +98,8 @@ func (i Index) Status() string {
 	return "ready"
 }
 
-// Model returns the model that makes the index's embeddings. Errors:
-// Precondition when its provider is not configured any more.
+// Model returns the embedding model of the index. Errors: Precondition when its
+// provider is no longer configured.
 func (i Index) Model(models *embed.Registry) (*embed.Model, error) {
 	model, err := models.Model(i.EmbeddingModel)
 	if err != nil {
@@ -109,7 +108,7 @@ func (i Index) Model(models *embed.Registry) (*embed.Model, error) {
 	return model.WithDimension(i.Dimension)
 }
 
-// Counts are what an index holds.
+// Counts are the numbers of chunks and documents of an index.
 type Counts struct {
 	Chunks           int64
 	ReadyDocuments   int64
@@ -117,8 +116,7 @@ type Counts struct {
 	FailedDocuments  int64
 }
 
-// Spec is what a caller decides about an index to be made. Zero values mean the
-// defaults.
+// Spec holds the settings of an index to create. Zero values mean the defaults.
 type Spec struct {
 	Name            string
 	Dimension       int
@@ -137,7 +135,8 @@ var (
 	languagePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 )
 
-// check validates a spec and fills in the defaults that need no look-up.
+// check validates the spec and fills in the defaults that need no query. Errors:
+// Invalid.
 func (s *Spec) check() error {
 	if !namePattern.MatchString(s.Name) {
 		return fault.Field("indexName", "must be 1 to 63 characters of letters, digits, _ and -, the first a letter or _")
@@ -167,7 +166,7 @@ func (s *Spec) check() error {
 	return s.Config.check()
 }
 
-// checkMetadataIndexes refuses names that cannot be a field's.
+// checkMetadataIndexes validates the names of fields. Errors: Invalid.
 func checkMetadataIndexes(fields []string) error {
 	if len(fields) > maxMetadataIndexes {
 		return fault.Field("metadataIndexes", "must be at most %d fields, got %d", maxMetadataIndexes, len(fields))
@@ -183,8 +182,8 @@ func checkMetadataIndexes(fields []string) error {
 	return nil
 }
 
-// differences names the settings in which an existing index differs from a spec,
-// with both values.
+// differences describes the settings of an index that differ from a spec, with both
+// values.
 func (i Index) differences(s Spec) []string {
 	var out []string
 	note := func(field string, has, wanted any) {

@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// BuildThreshold is how many vectors an index holds when its Postgres index
-	// is built. Below, an exact scan takes a millisecond or less.
+	// BuildThreshold is the number of vectors from which the Postgres index is built.
+	// With fewer, an exact scan takes a millisecond or less.
 	BuildThreshold = 2_000
-	// countThreshold is how many chunks an index holds when their common words are
-	// counted into a table. Below, a query counts them itself.
+	// countThreshold is the number of chunks from which common terms are counted into
+	// a table. With fewer, a query counts them itself.
 	countThreshold = 2_000
-	// countShare is the share of an index's chunks, as its inverse, that must
-	// have changed for another count. A growing index is counted again whenever
-	// it has grown by a quarter: loading n chunks costs as much as counting 5n.
-	countShare = 4
-	// loadGrowth is by how much an index grows before its words are counted while it is
-	// being loaded, and loadThreshold the chunks from which they are.
+	// countFraction is the inverse of the fraction of the chunks that must have changed
+	// for another count. A growing index is counted again whenever it has grown by a
+	// quarter: loading n chunks costs as much as counting 5n.
+	countFraction = 4
+	// loadGrowth is the factor by which an index grows before its terms are counted
+	// while it is being loaded; loadThreshold is the number of chunks from which they
+	// are.
 	loadGrowth    = 4
 	loadThreshold = 20_000
 )
 
-// state is what decides whether an index wants maintenance.
+// state decides whether an index needs maintenance.
 type state struct {
 	Chunks         int64
 	Written        int64
@@ -35,7 +36,7 @@ type state struct {
 	CountedChunks  int64
 	CountedWritten int64
 	Built          bool
-	SearchWidth    int // 0: yet to be measured
+	SearchWidth    int // 0: not measured yet
 	BuildJobID     *string
 	IndexConfig    Config
 }
@@ -55,33 +56,33 @@ func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, err
 	return s, err
 }
 
-// countDue reports whether the words should be counted again.
+// countDue reports whether the terms should be counted again.
 func (s state) countDue() bool {
 	if s.Chunks < countThreshold {
 		return false
 	}
 	changed := max(s.Written-s.CountedWritten, s.Chunks-s.CountedChunks, s.CountedChunks-s.Chunks)
-	return changed*countShare >= s.Chunks
+	return changed*countFraction >= s.Chunks
 }
 
-// countOverdue reports whether they should be, although the index is being loaded and
-// that will have to be done again.
+// countOverdue reports whether the terms should be counted although the index is being
+// loaded, so that they must be counted again later.
 func (s state) countOverdue() bool {
 	return s.Chunks >= loadThreshold && s.Chunks >= s.CountedChunks*loadGrowth
 }
 
-// measureDue reports whether the search width of a built index is yet to be
-// measured.
+// measureDue reports whether the search width of a built index has not been measured
+// yet.
 func (s state) measureDue() bool { return s.Built && s.SearchWidth == 0 }
 
-// buildDue reports whether the Postgres index over the embeddings should be
-// built: somebody asked for it, or there are enough of them.
+// buildDue reports whether the Postgres index over the embeddings should be built: a
+// caller asked for it, or there are enough vectors.
 func (s state) buildDue() bool {
 	return s.BuildJobID != nil || !s.Built && s.IndexConfig.Type != Flat && s.Chunks >= BuildThreshold
 }
 
-// watch is how long it takes to see whether a load goes on. Where documents wait,
-// their chunks come by the batch, with pauses in between.
+// watch returns how long to watch whether a load goes on. The chunks of waiting
+// documents arrive in batches, with pauses in between.
 func (s state) watch() time.Duration {
 	if s.Pending >= loadRate {
 		return loadPause * batchPauses

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// VectorType is how embeddings are stored.
+// VectorType is the column type of embeddings.
 type VectorType string
 
 // The vector types.
@@ -19,19 +19,19 @@ const (
 	Vector    VectorType = "vector"    // 32-bit floats
 	HalfVec   VectorType = "halfvec"   // 16-bit floats
 	Bit       VectorType = "bit"       // zeros and ones
-	SparseVec VectorType = "sparsevec" // what is not zero
+	SparseVec VectorType = "sparsevec" // 32-bit floats, without zeros
 )
 
-// vectorTraits are pgvector's limits for a type, and what may be done with it.
+// vectorTraits are the limits of pgvector for a type, and what it supports.
 type vectorTraits struct {
 	maxIndexed int // widest vector that an HNSW or IVFFlat index takes
-	maxInline  int // widest vector that is kept inside the row
+	maxInline  int // widest vector that is stored inside the row
 	metrics    []Metric
 	types      []Type
 }
 
-// A row must fit into a page of 8 kB; an embedding of up to 6 kB is kept in it,
-// where an exact scan reads it without a detour through TOAST.
+// traits has an entry for each type. A row must fit into a page of 8 kB; embeddings of
+// up to 6 kB are stored inside it, where an exact scan reads them without TOAST.
 var traits = map[VectorType]vectorTraits{
 	Vector:    {2_000, 1_536, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, IVFFlat, Flat}},
 	HalfVec:   {4_000, 3_072, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, IVFFlat, Flat}},
@@ -39,19 +39,19 @@ var traits = map[VectorType]vectorTraits{
 	SparseVec: {MaxDimension, 0, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, Flat}},
 }
 
-// maxIndexedNonZeros is how many values of a sparse vector may differ from zero
-// for HNSW to take it.
+// maxIndexedNonZeros is how many values of a sparse vector in an HNSW index may
+// differ from zero.
 const maxIndexedNonZeros = 1_000
 
 // maxHalf is the largest finite 16-bit float.
 const maxHalf = 65_504
 
-// Operator is how the distance of two embeddings is written in SQL.
+// Operator returns the SQL operator of the distance.
 func (m Metric) Operator() string { return metrics[m].operator }
 
-// Score turns a distance that Operator gave into a score that is higher for the
-// better: 1 - distance for cosine, hamming (as a share of the bits) and jaccard,
-// 1/(1 + distance) for euclidean, and the inner product itself for dotproduct.
+// Score converts a distance by Operator into a score, higher for nearer: 1 - distance
+// for cosine, jaccard and hamming (as a fraction of the bits), 1/(1 + distance) for
+// euclidean, and the inner product for dotproduct.
 func (i Index) Score(distance float64) float64 {
 	switch i.Metric {
 	case Euclidean:
@@ -64,7 +64,7 @@ func (i Index) Score(distance float64) float64 {
 	return 1 - distance
 }
 
-// metrics are pgvector's names for them.
+// metrics has the names by which pgvector knows each metric.
 var metrics = map[Metric]struct{ operator, class string }{
 	Cosine:     {"<=>", "cosine"},
 	Euclidean:  {"<->", "l2"},
@@ -73,13 +73,13 @@ var metrics = map[Metric]struct{ operator, class string }{
 	Jaccard:    {"<%>", "jaccard"},
 }
 
-// operatorClass is pgvector's name for the metric over the type.
+// operatorClass returns the operator class of the metric over the type.
 func (i Index) operatorClass() string {
 	return fmt.Sprintf("%s_%s_ops", i.VectorType, metrics[i.Metric].class)
 }
 
-// CheckVector refuses an embedding that the index cannot hold, or be searched
-// with. Errors: Invalid naming the field.
+// CheckVector validates an embedding that is to be stored in the index or searched
+// for. Errors: Invalid naming the field.
 func (i Index) CheckVector(field string, values []float32) error {
 	if len(values) != i.Dimension {
 		return fault.Field(field, "has %d dimensions, but index %q has %d", len(values), i.Name, i.Dimension)
@@ -104,14 +104,14 @@ func (i Index) CheckVector(field string, values []float32) error {
 	return nil
 }
 
-// Sparse is a vector with values at indices, counted from 0, and 0 elsewhere.
+// Sparse is a vector with Values at Indices, which count from 0, and 0 elsewhere.
 type Sparse struct {
 	Indices []uint32  `json:"indices"`
 	Values  []float32 `json:"values"`
 }
 
-// Dense returns the vector with all its values. Errors: Invalid naming the field,
-// also for an index that holds vectors of another type.
+// Dense returns all Dimension values of a sparse vector. Errors: Invalid naming the
+// field, also for an index of another vector type.
 func (i Index) Dense(field string, v Sparse) ([]float32, error) {
 	if i.VectorType != SparseVec {
 		return nil, fault.Field(field, "index %q holds %s, not sparsevec", i.Name, i.VectorType)
@@ -121,21 +121,20 @@ func (i Index) Dense(field string, v Sparse) ([]float32, error) {
 	}
 	out := make([]float32, i.Dimension)
 	given := make(map[uint32]bool, len(v.Indices))
-	for n, place := range v.Indices {
-		if given[place] {
-			return nil, fault.Field(field, "has the index %d twice", place)
+	for n, at := range v.Indices {
+		if given[at] {
+			return nil, fault.Field(field, "has the index %d twice", at)
 		}
-		given[place] = true
-		if int64(place) >= int64(i.Dimension) {
-			return nil, fault.Field(field, "has the index %d, but index %q has %d dimensions", place, i.Name, i.Dimension)
+		given[at] = true
+		if int64(at) >= int64(i.Dimension) {
+			return nil, fault.Field(field, "has the index %d, but index %q has %d dimensions", at, i.Name, i.Dimension)
 		}
-		out[place] = v.Values[n]
+		out[at] = v.Values[n]
 	}
 	return out, nil
 }
 
-// Column returns an embedding that CheckVector let pass in the form in which the
-// driver sends it.
+// Column returns a valid embedding as a parameter for the column type.
 func (i Index) Column(values []float32) any {
 	switch i.VectorType {
 	case HalfVec:
@@ -158,8 +157,8 @@ func bitsOf(values []float32) pgtype.Bits {
 	return bits
 }
 
-// EmbeddingSQL is an expression of type vector for the embeddings in a column.
-// column becomes SQL text: it must be a constant of the calling code.
+// EmbeddingSQL returns an expression of type vector for the embeddings in a column,
+// which becomes part of the SQL and must be a constant.
 func (i Index) EmbeddingSQL(column string) string {
 	switch i.VectorType {
 	case HalfVec, SparseVec:
@@ -170,8 +169,8 @@ func (i Index) EmbeddingSQL(column string) string {
 	return column
 }
 
-// checkTypes checks what metric, vector type and index type have to do with each
-// other and with the dimension, and chooses those that the caller left open.
+// checkTypes validates that metric, vector type, index type and dimension go together,
+// and fills in those that are empty. Errors: Invalid.
 func (s *Spec) checkTypes() error {
 	given, ok := traits[s.VectorType]
 	switch {

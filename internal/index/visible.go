@@ -9,11 +9,12 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// countTimeout ends a count that runs away.
+// countTimeout bounds a count, whose filter may be slow.
 const countTimeout = "20s"
 
-// visibleCounts counts what a credential may see of an index, one by one: how much
-// there is besides is none of its business.
+// visibleCounts counts the chunks and documents of an index that a filter selects, in
+// time proportional to their number. The totals would tell a credential with a
+// mandatory filter how much it does not see.
 func visibleCounts(ctx context.Context, h *tenant.Handle, i Index, visible filter.Filter) (c Counts, err error) {
 	b := h.OfIndex(i.ID, i.Generation).Batch()
 	b.Set("statement_timeout", countTimeout)

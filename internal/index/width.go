@@ -9,25 +9,24 @@ import (
 )
 
 const (
-	// wantedRecall is the share of the nearest chunks that a search in the
-	// Postgres index must find, on average over questions made of the index's own
-	// vectors.
+	// wantedRecall is the fraction of the nearest chunks that an index scan must find,
+	// on average over questions that are made from the index's own vectors.
 	//
-	// It is above the 95 % that docs/retrieval.md promises: the narrowest of several
-	// widths that passes owes that to luck in part. Most questions find all or
-	// nothing, so few questions say little.
+	// It is above the 95 % that docs/retrieval.md promises, as the narrowest of several
+	// widths passes partly by luck: most questions find all of their neighbours or
+	// none, so a few questions say little.
 	wantedRecall = 0.96
-	// widthSamples is how many questions are tried, and widthNeighbours how many
+	// widthSamples is the number of questions, and widthNeighbours the number of
 	// neighbours of each.
 	widthSamples    = 128
 	widthNeighbours = 10
 )
 
-// minSearchWidth is where the measurement of an HNSW index begins: pgvector's
-// own default.
+// minSearchWidth is the first width that is measured of an HNSW index: pgvector's
+// default.
 const minSearchWidth = 40
 
-// widths are the search widths to try, from fast to thorough.
+// widths returns the search widths to measure, from fast to thorough.
 func (i Index) widths(rows int64) []int {
 	if i.Config.Type == HNSW {
 		return []int{minSearchWidth, 80, 120, 200, 300, 450, 700, 1000}
@@ -40,14 +39,14 @@ func (i Index) widths(rows int64) []int {
 	return out
 }
 
-// unmeasuredEf and unmeasuredProbes serve until a width has been measured.
+// unmeasuredEf and unmeasuredProbes are the widths until one has been measured.
 const (
 	unmeasuredEf     = 200
 	unmeasuredProbes = 100
 )
 
-// SearchWidth is how far a search in the Postgres index looks for its answers to be
-// right: hnsw.ef_search or ivfflat.probes.
+// SearchWidth returns the search width of an index scan, hnsw.ef_search or
+// ivfflat.probes: the smallest with which measured scans found wantedRecall.
 func (i Index) SearchWidth() int {
 	switch {
 	case i.measuredWidth > 0:
@@ -58,7 +57,7 @@ func (i Index) SearchWidth() int {
 	return unmeasuredEf
 }
 
-// WidthSetting is the PostgreSQL setting that a search width is for.
+// WidthSetting returns the PostgreSQL setting of the search width.
 func (i Index) WidthSetting() string {
 	if i.Config.Type == IVFFlat {
 		return "ivfflat.probes"
@@ -66,8 +65,8 @@ func (i Index) WidthSetting() string {
 	return "hnsw.ef_search"
 }
 
-// measure finds the search width and writes it down: after a build, and when the
-// index has grown, as a walk then has to look further.
+// measure measures and stores the search width, after a build and when the index has
+// grown, as a scan then needs a larger width.
 func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64) error {
 	i, rows, err := byID(ctx, s, indexID)
 	if err != nil {
@@ -81,14 +80,14 @@ func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID i
 	return err
 }
 
-// measureWidth returns the smallest search width with which the Postgres index
-// finds what an exact search finds. What suffices depends on the data: some
-// dozens for embeddings of texts, hundreds for vectors without structure.
+// measureWidth returns the smallest search width with which index scans find
+// wantedRecall of what exact scans find. It depends on the data: some dozens for
+// embeddings of texts, hundreds for vectors without structure.
 func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (width int, err error) {
 	if err := i.executeAll(ctx, s, []string{i.sampleSQL()}); err != nil {
 		return 0, err
 	}
-	// The connection's next tenant could not drop it.
+	// The next tenant of the connection could not drop the table.
 	defer func() {
 		if dropped := i.executeAll(context.WithoutCancel(ctx), s, []string{`DROP TABLE pg_temp.sample`}); err == nil {
 			err = dropped
@@ -110,11 +109,11 @@ func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (
 	return widths[len(widths)-1], nil
 }
 
-// sampleSQL makes a table of questions with the distance of the furthest
-// neighbour that they should find. A stored vector would be too easy a question:
-// it is in the middle of its neighbours. A question shares much with the texts that
-// answer it and has something of its own: here, a third of another vector.
-// The added 0 keeps the Postgres index out.
+// sampleSQL returns a statement that makes a table of questions, with the distance of
+// the furthest neighbour that each should find. A stored vector would be too easy a
+// question, in the middle of its neighbours. A real question shares much with the texts
+// that answer it and differs from them: here, a third of it is another vector. The
+// added 0 keeps the Postgres index out.
 func (i Index) sampleSQL() string {
 	question := "a.embedding"
 	if i.VectorType == Vector || i.VectorType == HalfVec {
@@ -134,14 +133,15 @@ func (i Index) sampleSQL() string {
 		FROM question AS q`, i.Metric.Operator(), widthNeighbours, widthSamples, question)
 }
 
-// constant is a vector of the same value everywhere, to multiply others with.
+// constant returns a vector with the same value in all dimensions as SQL, to multiply
+// others with.
 func (i Index) constant(value float64) string {
 	return fmt.Sprintf("array_fill(%g::real, ARRAY[%d])::%s", value, i.Dimension, i.VectorType)
 }
 
-// recallSQL is the share of the questions' neighbours that the Postgres index
-// finds. A neighbour counts as found when it is no further than the furthest, so
-// that equal vectors stand for each other.
+// recallSQL returns a query of the fraction of the questions' neighbours that index
+// scans find. A result counts as a neighbour if it is no further than the furthest
+// neighbour, so that equal vectors count for each other.
 func (i Index) recallSQL() string {
 	return fmt.Sprintf(`
 		SELECT coalesce(avg(least(1, (
