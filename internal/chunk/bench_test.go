@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
 // benchText returns size bytes made of one of the golden inputs.
@@ -14,7 +16,7 @@ func benchText(b *testing.B, input string, size int) string {
 		b.Fatal(err)
 	}
 	text := strings.Repeat(string(data)+"\n\n", size/len(data)+1)
-	return text[:runeStart(text, size)]
+	return text[:textspan.RuneStart(text, size)]
 }
 
 // BenchmarkSplit measures each strategy on English prose or on Markdown, by

@@ -69,32 +69,3 @@ func (c *runeCutter) next() int {
 	c.pos += n
 	return c.pos
 }
-
-// clusterContext is how many bytes back the start of a grapheme cluster is
-// looked for. Longer clusters may be cut between code points.
-const clusterContext = 64
-
-// isClusterBorder reports whether at, somewhere behind the border floor, lies
-// between two grapheme clusters.
-func isClusterBorder(text string, floor, at int) bool {
-	if at == len(text) {
-		return true
-	}
-	if text[at]&0xC0 == 0x80 {
-		return false
-	}
-	if isASCII(text[at-1 : at+1]) {
-		return text[at-1] != '\r' || text[at] != '\n'
-	}
-	// Whether a cluster ends here is decided by what stands before and by one
-	// more code point.
-	from := runeStart(text, max(at-clusterContext, floor))
-	_, n := utf8.DecodeRuneInString(text[at:])
-	clusters := graphemes.FromString(text[from : at+n])
-	for clusters.Next() {
-		if end := from + clusters.End(); end >= at {
-			return end == at || clusters.Start() == 0 && from > floor
-		}
-	}
-	return true
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -148,7 +149,7 @@ var invariants = map[string]func(t *testing.T, text string, opts Options, chunks
 	"oversize": func(t *testing.T, _ string, opts Options, chunks []Chunk) {
 		t.Helper()
 		for i, c := range chunks {
-			if n := units(c.Text); n > opts.MaxSize {
+			if n := textspan.Units(c.Text); n > opts.MaxSize {
 				t.Errorf("chunk %d has %d units, more than %d", i, n, opts.MaxSize)
 			}
 		}
@@ -164,7 +165,7 @@ var invariants = map[string]func(t *testing.T, text string, opts Options, chunks
 		last := 0
 		for i, c := range chunks {
 			index, ok := c.Metadata["startIndex"].(int)
-			if !ok || index < last || index != units(text[:c.StartByte]) || !strings.HasPrefix(text[c.StartByte:], c.Text) {
+			if !ok || index < last || index != textspan.Units(text[:c.StartByte]) || !strings.HasPrefix(text[c.StartByte:], c.Text) {
 				t.Errorf("chunk %d: startIndex %v after %d", i, c.Metadata["startIndex"], last)
 			}
 			last = index
@@ -187,13 +188,13 @@ func checkCoverage(t *testing.T, text string, _ Options, chunks []Chunk) {
 	covered := 0
 	for _, c := range chunks {
 		if c.StartByte > covered {
-			if start, end := trim(text, covered, c.StartByte); start < end {
+			if start, end := textspan.Trim(text, covered, c.StartByte); start < end {
 				t.Errorf("no chunk has %q at %d", text[start:end], start)
 			}
 		}
 		covered = max(covered, c.EndByte)
 	}
-	if start, end := trim(text, covered, len(text)); start < end {
+	if start, end := textspan.Trim(text, covered, len(text)); start < end {
 		t.Errorf("no chunk has the end, %q at %d", text[start:end], start)
 	}
 }

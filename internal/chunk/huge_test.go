@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -19,7 +20,7 @@ import (
 // what is bounded anyway (128 MB with the garbage) apart.
 func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 	size := hugeSize()
-	loadEncoding(defaultEncoding) // its tables are not the text's memory
+	tokenizer.Load(tokenizer.Default) // its tables are not the text's memory
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	for _, shape := range []struct{ name, unit string }{
 		{"one word", "a"},

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ragdhq/ragd/internal/chunk/markdown"
+	"github.com/ragdhq/ragd/internal/chunk/outline"
 )
 
 // Locate says in the metadata of every chunk where in the source it stands:
@@ -18,9 +21,9 @@ func Locate(text string, opts Options, chunks []Chunk) {
 	}
 	slices.SortStableFunc(l.pending, func(a, b *Chunk) int { return cmp.Compare(a.StartByte, b.StartByte) })
 	if opts.Strategy == Markdown || opts.Strategy == SemanticMarkdown {
-		eachHeading(text, func(start, _, depth int, title string) bool {
+		markdown.EachHeading(text, func(start, _, depth int, title string) bool {
 			l.locateBefore(start)
-			l.enter(depth, title)
+			l.path = append(l.path.Under(depth), outline.Heading{Level: depth, Title: title})
 			return len(l.pending) > 0
 		})
 	}
@@ -32,21 +35,7 @@ type locator struct {
 	text     string
 	pending  []*Chunk // in order of their start
 	at, line int
-	path     []enclosing
-}
-
-// enclosing is a heading that the place stands under.
-type enclosing struct {
-	depth int
-	title string
-}
-
-// enter goes under a heading, out of those that are not above it.
-func (l *locator) enter(depth int, title string) {
-	for len(l.path) > 0 && l.path[len(l.path)-1].depth >= depth {
-		l.path = l.path[:len(l.path)-1]
-	}
-	l.path = append(l.path, enclosing{depth, title})
+	path     outline.Path
 }
 
 // locateBefore describes the chunks that start before end.
@@ -66,7 +55,7 @@ func (l *locator) locateBefore(end int) {
 		}
 		titles := make([]any, len(l.path))
 		for i, h := range l.path {
-			titles[i] = h.title
+			titles[i] = h.Title
 		}
 		c.Metadata["headings"] = titles
 	}

@@ -1,13 +1,40 @@
 package chunk
 
-import "strings"
+import (
+	"github.com/ragdhq/ragd/internal/chunk/markdown"
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+)
+
+// splitMarkdownHeaders makes a chunk of the text under each heading and stores the
+// headings that enclose it in the metadata, as markdown.Split says. Where o.MaxSize
+// is set, longer chunks are cut further by the recursive strategy.
+//
+// StartByte and EndByte reach from the start of the first line of the text to
+// the end of the last one, without its line feed; blank lines, and for two
+// sections made one the heading between them, lie inside. Where a chunk was cut
+// further, or is a line, the bounds are those of its own text.
+func splitMarkdownHeaders(text string, o *Options) ([]Chunk, error) {
+	out := newRebuilder(text, o)
+	options := markdown.Options{StripHeaders: o.StripHeaders, ReturnEachLine: o.ReturnEachLine, Track: out.tracks()}
+	for _, h := range o.Headers {
+		options.Headers = append(options.Headers, markdown.Header(h))
+	}
+	err := markdown.Split(text, options, func(s markdown.Section) error {
+		out.addAssembly(s.Body, s.Fields)
+		return out.err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.chunks, nil
+}
 
 // markdownSeparators are headings, the ends of fenced code and rules. Other
 // than the preset of the recursive strategy they know what is code: a line in
 // a fence that looks like a heading or a rule is neither, and a closing fence
 // stays with its code.
 func markdownSeparators(text string) []separator {
-	fences := fencedSpans(text)
+	fences := markdown.FencedSpans(text)
 	return []separator{
 		outside{heading, fences},
 		endOf(fences),
@@ -21,14 +48,14 @@ func markdownSeparators(text string) []separator {
 var heading = pattern{prefix: "\n#", match: headingMarker}
 
 // endOf is the line feed behind each of the spans, which are in order.
-type endOf []span
+type endOf []textspan.Span
 
 func (spans endOf) find(_ string, from, to int) (int, int) {
-	i := spanAfter(spans, from-1)
-	if i == len(spans) || spans[i].end >= to {
+	i := textspan.After(spans, from-1)
+	if i == len(spans) || spans[i].End >= to {
 		return -1, -1
 	}
-	return spans[i].end, spans[i].end + 1
+	return spans[i].End, spans[i].End + 1
 }
 
 // headingMarker matches a line feed, one to six number signs and a space.
@@ -41,66 +68,4 @@ func headingMarker(text string, at, to int) int {
 		return -1
 	}
 	return i + 1
-}
-
-// fencedSpans returns the fenced code blocks of a Markdown text in order, from
-// the line feed before the opening fence to the one behind the closing fence. A
-// fence that is never closed ends with the text, as in CommonMark.
-func fencedSpans(text string) []span {
-	// Every fence has its marker twice; the exact capacity matters for a text
-	// that is made of nothing else.
-	spans := make([]span, 0, (strings.Count(text, "```")+strings.Count(text, "~~~")+1)/2)
-	var open fence
-	start := 0
-	for pos := 0; pos < len(text); {
-		end := len(text)
-		if i := strings.IndexByte(text[pos:], '\n'); i >= 0 {
-			end = pos + i
-		}
-		switch f := fenceOf(text[pos:end]); {
-		case open.size == 0 && f.opens:
-			open, start = f, max(pos-1, 0)
-		case open.size > 0 && f.closes(open):
-			spans = append(spans, span{start, end})
-			open = fence{}
-		}
-		pos = end + 1
-	}
-	if open.size > 0 {
-		spans = append(spans, span{start, len(text)})
-	}
-	return spans
-}
-
-// fence is a line that may open or close fenced code: size times the character.
-type fence struct {
-	char  byte
-	size  int
-	bare  bool // nothing but white space follows
-	opens bool
-}
-
-func (f fence) closes(open fence) bool {
-	return f.bare && f.char == open.char && f.size >= open.size
-}
-
-// fenceOf reads a line as a fence; size is 0 if it is none. A fence is indented
-// by at most three spaces, and one of backticks has none of them in what
-// follows (CommonMark 0.31, section 4.5).
-func fenceOf(line string) fence {
-	rest := strings.TrimLeft(line, " ")
-	if len(line)-len(rest) > 3 || len(rest) < 3 || rest[0] != '`' && rest[0] != '~' {
-		return fence{}
-	}
-	f := fence{char: rest[0]}
-	for f.size < len(rest) && rest[f.size] == f.char {
-		f.size++
-	}
-	if f.size < 3 {
-		return fence{}
-	}
-	info := rest[f.size:]
-	f.bare = strings.TrimSpace(info) == ""
-	f.opens = f.char == '~' || strings.IndexByte(info, '`') < 0
-	return f
 }

@@ -1,13 +1,38 @@
 package chunk
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
+
+// describe writes chunks as lines of text, metadata and the source they are from.
+func describe(text string, chunks []Chunk) []string {
+	var out []string
+	for _, c := range chunks {
+		out = append(out, fmt.Sprintf("%q %v %q", c.Text, c.Metadata, text[c.StartByte:c.EndByte]))
+	}
+	return out
+}
+
+func mustSplit(t *testing.T, text string, raw map[string]any) []Chunk {
+	t.Helper()
+	o, err := parseOptions(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks, err := Split(text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chunks
+}
 
 func TestMarkdownHeaders(t *testing.T) {
 	t.Parallel()
@@ -152,14 +177,14 @@ func checkMarkdownHeaders(t *testing.T, text string, o Options, maxSize int) {
 	last := 0
 	for i, c := range cut {
 		parts.WriteString(c.Text)
-		if units(c.Text) > maxSize && utf8.RuneCountInString(c.Text) > 1 {
-			t.Errorf("chunk of %d units, more than %d: %q", units(c.Text), maxSize, c.Text)
+		if textspan.Units(c.Text) > maxSize && utf8.RuneCountInString(c.Text) > 1 {
+			t.Errorf("chunk of %d units, more than %d: %q", textspan.Units(c.Text), maxSize, c.Text)
 		}
-		if c.StartByte < last || c.StartByte >= c.EndByte || c.EndByte > len(text) || isBlank(c.Text) ||
+		if c.StartByte < last || c.StartByte >= c.EndByte || c.EndByte > len(text) || textspan.IsBlank(c.Text) ||
 			!utf8.ValidString(c.Text) || !isSubsequence(withoutSpace(c.Text), text[c.StartByte:c.EndByte]) {
 			t.Errorf("chunk %d: %q at %d to %d after %d", i, c.Text, c.StartByte, c.EndByte, last)
 		}
-		if c.Metadata["startIndex"] != units(text[:c.StartByte]) {
+		if c.Metadata["startIndex"] != textspan.Units(text[:c.StartByte]) {
 			t.Errorf("chunk %d has startIndex %v at %d", i, c.Metadata["startIndex"], c.StartByte)
 		}
 		last = c.StartByte

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk/htmlsplit"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -320,8 +321,8 @@ func (c *checker) checkRegex(field, source string) {
 
 func (c *checker) checkSelectors(name string, headers []HeaderKey) {
 	for i, h := range headers {
-		if _, ok := parseSelector(h.Marker); !ok {
-			c.refuse(fmt.Sprintf("%s[%d]", name, i), "%q is not a selector of the forms %s", h.Marker, selectorForms)
+		if _, ok := htmlsplit.ParseSelector(h.Marker, h.Key); !ok {
+			c.refuse(fmt.Sprintf("%s[%d]", name, i), "%q is not a selector of the forms %s", h.Marker, htmlsplit.SelectorForms)
 		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 )
 
 // checkChunks fails if the chunks of a split break a promise of the package.
@@ -31,7 +34,7 @@ func checkChunks(t *testing.T, text string, o Options, chunks []Chunk) {
 				t.Errorf("chunk %d is %q but its bounds hold %q", i, c.Text, part)
 			}
 		}
-		if start, end := trim(c.Text, 0, len(c.Text)); o.StripWhitespace && o.Strategy != Character && o.Strategy != SemanticMarkdown && end-start != len(c.Text) {
+		if start, end := textspan.Trim(c.Text, 0, len(c.Text)); o.StripWhitespace && o.Strategy != Character && o.Strategy != SemanticMarkdown && end-start != len(c.Text) {
 			t.Errorf("chunk %d is not trimmed: %q", i, c.Text)
 		}
 		if n := measured(c, o); o.MaxSize > 0 && n > o.MaxSize && !uncuttable(c.Text, o) {
@@ -51,7 +54,7 @@ func measured(c Chunk, o Options) int {
 	if o.Strategy == Token || o.Strategy == SemanticMarkdown {
 		return c.TokenCount
 	}
-	return units(c.Text)
+	return textspan.Units(c.Text)
 }
 
 // uncuttable reports whether a chunk may be longer than maxSize: it is a single
@@ -65,7 +68,7 @@ func uncuttable(text string, o Options) bool {
 	case o.Strategy == Sentence && (!o.FallbackToWords || !o.FallbackToChars):
 		return true
 	case o.Strategy == Token || o.Strategy == SemanticMarkdown:
-		n := loadEncoding(o.EncodingName).count(text)
+		n := tokenizer.Load(o.EncodingName).Count(text, nil)
 		return n <= o.MaxSize+tokenSlack || utf8.RuneCountInString(text) <= 2
 	}
 	return utf8.RuneCountInString(text) == 1
@@ -77,7 +80,7 @@ const tokenSlack = 4
 
 func withoutSpace(s string) string {
 	return strings.Map(func(r rune) rune {
-		if isSpace(r) {
+		if textspan.IsSpace(r) {
 			return -1
 		}
 		return r

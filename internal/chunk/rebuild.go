@@ -1,5 +1,11 @@
 package chunk
 
+import (
+	"github.com/ragdhq/ragd/internal/chunk/assembly"
+	"github.com/ragdhq/ragd/internal/chunk/outline"
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+)
+
 // rebuilder collects the chunks of the strategies that put texts together. With
 // AddStartIndex they get the index of StartByte in the source, in UTF-16 code
 // units.
@@ -23,40 +29,41 @@ func (r *rebuilder) tracks() bool { return r.opts.MaxSize > 0 }
 
 // addAssembly adds the text of a, cut further by the recursive strategy where it
 // is longer than the options allow. The fields become the metadata.
-func (r *rebuilder) addAssembly(a *assembly, fields []field) {
-	if a.len() == 0 {
+func (r *rebuilder) addAssembly(a *assembly.Text, fields []outline.Field) {
+	if a.Len() == 0 {
 		return
 	}
-	text, from := a.take(), 0
+	text, from := a.Take(), 0
 	if r.trims {
-		start, end := trim(text, 0, len(text))
+		start, end := textspan.Trim(text, 0, len(text))
 		text, from = text[start:end], start
 	}
 	if !r.tooLong(text) {
-		r.place(Chunk{Text: text, StartByte: a.start, EndByte: a.end}, fields)
+		span := a.Span()
+		r.place(Chunk{Text: text, StartByte: span.Start, EndByte: span.End}, fields)
 		return
 	}
 	for _, c := range r.parts(text) {
-		c.StartByte, c.EndByte = a.bounds(from+c.StartByte, from+c.EndByte)
+		c.StartByte, c.EndByte = a.Bounds(from+c.StartByte, from+c.EndByte)
 		r.place(c, fields)
 	}
 }
 
 // addText adds a text that was made from the given part of the source. If it is
 // cut, each of its parts is said to be made from all of that.
-func (r *rebuilder) addText(text string, from span, fields []field) {
+func (r *rebuilder) addText(text string, from textspan.Span, fields []outline.Field) {
 	if !r.tooLong(text) {
-		r.place(Chunk{Text: text, StartByte: from.start, EndByte: from.end}, fields)
+		r.place(Chunk{Text: text, StartByte: from.Start, EndByte: from.End}, fields)
 		return
 	}
 	for _, c := range r.parts(text) {
-		c.StartByte, c.EndByte = from.start, from.end
+		c.StartByte, c.EndByte = from.Start, from.End
 		r.place(c, fields)
 	}
 }
 
 func (r *rebuilder) tooLong(text string) bool {
-	return r.opts.MaxSize > 0 && len(text) > r.opts.MaxSize && units(text) > r.opts.MaxSize
+	return r.opts.MaxSize > 0 && len(text) > r.opts.MaxSize && textspan.Units(text) > r.opts.MaxSize
 }
 
 // parts cuts a text by the recursive strategy.
@@ -69,7 +76,7 @@ func (r *rebuilder) parts(text string) []Chunk {
 }
 
 // place appends a chunk. Chunks come in order of their start.
-func (r *rebuilder) place(c Chunk, fields []field) {
+func (r *rebuilder) place(c Chunk, fields []outline.Field) {
 	switch {
 	case r.err != nil:
 		return
@@ -77,7 +84,7 @@ func (r *rebuilder) place(c Chunk, fields []field) {
 		r.err = tooManyChunks()
 		return
 	}
-	c.Metadata = metadataOf(fields)
+	c.Metadata = outline.Metadata(fields)
 	if r.opts.AddStartIndex {
 		r.lastUnit += r.src.size(r.lastByte, c.StartByte)
 		r.lastByte = c.StartByte

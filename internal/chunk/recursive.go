@@ -1,5 +1,9 @@
 package chunk
 
+import (
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+)
+
 // splitRecursive cuts a text at the coarsest separator that occurs in it, joins
 // the pieces up to the size, and cuts those that are too long by themselves at
 // the next finer separator.
@@ -60,7 +64,7 @@ type recursion struct {
 func (r *recursion) split(start, end, level int) {
 	// One accent in a book should not make every word of it slow to measure.
 	wide := !r.src.ascii
-	r.src.ascii = r.src.ascii || isASCII(r.src.text[start:end])
+	r.src.ascii = r.src.ascii || textspan.IsASCII(r.src.text[start:end])
 	r.splitAt(start, end, level)
 	r.src.ascii = !wide
 }

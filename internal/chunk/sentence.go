@@ -3,6 +3,9 @@ package chunk
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/chunk/sentence"
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
 // splitSentence fills chunks with whole sentences. The white space between them
@@ -10,15 +13,15 @@ import (
 func splitSentence(text string, o *Options) ([]Chunk, error) {
 	b := &builder{src: newSource(text), opts: o}
 	g := sentenceGroup{out: b, opts: o}
-	enders := newEnders(o.SentenceEnders)
-	_, textEnd := trim(text, 0, len(text))
+	enders := sentence.NewEnders(o.SentenceEnders)
+	_, textEnd := textspan.Trim(text, 0, len(text))
 	for start := 0; b.err == nil; {
-		start, _ = trim(text, start, textEnd)
+		start, _ = textspan.Trim(text, start, textEnd)
 		if start == textEnd {
 			break
 		}
-		end := enders.sentenceEnd(text, start, textEnd)
-		g.add(span{start, end}, b.src.size(start, end))
+		end := enders.End(text, start, textEnd)
+		g.add(textspan.Span{Start: start, End: end}, b.src.size(start, end))
 		start = end
 	}
 	g.finish()
@@ -29,13 +32,13 @@ func splitSentence(text string, o *Options) ([]Chunk, error) {
 type sentenceGroup struct {
 	out   *builder
 	opts  *Options
-	parts []span
+	parts []textspan.Span
 	sizes []int
 	size  int // of the joined parts, in units
 	fresh int // parts that no chunk has yet
 }
 
-func (g *sentenceGroup) add(s span, size int) {
+func (g *sentenceGroup) add(s textspan.Span, size int) {
 	if size > g.opts.MaxSize {
 		g.finish()
 		g.addOversized(s)
@@ -96,20 +99,20 @@ func (g *sentenceGroup) keepOverlap(limit int) {
 // addOversized cuts a sentence that is longer than a chunk into words and the
 // words that are, or a sentence of one word, into characters, as far as the
 // options allow.
-func (g *sentenceGroup) addOversized(s span) {
+func (g *sentenceGroup) addOversized(s textspan.Span) {
 	switch {
 	case g.opts.FallbackToWords:
 		g.addWords(s)
 	case g.opts.FallbackToChars:
 		g.addCharacters(s)
 	default:
-		g.out.addJoined([]span{s})
+		g.out.addJoined([]textspan.Span{s})
 	}
 }
 
-func (g *sentenceGroup) addWords(s span) {
+func (g *sentenceGroup) addWords(s textspan.Span) {
 	text := g.out.src.text
-	var words []span
+	var words []textspan.Span
 	size := 0
 	flush := func() {
 		if len(words) > 0 {
@@ -117,9 +120,9 @@ func (g *sentenceGroup) addWords(s span) {
 		}
 		words, size = words[:0], 0
 	}
-	for from, _ := trim(text, s.start, s.end); from < s.end && g.out.err == nil; from, _ = trim(text, from, s.end) {
-		word := span{from, wordEnd(text, from, s.end)}
-		n := g.out.src.size(word.start, word.end)
+	for from, _ := textspan.Trim(text, s.Start, s.End); from < s.End && g.out.err == nil; from, _ = textspan.Trim(text, from, s.End) {
+		word := textspan.Span{Start: from, End: wordEnd(text, from, s.End)}
+		n := g.out.src.size(word.Start, word.End)
 		if size > 0 && size+1+n > g.opts.MaxSize {
 			flush()
 		}
@@ -133,18 +136,18 @@ func (g *sentenceGroup) addWords(s span) {
 		case g.opts.FallbackToChars:
 			g.addCharacters(word)
 		default:
-			g.out.addJoined([]span{word})
+			g.out.addJoined([]textspan.Span{word})
 		}
-		from = word.end
+		from = word.End
 	}
 	flush()
 }
 
-func (g *sentenceGroup) addCharacters(s span) {
+func (g *sentenceGroup) addCharacters(s textspan.Span) {
 	src := &g.out.src
-	windows := merger{max: g.opts.MaxSize, emit: func(start, end int) { g.out.addJoined([]span{{start, end}}) }}
-	c := newCutter(src, s.start, s.end, g.opts.MaxSize)
-	for from := s.start; from < s.end && g.out.err == nil; {
+	windows := merger{max: g.opts.MaxSize, emit: func(start, end int) { g.out.addJoined([]textspan.Span{{Start: start, End: end}}) }}
+	c := newCutter(src, s.Start, s.End, g.opts.MaxSize)
+	for from := s.Start; from < s.End && g.out.err == nil; {
 		to := c.next()
 		windows.add(piece{start: from, end: to, size: src.size(from, to)})
 		from = to
@@ -154,7 +157,7 @@ func (g *sentenceGroup) addCharacters(s span) {
 
 // wordEnd returns the end of the run without white space that starts at from.
 func wordEnd(text string, from, end int) int {
-	for from < end && leadingSpace(text[from:end]) == 0 {
+	for from < end && textspan.LeadingSpace(text[from:end]) == 0 {
 		_, n := utf8.DecodeRuneInString(text[from:end])
 		from += n
 	}
@@ -164,10 +167,10 @@ func wordEnd(text string, from, end int) int {
 // addJoined appends a chunk of the trimmed parts with one space between them.
 // Where the source has nothing else between them either, the text is a slice of
 // it.
-func (b *builder) addJoined(parts []span) {
+func (b *builder) addJoined(parts []textspan.Span) {
 	first, last := parts[0], parts[len(parts)-1]
-	start, _ := trim(b.src.text, first.start, first.end)
-	_, end := trim(b.src.text, last.start, last.end)
+	start, _ := textspan.Trim(b.src.text, first.Start, first.End)
+	_, end := textspan.Trim(b.src.text, last.Start, last.End)
 	n := len(b.chunks)
 	b.add(start, end)
 	if len(b.chunks) == n || b.joinedBySpaces(parts) {
@@ -179,14 +182,14 @@ func (b *builder) addJoined(parts []span) {
 		if i > 0 {
 			sb.WriteByte(' ')
 		}
-		sb.WriteString(b.src.text[max(p.start, start):min(p.end, end)])
+		sb.WriteString(b.src.text[max(p.Start, start):min(p.End, end)])
 	}
 	b.chunks[n].Text = sb.String()
 }
 
-func (b *builder) joinedBySpaces(parts []span) bool {
+func (b *builder) joinedBySpaces(parts []textspan.Span) bool {
 	for i, p := range parts[1:] {
-		if gap := b.src.text[parts[i].end:p.start]; gap != " " {
+		if gap := b.src.text[parts[i].End:p.Start]; gap != " " {
 			return false
 		}
 	}

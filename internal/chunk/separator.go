@@ -3,10 +3,10 @@ package chunk
 import (
 	"fmt"
 	"regexp"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -58,7 +58,7 @@ func (p pattern) find(text string, from, to int) (int, int) {
 // which are in order and do not overlap.
 type outside struct {
 	separator
-	spans []span
+	spans []textspan.Span
 }
 
 func (o outside) find(text string, from, to int) (int, int) {
@@ -67,26 +67,12 @@ func (o outside) find(text string, from, to int) (int, int) {
 		if start < 0 {
 			return -1, -1
 		}
-		i := spanAfter(o.spans, start)
-		if i == len(o.spans) || start < o.spans[i].start {
+		i := textspan.After(o.spans, start)
+		if i == len(o.spans) || start < o.spans[i].Start {
 			return start, end
 		}
-		from = min(o.spans[i].end, to)
+		from = min(o.spans[i].End, to)
 	}
-}
-
-// span is a part of the source, in bytes.
-type span struct{ start, end int }
-
-// spanAfter returns the index of the first span that ends behind at, in spans
-// that are in order.
-func spanAfter(spans []span, at int) int {
-	return sort.Search(len(spans), func(i int) bool { return spans[i].end > at })
-}
-
-func inSpan(spans []span, at int) bool {
-	i := spanAfter(spans, at)
-	return i < len(spans) && spans[i].start <= at
 }
 
 // expression is a caller's regular expression. A single search is linear, but

@@ -3,6 +3,7 @@ package chunk
 import (
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -27,7 +28,7 @@ func Split(text string, opts Options) ([]Chunk, error) {
 	if !utf8.ValidString(text) {
 		return nil, fault.Field("text", "is not valid UTF-8 (first bad byte at offset %d); convert it to UTF-8 first", firstInvalid(text))
 	}
-	if start, end := trim(text, 0, len(text)); start == end && opts.Strategy != JSON {
+	if start, end := textspan.Trim(text, 0, len(text)); start == end && opts.Strategy != JSON {
 		return nil, nil
 	}
 	switch opts.Strategy {
@@ -94,7 +95,7 @@ type builder struct {
 // in order of their start.
 func (b *builder) add(start, end int) {
 	if b.opts.StripWhitespace {
-		start, end = trim(b.src.text, start, end)
+		start, end = textspan.Trim(b.src.text, start, end)
 	}
 	if start == end || end <= b.lastEnd || b.err != nil {
 		return

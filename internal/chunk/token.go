@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -17,16 +19,16 @@ func splitToken(text string, o *Options) ([]Chunk, error) {
 		return nil, err
 	}
 	b := &builder{src: newSource(text), opts: o}
-	enc := loadEncoding(o.EncodingName)
+	enc := tokenizer.Load(o.EncodingName)
 	start, end := 0, len(text)
 	if o.StripWhitespace {
-		start, end = trim(text, start, end)
+		start, end = textspan.Trim(text, start, end)
 	}
 	w := tokenWindow{out: b, max: o.MaxSize, overlap: o.Overlap, bounds: []int{start}}
-	enc.eachWithSpecials(text, start, end, allowedSpecials(o), w.add)
+	enc.Each(text, start, end, allowedSpecials(o), w.add)
 	w.finish()
 	for i := range b.chunks {
-		b.chunks[i].TokenCount = enc.countWithSpecials(b.chunks[i].Text, allowedSpecials(o))
+		b.chunks[i].TokenCount = enc.Count(b.chunks[i].Text, allowedSpecials(o))
 	}
 	return b.chunks, b.err
 }
@@ -91,7 +93,7 @@ func (w *tokenWindow) last(i int, border func(int) bool) int {
 }
 
 func (w *tokenWindow) clusterBorder(i int) bool {
-	return isClusterBorder(w.out.src.text, w.bounds[w.head], w.bounds[i])
+	return textspan.IsClusterBorder(w.out.src.text, w.bounds[w.head], w.bounds[i])
 }
 
 func (w *tokenWindow) codePointBorder(i int) bool {
@@ -99,33 +101,15 @@ func (w *tokenWindow) codePointBorder(i int) bool {
 	return at == len(w.out.src.text) || utf8.RuneStart(w.out.src.text[at])
 }
 
-// specialTokens are those of each encoding.
-var specialTokens = map[string][]string{
-	"cl100k_base": {"<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|endofprompt|>"},
-	"o200k_base":  {"<|endoftext|>", "<|endofprompt|>"},
-	"p50k_edit":   {"<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"},
-	"p50k_base":   {"<|endoftext|>"},
-	"r50k_base":   {"<|endoftext|>"},
-	"gpt2":        {"<|endoftext|>"},
-}
-
 // allowedSpecials returns the special tokens that count as one token each.
 func allowedSpecials(o *Options) []string {
-	return namedSpecials(o.EncodingName, o.AllowedSpecial)
-}
-
-// namedSpecials resolves a list of special tokens; "all" is every one.
-func namedSpecials(encoding string, list []string) []string {
-	if slices.Contains(list, "all") {
-		return specialTokens[encoding]
-	}
-	return list
+	return tokenizer.NamedSpecials(o.EncodingName, o.AllowedSpecial)
 }
 
 // checkSpecials refuses a text with a special token that the caller disallows.
 func checkSpecials(text string, o *Options) error {
 	allowed := allowedSpecials(o)
-	for _, s := range namedSpecials(o.EncodingName, o.DisallowedSpecial) {
+	for _, s := range tokenizer.NamedSpecials(o.EncodingName, o.DisallowedSpecial) {
 		if !slices.Contains(allowed, s) && strings.Contains(text, s) {
 			return fault.Field("disallowedSpecial", "the text contains the special token %q; leave the option out to read it as ordinary text", s)
 		}
@@ -137,48 +121,30 @@ func checkSpecials(text string, o *Options) error {
 func (c *checker) checkSpecialNames(o *Options) {
 	for name, list := range map[string][]string{"allowedSpecial": o.AllowedSpecial, "disallowedSpecial": o.DisallowedSpecial} {
 		for _, s := range list {
-			if known := specialTokens[o.EncodingName]; s != "all" && !slices.Contains(known, s) {
+			if known := tokenizer.SpecialTokens(o.EncodingName); s != "all" && !slices.Contains(known, s) {
 				c.refuse(name, `%q is no special token of %s; choose from %s, or "all"`, s, o.EncodingName, strings.Join(known, ", "))
 			}
 		}
 	}
 }
 
-// eachWithSpecials is each, except that a special token is one token.
-func (e *encoding) eachWithSpecials(text string, from, to int, specials []string, yield func(end int)) {
-	next := make([]int, len(specials)) // where each special token stands next; -1 for nowhere
-	for i, s := range specials {
-		next[i] = indexFrom(text[:to], s, from)
-	}
-	for from < to {
-		at, length := to, 0
-		for i, s := range specials {
-			if next[i] >= 0 && next[i] < from {
-				next[i] = indexFrom(text[:to], s, from)
-			}
-			if next[i] >= 0 && next[i] < at {
-				at, length = next[i], len(s)
-			}
+// resolveEncoding settles EncodingName; a model beats an encoding.
+func (c *checker) resolveEncoding(o *Options) {
+	if o.ModelName != "" {
+		name, ok := tokenizer.OfModel(o.ModelName)
+		if !ok {
+			c.refuse("modelName", "no known encoding for the model %q; give encodingName instead, one of %s",
+				o.ModelName, strings.Join(tokenizer.Names, ", "))
+			return
 		}
-		e.each(text, from, at, yield)
-		if length > 0 {
-			yield(at + length)
-		}
-		from = at + length
+		o.EncodingName = name
 	}
-}
-
-func (e *encoding) countWithSpecials(text string, specials []string) int {
-	n := 0
-	e.eachWithSpecials(text, 0, len(text), specials, func(int) { n++ })
-	return n
-}
-
-// indexFrom returns the first index of s in text[from:], counted from the start
-// of text, or -1.
-func indexFrom(text, s string, from int) int {
-	if i := strings.Index(text[from:], s); i >= 0 {
-		return from + i
+	if o.EncodingName == "" {
+		o.EncodingName = tokenizer.Default
 	}
-	return -1
+	if !slices.Contains(tokenizer.Names, o.EncodingName) {
+		c.refuse("encodingName", "unknown encoding %q; choose one of %s", o.EncodingName, strings.Join(tokenizer.Names, ", "))
+		return
+	}
+	c.checkSpecialNames(o)
 }

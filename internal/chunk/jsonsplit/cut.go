@@ -1,0 +1,109 @@
+package jsonsplit
+
+import (
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+)
+
+// longestEscape is the length of a surrogate pair in ASCII.
+const longestEscape = len(`\ud83d\ude00`)
+
+// splitString makes a chunk of each part of a string, an entry at a depth, that is
+// too long for one.
+func (s *splitter) splitString(depth int, e *entry) {
+	s.flush(&s.group)
+	content := s.text[e.value+1 : e.end-1]
+	written := content
+	if !s.compact {
+		written = string(appendString(nil, content, s.ascii))
+	}
+	room := s.max - s.path[depth].size - s.keySize(depth, e) - len(`""`)
+	if room < longestEscape { // the keys leave no place: keep parts of a usable length
+		room = max(s.max, longestEscape)
+	} else if s.max > 2*partMargin {
+		room = min(room, s.max-partMargin)
+	}
+	cut := stringCutter{text: written, room: room}
+	pos := e.value + 1
+	for first := true; first || cut.from < len(written) && s.err == nil; first = false {
+		part := cut.next()
+		end := pos + len(part)
+		if !s.compact {
+			end = s.sameRunes(pos, part)
+		}
+		s.scratch = append(append(append(s.scratch[:0], '"'), part...), '"')
+		s.add(&s.group, depth, e, s.scratch)
+		if len(part) < len(written) {
+			s.group.start, s.group.end, s.group.part = pos, end, !first
+		}
+		s.flush(&s.group)
+		pos = end
+	}
+}
+
+// partMargin is how much shorter than maxSize the parts of a string are, as in
+// the reference data, if that leaves enough.
+const partMargin = 20
+
+// sameRunes returns where the code points of written, counted from a position in
+// a string of the source, end there.
+func (s *splitter) sameRunes(pos int, written string) int {
+	for written != "" {
+		_, n := readRune(written)
+		written = written[n:]
+		_, n = readRune(s.text[pos:])
+		pos += n
+	}
+	return pos
+}
+
+// stringCutter cuts the content of a JSON string into parts of at most room
+// units.
+type stringCutter struct {
+	text string
+	room int
+	from int // of the next part
+}
+
+// next returns the next part. It ends behind its last space, or else between two
+// characters.
+func (c *stringCutter) next() string {
+	start, to, size, space := c.from, c.from, 0, 0
+	for to < len(c.text) {
+		_, n := readRune(c.text[to:])
+		if size += textspan.Units(c.text[to : to+n]); size > c.room && to > start {
+			break
+		}
+		if to += n; c.text[to-1] == ' ' {
+			space = to
+		}
+	}
+	switch {
+	case to == len(c.text):
+	case space > 0:
+		to = space
+	default:
+		to = c.characterEnd(start, to)
+	}
+	c.from = to
+	return c.text[start:to]
+}
+
+// characterEnd returns the last end of a character in text[start:to], to itself
+// if there is none near it.
+func (c *stringCutter) characterEnd(start, to int) int {
+	var ends []int // of code points and escapes
+	for at := start; at < to; {
+		_, n := readRune(c.text[at:])
+		if at += n; at >= to-textspan.ClusterContext {
+			ends = append(ends, at)
+		}
+	}
+	for _, at := range slices.Backward(ends) {
+		if textspan.IsClusterBorder(c.text, start, at) {
+			return at
+		}
+	}
+	return to
+}

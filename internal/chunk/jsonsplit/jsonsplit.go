@@ -1,0 +1,237 @@
+// Package jsonsplit cuts JSON texts into JSON texts of a limited size.
+package jsonsplit
+
+import (
+	"unsafe"
+
+	"github.com/ragdhq/ragd/internal/chunk/assembly"
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+)
+
+// Options say how to cut. Sizes are in UTF-16 code units.
+type Options struct {
+	MaxSize      int
+	MinSize      int  // shorter chunks are joined where they fit
+	EnsureASCII  bool // values are written in ASCII
+	ConvertLists bool // arrays are written as objects with indexes for keys
+}
+
+// Split cuts a JSON text into JSON texts of at most o.MaxSize and calls emit with each
+// of them and its bounds in the source. Every value of
+// the source is in exactly one chunk, below the keys that lead to it from the
+// root: {"a":{"b":[...]}}.
+//
+// Chunks have no space between tokens. Numbers are as in the source; strings
+// have the same value but are written in one way, with o.EnsureASCII as \uxxxx
+// where they are not ASCII (keys are left). Object members are in the order of
+// the source, but array indexes (keys such as "7") come first, as JavaScript has
+// them. With o.ConvertLists arrays are written as objects with indexes for keys;
+// at the root they always are.
+//
+// Below the root each array and object that fits is a chunk, and the scalars
+// are gathered in chunks that come when they are full, the last of them last. An
+// object that does not fit is filled into as many chunks as it takes, an array
+// in it into chunks of its own. An array that does not fit becomes groups of
+// items; an item too long for a chunk stands alone below its index. A string too
+// long is cut behind a space if it has one, never within a character or escape,
+// into parts that make up its value. Neighbouring chunks are joined where one of
+// them is below o.MinSize and both fit into one.
+//
+// A chunk is longer than o.MaxSize only if its keys leave less than 12 units, or
+// if it has a number or an empty container alone. A root that is a scalar is
+// written as such, an empty one has no chunk.
+//
+// StartByte and EndByte reach from the first to the last value in the source
+// that the chunk has, from the first one's own key on; the keys above are not
+// part of it, and in a chunk of scalars other values may stand between. The
+// bounds of a part of a string are those of the part.
+//
+// Arrays and objects may be nested 10,000 deep. As keys repeat in every chunk,
+// a split that would make much more text than it reads is refused.
+//
+// Errors are Invalid about text or maxSize, or the first error of emit.
+func Split(text string, o Options, emit func(text string, start, end int) error) error {
+	if err := assembly.CheckLength(text); err != nil {
+		return err
+	}
+	x, err := newDocument(text, o.EnsureASCII, o.ConvertLists)
+	if err != nil {
+		return err
+	}
+	s := &splitter{document: x, max: o.MaxSize, min: o.MinSize, out: emit}
+	s.budget = maxKeyRepeat*len(text) + keyRepeatSlack
+	s.splitRoot()
+	s.emit()
+	return s.err
+}
+
+// splitter is the state of a split. It fills groups, the members of one
+// container that make a chunk, and holds back the last chunk, which may still be
+// joined with the next.
+type splitter struct {
+	*document
+	max, min int
+	out      func(text string, start, end int) error
+	err      error // the first
+	budget   int   // bytes of chunks that may still be made
+
+	path    []node // containers that are being split, outermost first
+	prefix  []byte // what opens them
+	group   group
+	scratch []byte
+	last    openChunk
+}
+
+// node is a container that is being split.
+type node struct {
+	at     int  // position of the container
+	array  bool // its members are written without keys
+	prefix int  // length of splitter.prefix down to here
+	size   int  // of the prefix and of what closes it, in units
+}
+
+func (s *splitter) splitRoot() {
+	if !s.isContainer(s.root) {
+		s.path = append(s.path, node{array: true}) // without brackets
+		s.put(&s.group, 0, entry{key: -1, value: s.root, end: s.valueEnd(s.root)})
+		s.flush(&s.group)
+		return
+	}
+	s.prefix = append(s.prefix, '{')
+	s.path = append(s.path, node{at: s.root, prefix: 1, size: len("{}")})
+	var scalars group
+	it := s.entries(s.root)
+	for e, ok := it.next(); ok && s.err == nil; e, ok = it.next() {
+		if s.isContainer(e.value) {
+			s.put(&s.group, 0, e)
+			s.flush(&s.group)
+		} else {
+			s.put(&scalars, 0, e)
+		}
+	}
+	s.flush(&scalars)
+}
+
+func (s *splitter) isContainer(value int) bool {
+	return s.text[value] == '{' || s.text[value] == '['
+}
+
+// isArray reports whether a value is written as an array.
+func (s *splitter) isArray(value int) bool { return s.text[value] == '[' && !s.lists }
+
+// splitObject makes chunks of the members of the container at a depth.
+func (s *splitter) splitObject(depth int) {
+	it := s.entries(s.path[depth].at)
+	for e, ok := it.next(); ok && s.err == nil; e, ok = it.next() {
+		if s.isArray(e.value) {
+			s.flush(&s.group)
+		}
+		flushed := s.put(&s.group, depth, e)
+		if s.isArray(e.value) || s.isContainer(e.value) && flushed {
+			s.flush(&s.group)
+		}
+	}
+	s.flush(&s.group)
+}
+
+// splitArray makes chunks of the items of an array that is an entry at a depth.
+func (s *splitter) splitArray(depth int, array entry) {
+	items := s.enter(depth, &array, true)
+	it := s.entries(array.value)
+	for e, ok := it.next(); ok && s.err == nil; e, ok = it.next() {
+		if size := s.weigh(items, &e); size <= s.max {
+			s.fill(&s.group, items, &e, size)
+			continue
+		}
+		s.flush(&s.group)
+		s.tooLong(s.enter(depth, &array, false), e)
+		s.enter(depth, &array, true)
+	}
+	s.flush(&s.group)
+}
+
+// tooLong makes chunks of an entry at a depth that is too long for one.
+func (s *splitter) tooLong(depth int, e entry) {
+	switch c := s.text[e.value]; {
+	case c == '"':
+		s.splitString(depth, &e)
+	case !s.isContainer(e.value) || s.empty(e.value):
+		s.add(&s.group, depth, &e, s.value(e.value, e.end))
+		s.flush(&s.group)
+	case s.isArray(e.value):
+		s.splitArray(depth, e)
+	default:
+		s.splitObject(s.enter(depth, &e, false))
+	}
+}
+
+// enter makes the container that is an entry at a depth the innermost one of the
+// path and returns its depth.
+func (s *splitter) enter(depth int, e *entry, array bool) int {
+	parent := s.path[depth]
+	s.prefix = s.appendKey(s.prefix[:parent.prefix], e)
+	if array {
+		s.prefix = append(s.prefix, '[')
+	} else {
+		s.prefix = append(s.prefix, '{')
+	}
+	s.path = append(s.path[:depth+1], node{
+		at: e.value, array: array, prefix: len(s.prefix),
+		size: parent.size + unitsOf(s.prefix[parent.prefix:]) + len("}"),
+	})
+	return depth + 1
+}
+
+// put adds an entry at a depth to the group; one that does not fit into a chunk
+// becomes chunks of its own. It reports whether the group was flushed for it.
+func (s *splitter) put(g *group, depth int, e entry) (flushed bool) {
+	if size := s.weigh(depth, &e); size <= s.max {
+		return s.fill(g, depth, &e, size)
+	}
+	if g == &s.group {
+		s.flush(g)
+	}
+	s.tooLong(depth, e)
+	return false
+}
+
+// weigh returns the size of a chunk that has but an entry at a depth, and leaves
+// the value as it is written in scratch; a chunk longer than max is not weighed
+// to the end.
+func (s *splitter) weigh(depth int, e *entry) int {
+	size := s.path[depth].size + s.keySize(depth, e)
+	if least := s.least(e); size+least > s.max {
+		return size + least
+	}
+	return size + unitsOf(s.value(e.value, e.end))
+}
+
+// least returns what a value takes at least, as far as that can be told without
+// reading it.
+func (s *splitter) least(e *entry) int {
+	if s.text[e.value] == '"' {
+		return (e.end - e.value) / 6 // \uxxxx may become one unit
+	}
+	if s.isContainer(e.value) && e.end-e.value > smallContainer {
+		return int(s.large(e.value).size &^ reordered)
+	}
+	return 0
+}
+
+// value returns a value as it is written, until scratch is used again.
+func (s *splitter) value(start, end int) []byte {
+	s.scratch = s.appendValue(s.scratch[:0], start, end)
+	return s.scratch
+}
+
+func (s *splitter) keySize(depth int, e *entry) int {
+	if s.path[depth].array {
+		return 0
+	}
+	s.scratch = s.appendKey(s.scratch[:0], e)
+	return unitsOf(s.scratch)
+}
+
+func unitsOf(text []byte) int {
+	return textspan.Units(unsafe.String(unsafe.SliceData(text), len(text)))
+}

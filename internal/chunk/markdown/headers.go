@@ -1,0 +1,237 @@
+// Package markdown reads the structure of Markdown texts: headings, fenced code,
+// and the sections that they make.
+package markdown
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/chunk/assembly"
+	"github.com/ragdhq/ragd/internal/chunk/outline"
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
+)
+
+// Header maps a marker ("##") to the metadata key under which titles are stored.
+type Header struct{ Marker, Key string }
+
+// Options say which headings to cut at.
+type Options struct {
+	Headers        []Header
+	StripHeaders   bool // headings are not part of the text
+	ReturnEachLine bool // a section for every line that is not blank
+	Track          bool // bodies know the bounds of their parts
+}
+
+// Section is text under headings. It is valid during the call of emit.
+type Section struct {
+	Body   *assembly.Text
+	Fields []outline.Field // the enclosing headings
+}
+
+// Split calls emit with the text under each heading and the headings that enclose
+// it.
+//
+// A heading is a line that, white space around it aside, is one of the markers
+// of o.Headers or one of them, a space and the title; what stands in fenced code
+// is none. The number of # in a marker is its level, and a heading ends those of
+// its own and of deeper levels. Lines of other markers are ordinary text, and so
+// are headings underlined with = or - and those longer than 1,024 bytes.
+//
+// Paragraphs, the parts between blank lines, are joined with two spaces and a
+// line feed. Two neighbouring sections with the same headings make one. A heading
+// without text has no section of its own, unless o.StripHeaders is false:
+// then headings are part of the text. With o.ReturnEachLine every line that is
+// not blank is a section.
+//
+// The span of a body reaches from the start of the first line of the text to the
+// end of the last one, without its line feed; blank lines, and for two sections
+// made one the heading between them, lie inside.
+//
+// Errors are Invalid about text, or the first error of emit.
+func Split(text string, o Options, emit func(Section) error) error {
+	if err := assembly.CheckLength(text); err != nil {
+		return err
+	}
+	m := newSplitter(text, o, emit)
+	for pos := 0; pos < len(text) && m.err == nil; {
+		end := len(text)
+		if i := strings.IndexByte(text[pos:], '\n'); i >= 0 {
+			end = pos + i
+		}
+		m.line(pos, end)
+		pos = end + 1
+	}
+	m.endParagraph()
+	m.endSection()
+	return m.err
+}
+
+// splitter is the state of a split by headings while it reads lines.
+type splitter struct {
+	text    string
+	opts    Options
+	markers []Header  // longest first
+	first   [256]bool // the bytes that markers start with
+	out     func(Section) error
+	err     error // the first
+
+	fence      string // that the code around this line was opened with
+	start, end int    // of the paragraph so far; none if equal
+	path       outline.Path
+	fields     []outline.Field // of path
+
+	section       assembly.Text
+	sectionFields []outline.Field
+}
+
+func newSplitter(text string, o Options, emit func(Section) error) *splitter {
+	m := &splitter{text: text, opts: o, out: emit}
+	m.section = assembly.New(text, o.Track, len(assembly.ParagraphJoin))
+	m.markers = slices.Clone(o.Headers)
+	slices.SortStableFunc(m.markers, func(a, b Header) int { return cmp.Compare(len(b.Marker), len(a.Marker)) })
+	for _, h := range m.markers {
+		m.first[h.Marker[0]] = true
+	}
+	return m
+}
+
+// line reads text[start:end], a line without its line feed.
+func (m *splitter) line(start, end int) {
+	from, to := textspan.Trim(m.text, start, end)
+	trimmed := m.text[from:to]
+	if m.inCode(trimmed) {
+		m.extend(start, end)
+		return
+	}
+	if trimmed == "" {
+		m.endParagraph()
+		return
+	}
+	if m.first[trimmed[0]] {
+		if h, ok := m.heading(trimmed); ok {
+			m.endParagraph()
+			m.enter(h, start, end)
+			return
+		}
+	}
+	m.extend(start, end)
+}
+
+// inCode reports whether a line is fenced code or opens it. The line that closes
+// the code is not.
+func (m *splitter) inCode(trimmed string) bool {
+	switch {
+	case m.fence != "":
+		if strings.HasPrefix(trimmed, m.fence) {
+			m.fence = ""
+		}
+	case strings.HasPrefix(trimmed, "~~~"):
+		m.fence = "~~~"
+	case strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], "```"):
+		m.fence = "```"
+	}
+	return m.fence != ""
+}
+
+func (m *splitter) extend(start, end int) {
+	if m.start == m.end {
+		m.start = start
+	}
+	m.end = end
+}
+
+func (m *splitter) heading(trimmed string) (outline.Heading, bool) {
+	for _, h := range m.markers {
+		rest, ok := strings.CutPrefix(trimmed, h.Marker)
+		if ok && (rest == "" || rest[0] == ' ') && len(rest) <= outline.MaxTitle {
+			from, to := textspan.Trim(rest, 0, len(rest))
+			return outline.Heading{Level: strings.Count(h.Marker, "#"), Key: h.Key, Title: rest[from:to]}, true
+		}
+	}
+	return outline.Heading{}, false
+}
+
+// enter goes below the heading that stands in text[start:end].
+func (m *splitter) enter(h outline.Heading, start, end int) {
+	closed := m.fields
+	m.path = append(m.path.Under(h.Level), h)
+	m.fields = m.path.Fields()
+	switch {
+	case m.opts.StripHeaders:
+	case m.opts.ReturnEachLine:
+		m.paragraph(start, end, m.fields)
+	default:
+		// As in the reference data, the heading's own line still carries the
+		// keys of the headings that it ends.
+		own := slices.Clone(closed)
+		for _, f := range m.fields {
+			own = outline.Set(own, f.Key, f.Value)
+		}
+		m.paragraph(start, end, own)
+	}
+}
+
+func (m *splitter) endParagraph() {
+	if m.start < m.end {
+		m.paragraph(m.start, m.end, m.fields)
+		m.start, m.end = 0, 0
+	}
+}
+
+// paragraph adds text[start:end] to the section, or begins a new one with it.
+func (m *splitter) paragraph(start, end int, fields []outline.Field) {
+	if m.opts.ReturnEachLine {
+		m.eachLine(start, end, fields)
+		return
+	}
+	if m.section.Len() > 0 {
+		if !m.continues(fields) {
+			m.endSection()
+		} else {
+			m.section.Join(assembly.ParagraphJoin)
+		}
+	}
+	m.section.Add(start, end)
+	m.sectionFields = fields
+}
+
+// continues reports whether a paragraph with the fields belongs to the section
+// so far: it has the same headings, or deeper ones of which the last line of the
+// section is a parent.
+func (m *splitter) continues(fields []outline.Field) bool {
+	if slices.Equal(m.sectionFields, fields) {
+		return true
+	}
+	if m.opts.StripHeaders || len(m.sectionFields) >= len(fields) {
+		return false
+	}
+	span := m.section.Span()
+	last := m.text[span.Start:span.End]
+	last = last[strings.LastIndexByte(last, '\n')+1:]
+	return slices.ContainsFunc(m.markers, func(h Header) bool { return strings.HasPrefix(last, h.Marker) })
+}
+
+func (m *splitter) endSection() {
+	if m.section.Len() > 0 {
+		if err := m.out(Section{&m.section, m.sectionFields}); err != nil && m.err == nil {
+			m.err = err
+		}
+	}
+	m.section.Reset()
+}
+
+func (m *splitter) eachLine(start, end int, fields []outline.Field) {
+	for start <= end {
+		stop := end
+		if i := strings.IndexByte(m.text[start:end], '\n'); i >= 0 {
+			stop = start + i
+		}
+		if from, to := textspan.Trim(m.text, start, stop); from < to {
+			m.section.Add(from, to)
+			m.sectionFields = fields
+			m.endSection()
+		}
+		start = stop + 1
+	}
+}
