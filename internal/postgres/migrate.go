@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
+	"strings"
 
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/source"
@@ -31,6 +33,7 @@ type Migrator struct {
 	pool         *pgxpool.Pool
 	files        source.Driver
 	newest       int
+	newestSQL    string // all up files in their order
 	vectorSchema string
 }
 
@@ -41,7 +44,7 @@ func NewMigrator(ctx context.Context, pool *pgxpool.Pool, files fs.FS) (*Migrato
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	newest, err := newestVersion(src)
+	newest, newestSQL, err := readUp(src)
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -49,21 +52,39 @@ func NewMigrator(ctx context.Context, pool *pgxpool.Pool, files fs.FS) (*Migrato
 	if err != nil {
 		return nil, err
 	}
-	return &Migrator{pool: pool, files: src, newest: newest, vectorSchema: vectorSchema}, nil
+	return &Migrator{pool: pool, files: src, newest: newest, newestSQL: newestSQL, vectorSchema: vectorSchema}, nil
 }
 
-func newestVersion(src source.Driver) (int, error) {
-	v, err := src.First()
+// readUp returns the newest version and the text of all up files in their order.
+func readUp(src source.Driver) (newest int, sql string, err error) {
+	var all strings.Builder
+	version, err := src.First()
 	for err == nil {
-		var next uint
-		if next, err = src.Next(v); err == nil {
-			v = next
+		newest = int(version)
+		if err := appendUp(&all, src, version); err != nil {
+			return 0, "", err
 		}
+		version, err = src.Next(version)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+		return 0, "", err
 	}
-	return int(v), nil
+	return newest, all.String(), nil
+}
+
+func appendUp(all *strings.Builder, src source.Driver, version uint) error {
+	file, _, err := src.ReadUp(version)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sql, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	all.Write(sql)
+	all.WriteString("\n;\n") // the file may end in a comment or without a semicolon
+	return nil
 }
 
 // Newest returns the version that Up leads to, 0 for an empty set of files.
@@ -130,6 +151,23 @@ func (m *Migrator) Up(ctx context.Context, schema string) (applied int, err erro
 func (m *Migrator) reached(ctx context.Context, schema string) bool {
 	version, err := m.Version(ctx, schema)
 	return err == nil && version >= m.newest
+}
+
+// CreateSQL returns statements that make a schema at the newest version, as Up does for
+// one that exists, but in one round trip. Schema and everything in it belong to the owner.
+// They are to be run as one simple query in a transaction, whose role and search path
+// stay changed until its end.
+func (m *Migrator) CreateSQL(schema, owner string) string {
+	name, role := pgx.Identifier{schema}.Sanitize(), pgx.Identifier{owner}.Sanitize()
+	return fmt.Sprintf(`
+		CREATE SCHEMA %[1]s AUTHORIZATION %[2]s;
+		SET LOCAL ROLE %[2]s;
+		SET LOCAL search_path = %[1]s, %[3]s;
+		SET LOCAL statement_timeout = 0;
+		%[4]s;
+		%[5]s
+		%[6]s`,
+		name, role, pgx.Identifier{m.vectorSchema}.Sanitize(), createVersionTable(schema), m.newestSQL, insertVersion(schema, m.newest))
 }
 
 // Down runs every down file, newest first, and returns how many ran. It exists

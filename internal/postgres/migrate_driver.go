@@ -44,6 +44,14 @@ func versionTable(schema string) string {
 	return pgx.Identifier{schema, "schema_migrations"}.Sanitize()
 }
 
+func createVersionTable(schema string) string {
+	return `CREATE TABLE IF NOT EXISTS ` + versionTable(schema) + ` (version bigint PRIMARY KEY, dirty boolean NOT NULL)`
+}
+
+func insertVersion(schema string, version int) string {
+	return fmt.Sprintf(`INSERT INTO %s (version, dirty) VALUES (%d, false)`, versionTable(schema), version)
+}
+
 // Lock makes others that migrate this schema wait, acts from here on as the
 // schema's owner, who shall own all that is made in it, and makes the version
 // table.
@@ -66,8 +74,7 @@ func (d *migrateDriver) prepare() error {
 	if err != nil {
 		return fmt.Errorf("find the owner: %w", err)
 	}
-	_, err = d.conn.Exec(d.ctx, `SET ROLE `+pgx.Identifier{owner}.Sanitize()+`;
-		CREATE TABLE IF NOT EXISTS `+versionTable(d.schema)+` (version bigint PRIMARY KEY, dirty boolean NOT NULL)`)
+	_, err = d.conn.Exec(d.ctx, `SET ROLE `+pgx.Identifier{owner}.Sanitize()+`; `+createVersionTable(d.schema))
 	if err != nil {
 		return fmt.Errorf("make the version table as %s: %w", owner, err)
 	}
@@ -110,10 +117,9 @@ func (d *migrateDriver) SetVersion(version int, dirty bool) error {
 	if dirty {
 		return d.begin(version)
 	}
-	table := versionTable(d.schema)
-	sql := `DELETE FROM ` + table
+	sql := `DELETE FROM ` + versionTable(d.schema)
 	if version != database.NilVersion {
-		sql += fmt.Sprintf(`; INSERT INTO %s (version, dirty) VALUES (%d, false)`, table, version)
+		sql += `; ` + insertVersion(d.schema, version)
 	}
 	if _, err := d.tx.Exec(d.ctx, sql); err != nil {
 		return fmt.Errorf("write version %d: %w", version, err)

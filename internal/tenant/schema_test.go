@@ -2,25 +2,50 @@ package tenant_test
 
 import (
 	"flag"
+	"strings"
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/migrations"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The golden files are what a reader of the migrations has to know: the tables as
-// they end up.
-func TestSchemasAreAsTheirGoldenFiles(t *testing.T) {
+func TestControlSchemaIsAsItsGoldenFile(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	must(t, tenant.MigrateControl(t.Context(), pool))
 	pgtest.CheckSchema(t, pool, tenant.ControlSchema, "control", *update)
+}
 
-	f := setup(t)
-	name := unique("golden")
-	_, err := f.tenants.Create(f.operator, name, "", nil)
-	must(t, err)
-	pgtest.CheckSchema(t, f.pool, tenant.ID(name).Schema(), "tenant", *update)
+// A new schema is made at the newest version at once, and one that exists is migrated
+// file by file: the result is the same.
+func TestSchemaOfATenantIsAsItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]string{
+		"made": `SELECT`,
+		"migrated": `
+			INSERT INTO ragd.tenants (tenant_id, status) VALUES ('<id>', 'creating');
+			CREATE ROLE "<schema>" NOLOGIN NOINHERIT;
+			CREATE SCHEMA "<schema>" AUTHORIZATION "<schema>"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			name := unique(name)
+			schema := tenant.ID(name).Schema()
+			_, err := f.pool.Exec(t.Context(), strings.NewReplacer("<id>", name, "<schema>", schema).Replace(prepare))
+			must(t, err)
+			_, err = f.tenants.Create(f.operator, name, "", nil)
+			must(t, err)
+			pgtest.CheckSchema(t, f.pool, schema, "tenant", *update)
+			if n := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace AND pg_get_userbyid(relowner) <> $2`, `"`+schema+`"`, schema); n != 0 {
+				t.Errorf("%d relations are not the tenant's", n)
+			}
+			if n := f.count(t, `SELECT version FROM "`+schema+`".schema_migrations WHERE NOT dirty`); n != ups(t, migrations.Tenant()) {
+				t.Errorf("the schema is at version %d", n)
+			}
+		})
+	}
 }

@@ -119,31 +119,37 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 	if settings == nil {
 		settings = map[string]any{}
 	}
-	err = s.store.locked(ctx, id, func() error { return s.provision(ctx, id, displayName, settings) })
-	if err != nil {
-		return Tenant{}, err
-	}
-	return s.tenant(ctx, id)
+	var row tenantRow
+	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
+		row, err = s.provision(ctx, conn, id, displayName, settings)
+		return err
+	})
+	return row.tenant(), err
 }
 
-func (s *Service) provision(ctx context.Context, id ID, displayName string, settings map[string]any) error {
-	if err := s.store.insertTenant(ctx, id, displayName, settings); err != nil {
-		return err
-	}
-	row, err := s.store.tenant(ctx, id)
+// provision makes the tenant's row, role and schema, and returns the row. A new schema is
+// made at the newest version in one transaction; one that exists, left by a creation that
+// did not end, is migrated.
+func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, displayName string, settings map[string]any) (tenantRow, error) {
+	row, err := insertTenant(ctx, conn, id, displayName, settings)
 	if err != nil {
-		return err
+		return tenantRow{}, err
 	}
 	if row.Status != statusCreating {
-		return fault.New(fault.Exists, "tenant %q exists already", id)
+		return tenantRow{}, fault.New(fault.Exists, "tenant %q exists already", id)
 	}
-	if err := s.store.makeSchema(ctx, id); err != nil {
-		return fmt.Errorf("make the schema of tenant %s: %w", id, err)
+	row, made, err := createSchema(ctx, conn, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
+	if err != nil {
+		return tenantRow{}, fmt.Errorf("make the schema of tenant %s: %w", id, err)
+	}
+	if made {
+		return row, nil
 	}
 	if _, err := s.migrator.Up(ctx, id.Schema()); err != nil {
-		return fmt.Errorf("migrate the new tenant %s: %w", id, err)
+		return tenantRow{}, fmt.Errorf("migrate the new tenant %s: %w", id, err)
 	}
-	return s.store.setTenantStatus(ctx, id, statusReady)
+	row, err = setReady(ctx, conn, id)
+	return row, postgres.Fault(err)
 }
 
 // Get returns a tenant. Errors: NotFound.
@@ -220,7 +226,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.Auth.forget()
-	return s.store.locked(ctx, id, func() error {
+	return s.store.locked(ctx, id, func(*pgxpool.Conn) error {
 		if _, err := s.store.tenant(ctx, id); err != nil {
 			return err
 		}

@@ -169,6 +169,8 @@ func TestACreationCutOffIsFinished(t *testing.T) {
 	name := unique("half")
 	_, err := f.pool.Exec(t.Context(), `INSERT INTO ragd.tenants (tenant_id, status) VALUES ($1, 'creating')`, name)
 	must(t, err)
+	_, err = f.pool.Exec(t.Context(), `CREATE ROLE "`+tenant.ID(name).Schema()+`" NOLOGIN NOINHERIT`)
+	must(t, err)
 	if _, err := f.tenants.Get(f.operator, name); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("half a tenant is shown: %v", err)
 	}

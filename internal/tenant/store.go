@@ -74,14 +74,6 @@ func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenantR
 	return out, postgres.Fault(err)
 }
 
-// insertTenant claims the id; it leaves an existing row as it is.
-func (s *store) insertTenant(ctx context.Context, id ID, displayName string, settings map[string]any) error {
-	_, err := s.pool.Exec(ctx, `
-		INSERT INTO ragd.tenants (tenant_id, display_name, settings, status)
-		VALUES ($1, $2, $3, 'creating') ON CONFLICT DO NOTHING`, id, displayName, settings)
-	return postgres.Fault(err)
-}
-
 func (s *store) setTenantStatus(ctx context.Context, id ID, status string) error {
 	_, err := s.pool.Exec(ctx, `UPDATE ragd.tenants SET status = $2, updated_at = now() WHERE tenant_id = $1`, id, status)
 	return postgres.Fault(err)
@@ -105,9 +97,9 @@ func nilIfEmpty(m map[string]any) any {
 	return m
 }
 
-// locked runs do while no other call on any instance creates or deletes the
-// same tenant.
-func (s *store) locked(ctx context.Context, id ID, do func() error) error {
+// locked runs do while no other call on any instance creates or deletes the same tenant.
+// It gives do the connection that holds the lock.
+func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return postgres.Fault(err)
@@ -122,56 +114,7 @@ func (s *store) locked(ctx context.Context, id ID, do func() error) error {
 			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // ends the session and its lock
 		}
 	}()
-	return do()
-}
-
-// makeSchema makes the tenant's role and schema. What exists is left as it is.
-//
-// Roles belong to the whole server: a service on another of its databases may be
-// making the same one at this moment. Then the one that comes second tries again
-// and finds it.
-func (s *store) makeSchema(ctx context.Context, id ID) error {
-	const attempts = 5
-	var err error
-	for range attempts {
-		if err = s.makeSchemaOnce(ctx, id); err == nil {
-			return nil
-		}
-		switch postgres.Code(err) {
-		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
-		default:
-			return postgres.Fault(err)
-		}
-	}
-	return postgres.Fault(err)
-}
-
-const (
-	duplicateObject  = "42710"
-	internalError    = "XX000"
-	dependentObjects = "2BP01"
-)
-
-func (s *store) makeSchemaOnce(ctx context.Context, id ID) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var exists bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, id.Schema()).Scan(&exists)
-		if err != nil {
-			return err
-		}
-		role := id.quoted()
-		if !exists {
-			if _, err := tx.Exec(ctx, `CREATE ROLE `+role+` NOLOGIN NOINHERIT`); err != nil {
-				return err
-			}
-		}
-		// The service must be able to act as the role.
-		if _, err := tx.Exec(ctx, `GRANT `+role+` TO CURRENT_USER`); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+role+` AUTHORIZATION `+role)
-		return err
-	})
+	return do(conn)
 }
 
 // dropTenant removes schema, keys, the row and what onDelete removes, then the role.

@@ -1,0 +1,88 @@
+package tenant
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// SQLSTATEs of errors in making and dropping roles.
+const (
+	duplicateObject  = "42710"
+	internalError    = "XX000"
+	dependentObjects = "2BP01"
+)
+
+// insertTenant adds the row of a tenant that is being created, unless the tenant has one,
+// and returns the row.
+func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName string, settings map[string]any) (row tenantRow, err error) {
+	var b pgx.Batch
+	b.Queue(`
+		INSERT INTO ragd.tenants (tenant_id, display_name, settings, status)
+		VALUES ($1, $2, $3, 'creating') ON CONFLICT DO NOTHING`, id, displayName, settings)
+	b.Queue(`SELECT `+tenantColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id).Query(func(rows pgx.Rows) (err error) {
+		row, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+		return err
+	})
+	return row, postgres.Fault(conn.SendBatch(ctx, &b).Close())
+}
+
+// createSchema makes the tenant's role, runs createSQL, which makes its schema, and marks
+// the tenant as ready. If the schema exists it makes the role alone and returns false.
+//
+// Roles belong to the whole server: a service on another of its databases may be making
+// the same one at this moment. Then the attempt fails and the next one finds the role.
+func createSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, made bool, err error) {
+	const attempts = 5
+	for range attempts {
+		row, made, err = tryCreateSchema(ctx, conn, id, createSQL)
+		switch postgres.Code(err) {
+		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
+			continue
+		}
+		break
+	}
+	return row, made, postgres.Fault(err)
+}
+
+func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, made bool, err error) {
+	var hasRole, hasSchema bool
+	err = conn.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
+		id.Schema()).Scan(&hasRole, &hasSchema)
+	if err != nil {
+		return row, false, err
+	}
+	// The service must be able to act as the role.
+	sql := `GRANT ` + id.quoted() + ` TO CURRENT_USER;`
+	if !hasRole {
+		sql = `CREATE ROLE ` + id.quoted() + ` NOLOGIN NOINHERIT;` + sql
+	}
+	if !hasSchema {
+		sql += createSQL + `; SET LOCAL ROLE NONE`
+	}
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sql); err != nil || hasSchema {
+			return err
+		}
+		row, err = setReady(ctx, tx, id)
+		return err
+	})
+	return row, !hasSchema, err
+}
+
+// setReady marks a tenant as ready and returns its row.
+func setReady(ctx context.Context, on interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, id ID,
+) (tenantRow, error) {
+	rows, err := on.Query(ctx, `
+		UPDATE ragd.tenants SET status = 'ready', updated_at = now() WHERE tenant_id = $1 RETURNING `+tenantColumns, id)
+	if err != nil {
+		return tenantRow{}, err
+	}
+	return pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+}
