@@ -2,11 +2,15 @@ package index_test
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
@@ -73,5 +77,32 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 				t.Errorf("%d terms", got.Weights)
 			}
 		})
+	}
+}
+
+func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s.Tenant(t, "constants")
+	h := s.DB.Handle("constants")
+	source, err := tenant.Value[string](t.Context(), h, `SELECT prosrc FROM pg_catalog.pg_proc WHERE oid = 'tenant.weigh_terms'::regproc`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := map[string]float64{}
+	for _, match := range regexp.MustCompile(`(\w+)\s+CONSTANT \w+ := ([0-9.]+);`).FindAllStringSubmatch(source, -1) {
+		if constants[match[1]], err = strconv.ParseFloat(match[2], 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !maps.Equal(constants, index.TermConstants) {
+		t.Errorf("the constants are %v in weigh_terms and %v in Go", constants, index.TermConstants)
+	}
+	if dimensions := fmt.Sprintf("}/%d'", index.TermDimensions); !strings.Contains(source, dimensions) {
+		t.Errorf("weigh_terms does not write %s", dimensions)
+	}
+	largest, err := tenant.Value[int64](t.Context(), h, `SELECT max(tenant.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
+	if err != nil || largest > index.TermDimensions {
+		t.Errorf("a term has the dimension %d of %d, %v", largest, index.TermDimensions, err)
 	}
 }
