@@ -210,7 +210,7 @@ func reportProgress(ctx context.Context, h *tenant.Handle, jobID string, rows in
 				return
 			case <-ticker.C:
 			}
-			built, err := h.BuildProgress(ctx)
+			built, err := builtRows(ctx, h)
 			if err == nil && built > 0 {
 				_ = job.Progress(ctx, h, jobID, int(min(built, rows)), int(rows)) // the next report makes up for it
 			}

@@ -48,7 +48,7 @@ func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, j job.Job) erro
 	if err != nil {
 		return err
 	}
-	return h.OfIndex(row.IndexID, row.Generation).CancelBuild(ctx)
+	return stopBuild(ctx, h.OfIndex(row.IndexID, row.Generation))
 }
 
 // retryBuild builds the Postgres index again and returns the id of the new job.

@@ -88,7 +88,7 @@ func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, j job.Job) er
 	for _, row := range found {
 		defer s.known.forget(id, row.IndexName)
 		// Whoever drops a table would wait for the end of a build on it.
-		if err := h.OfIndex(row.IndexID, row.Generation+1).CancelBuild(ctx); err != nil {
+		if err := stopBuild(ctx, h.OfIndex(row.IndexID, row.Generation+1)); err != nil {
 			return err
 		}
 	}

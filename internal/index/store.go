@@ -162,7 +162,7 @@ func languageExists(ctx context.Context, q tenant.Queryer, language string) (boo
 
 // drop removes the index with everything in it and ends its jobs.
 func drop(ctx context.Context, h *tenant.Handle, i Index) error {
-	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
+	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
 	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
@@ -197,7 +197,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 // embeddings, so that what is loaded next is loaded fast. Rows of documents go
 // first, as with all who change their chunks.
 func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
-	if err := h.OfIndex(i.ID, i.Generation).CancelBuild(ctx); err != nil {
+	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
 	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {

@@ -166,6 +166,13 @@ func (h *Handle) Exec(ctx context.Context, sql string, args ...any) (int64, erro
 	return n, b.Run(ctx)
 }
 
+// QueryAsService runs one query with the rights of the service and gives its rows to read.
+// It is for what the tenant's role may not see, such as the activity of the server: the
+// query must not touch data of tenants. Stand-in names are not replaced.
+func (h *Handle) QueryAsService(ctx context.Context, read func(pgx.Rows) error, sql string, args ...any) error {
+	return h.translate(queryRows(ctx, h.pool, sql, args, read))
+}
+
 // Batch is a set of statements that travel in one round trip and take effect
 // together or not at all. They run as the tenant, under the batch's settings.
 type Batch struct {

@@ -7,11 +7,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Session is one connection that runs statements as the tenant, each in a
-// transaction of its own: for what PostgreSQL refuses inside of one, such as
-// CREATE INDEX CONCURRENTLY, and for settings and locks that outlive a statement.
-// It is not counted in the tenant's share of connections: who holds one runs
-// statements of the share besides.
+// Session is one connection that runs statements as the tenant, each in a transaction of
+// its own. It is for statements that PostgreSQL refuses inside a transaction, such as
+// CREATE INDEX CONCURRENTLY, and for settings and locks that outlive a statement. It is
+// not counted among the tenant's connections: its user also runs statements that are.
 type Session struct {
 	handle *Handle
 	conn   *pgxpool.Conn
@@ -31,7 +30,7 @@ func (h *Handle) Session(ctx context.Context, do func(s *Session) error) error {
 	return h.translate(do(s))
 }
 
-// end gives the connection back as it came, or closes it.
+// end resets the connection and returns it to the pool, or closes it if that fails.
 func (s *Session) end(ctx context.Context) {
 	const reset = "SELECT pg_advisory_unlock_all(); RESET ROLE; RESET ALL"
 	if _, err := s.conn.Exec(ctx, reset, pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -62,28 +61,8 @@ func (s *Session) Set(ctx context.Context, name, value string) error {
 	return err
 }
 
-// Lock takes an advisory lock of the tenant's until the session ends, or reports
-// false when another session has it.
+// Lock takes an advisory lock, whose name is the tenant's own, until the session ends. It
+// returns false if another session has the lock.
 func (s *Session) Lock(ctx context.Context, name string) (bool, error) {
 	return Value[bool](ctx, s, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", s.handle.id.Schema()+"/"+name)
-}
-
-// CancelBuild ends the Postgres index build that goes on on the index's chunks, if
-// there is one: who drops or empties a table would wait for its end.
-func (h *Handle) CancelBuild(ctx context.Context) error {
-	_, err := h.pool.Exec(ctx, `
-		SELECT pg_cancel_backend(pid) FROM pg_catalog.pg_stat_progress_create_index
-		WHERE relid = to_regclass($1)`, h.ChunkTable().Sanitize())
-	return h.translate(err)
-}
-
-// BuildProgress returns how many rows the Postgres index that is being built on
-// the index's chunks has taken in; 0 when none is being built. It asks as the
-// service, as the tenant's role may not see what connections do.
-func (h *Handle) BuildProgress(ctx context.Context) (int64, error) {
-	var done int64
-	err := h.pool.QueryRow(ctx, `
-		SELECT coalesce(max(tuples_done), 0) FROM pg_catalog.pg_stat_progress_create_index
-		WHERE relid = to_regclass($1)`, h.ChunkTable().Sanitize()).Scan(&done)
-	return done, h.translate(err)
 }
