@@ -15,10 +15,10 @@ import (
 const (
 	// MaxDeletedNamed bounds the documents that one call names.
 	MaxDeletedNamed = 10_000
-	// maxDeletedShown bounds how many of those that are deleted an answer names.
+	// maxDeletedShown bounds how many deleted documents an answer names.
 	maxDeletedShown = 1000
-	// deletedAtOnce is how many documents one transaction deletes.
-	deletedAtOnce = 500
+	// deleteBatch is how many documents one transaction deletes.
+	deleteBatch = 500
 )
 
 // Selection says which documents of an index are to be deleted: it has one of
@@ -33,22 +33,22 @@ type Selection struct {
 	DryRun      bool
 }
 
-// Deleted is what was deleted, or would be.
+// Deleted says which documents were deleted, or would be by a dry run.
 type Deleted struct {
 	Count int
-	First []DeletedDocument // some of them
+	First []DeletedDocument // the first of them, up to maxDeletedShown
 }
 
-// DeletedDocument names a document that is gone.
+// DeletedDocument names a deleted document.
 type DeletedDocument struct {
 	DocumentID string
 	Namespace  string
 	URI        string
 }
 
-// DeleteSelected removes the selected documents that the credential lets be seen. What
-// is named and not there is no error. It goes by some hundred at once: when it fails,
-// some may be gone. Errors: Invalid for a selection that is empty or ambiguous.
+// DeleteSelected removes the selected documents, in transactions of deleteBatch: when it
+// fails, some may be deleted. Named documents that do not exist, or that the credential may
+// not see, are ignored. Errors: Invalid for a selection that is empty or ambiguous.
 func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted, error) {
 	if err := which.complete(); err != nil {
 		return Deleted{}, err
@@ -73,7 +73,7 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 			}
 			all.Count += len(some)
 			all.First = append(all.First, some[:min(len(some), maxDeletedShown-len(all.First))]...)
-			if len(some) < deletedAtOnce {
+			if len(some) < deleteBatch {
 				return nil
 			}
 		}
@@ -81,20 +81,21 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 	return all, err
 }
 
-// complete refuses a selection of nothing, or of everything by accident.
+// complete checks the selection and fills in its namespace. Errors: Invalid for one that
+// selects nothing, or everything by accident.
 func (w *Selection) complete() error {
-	ways := 0
+	selectors := 0
 	for _, given := range []bool{w.FilterGiven, len(w.DocumentIDs) > 0, len(w.URIs) > 0} {
 		if given {
-			ways++
+			selectors++
 		}
 	}
 	switch {
 	case w.FilterGiven && w.Filter.IsZero():
 		return fault.Field("filter", "Cannot delete with empty filter: TruncateIndex empties an index")
-	case ways == 0 && w.Namespace == "":
+	case selectors == 0 && w.Namespace == "":
 		return fault.Field("filter", "Either filter, documentIds or uris must be provided, and an empty ids array selects nothing; a namespace alone is deleted as a whole")
-	case ways > 1:
+	case selectors > 1:
 		return fault.Field("filter", "documentIds and uris are mutually exclusive: give one of them")
 	case len(w.DocumentIDs) > MaxDeletedNamed:
 		return fault.Field("documentIds", "are %d, over the limit of %d: divide them", len(w.DocumentIDs), MaxDeletedNamed)
@@ -150,9 +151,9 @@ func selected(ctx context.Context, q tenant.Queryer, from index.Index, which Sel
 	return all, nil
 }
 
-// deleteSelected removes the first documents that are selected, at most deletedAtOnce.
+// deleteSelected removes the first documents that are selected, at most deleteBatch.
 func deleteSelected(ctx context.Context, tx *tenant.Tx, from index.Index, which Selection) ([]DeletedDocument, error) {
-	args := filter.NewArgs(deletedAtOnce)
+	args := filter.NewArgs(deleteBatch)
 	deleted, err := tenant.Select[DeletedDocument](ctx, tx, `
 		DELETE FROM tenant.documents AS d
 		USING (
@@ -169,5 +170,5 @@ func deleteSelected(ctx context.Context, tx *tenant.Tx, from index.Index, which 
 	for i, d := range deleted {
 		ids[i] = d.DocumentID
 	}
-	return deleted, deleteTraces(ctx, tx, from, ids)
+	return deleted, deleteChunksAndJobs(ctx, tx, from, ids)
 }

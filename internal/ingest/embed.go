@@ -25,9 +25,8 @@ func hashOf(title string, c chunk.Chunk) textHash {
 	return sha256.Sum256([]byte(index.EmbeddedText(title, c.Text)))
 }
 
-// embed finds the embeddings of the chunks of all tasks: those of chunks that an
-// earlier version of the document had are taken over, the others are made. The
-// tasks are of one index, and so of one model.
+// embed sets the embeddings of the chunks of all tasks, which are of one index. Chunks that
+// the present version of the document has too keep their embedding.
 func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	model, err := tasks[0].into.Model(w.models)
 	if err != nil {
@@ -53,8 +52,8 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 	})
 }
 
-// embedLong does so for a document of more chunks than memory holds the embeddings of,
-// which go to a file.
+// embedLong sets the embeddings of a document that has too many chunks to keep them in
+// memory. They are written to a file.
 func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *task) error {
 	stored, err := storedHashes(ctx, h, t)
 	if err != nil {
@@ -65,7 +64,7 @@ func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *tas
 	}
 	for first := 0; first < len(t.chunks); first += embedWindow {
 		window := t.chunks[first:min(first+embedWindow, len(t.chunks))]
-		known, err := storedOf(ctx, h, t, window, stored)
+		known, err := storedEmbeddingsOf(ctx, h, t, window, stored)
 		if err != nil {
 			return err
 		}
@@ -84,14 +83,14 @@ func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *tas
 	return nil
 }
 
-// unembedded are texts whose embeddings are to be made, and where they belong.
+// unembedded are texts to embed, and where to store the embeddings.
 type unembedded struct {
-	texts  []string
-	places []*[]float32
+	texts []string
+	into  []*[]float32
 }
 
-// add returns the embeddings of chunks, those that are known and, once embed has
-// returned, the others.
+// add returns the embeddings of chunks: those that are known now, the others once embed
+// has returned.
 func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash][]float32) [][]float32 {
 	all := make([][]float32, len(chunks))
 	for i, c := range chunks {
@@ -99,13 +98,13 @@ func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash]
 			all[i] = known[hashOf(title, c)]
 		}
 		if all[i] == nil {
-			u.texts, u.places = append(u.texts, index.EmbeddedText(title, c.Text)), append(u.places, &all[i])
+			u.texts, u.into = append(u.texts, index.EmbeddedText(title, c.Text)), append(u.into, &all[i])
 		}
 	}
 	return all
 }
 
-// embed makes the embeddings, and reports before each batch how many there are.
+// embed embeds the texts in batches and reports before each how many are done.
 func (u *unembedded) embed(ctx context.Context, model *embed.Model, report func(done int) error) error {
 	for done := 0; done < len(u.texts); done += embedBatch {
 		if err := report(done); err != nil {
@@ -116,7 +115,7 @@ func (u *unembedded) embed(ctx context.Context, model *embed.Model, report func(
 			return err
 		}
 		for i, embedding := range made {
-			*u.places[done+i] = embedding
+			*u.into[done+i] = embedding
 		}
 	}
 	return nil

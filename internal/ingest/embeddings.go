@@ -7,8 +7,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// embeddings are those of a document's chunks, in their order. Those of a long document
-// are in a file: they take several times the room of its text.
+// embeddings holds the embeddings of a document's chunks in order. Those of a long document
+// are in a file: they are several times as large as its text.
 type embeddings struct {
 	inMemory  [][]float32
 	file      *spool

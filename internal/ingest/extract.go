@@ -17,11 +17,11 @@ const (
 	// extractAttempts is how often a document is tried of which a provider in trouble
 	// has answered nothing, before it goes without.
 	extractAttempts = 3
-	// maxShownFailures bounds the failures that a job tells of one by one.
+	// maxShownFailures bounds the failures that a job lists.
 	maxShownFailures = 20
 )
 
-// checkExtract refuses what cannot be extracted.
+// checkExtract checks extraction settings. Errors: Invalid naming the field.
 func checkExtract(extractor *extract.Extractor, settings *extract.Settings) error {
 	if settings == nil {
 		return nil
@@ -33,8 +33,7 @@ func checkExtract(extractor *extract.Extractor, settings *extract.Settings) erro
 	return extractor.Check(options)
 }
 
-// extract adds to the chunks of the documents what their uploaders want to know
-// about them.
+// extract adds the metadata that the uploaders asked for to the chunks.
 func (b *batch) extract(ctx context.Context, open []*task) error {
 	var group errgroup.Group
 	group.SetLimit(extractDocuments)

@@ -12,13 +12,13 @@ import (
 // ParseFunc turns a file into text, as parse.Parse does.
 type ParseFunc func(context.Context, parse.Source) (parse.Document, error)
 
-// keepsSource reports whether a document is cut as it was sent: a page whose
-// markup the split wants to see.
+// keepsSource reports whether a document is split as it was sent: an HTML page for the
+// strategy that splits by its markup.
 func keepsSource(asked chunk.Settings, format parse.Format) bool {
 	return format == parse.HTML && asked.Strategy == chunk.HTML
 }
 
-// textType is the content type of the text that is cut, which need not be the
+// textType returns the content type of the text that is split, which may differ from the
 // document's.
 func textType(asked chunk.Settings, format parse.Format, contentType string) string {
 	if made := format.TextType(); made != "" && !keepsSource(asked, format) {
@@ -27,14 +27,14 @@ func textType(asked chunk.Settings, format parse.Format, contentType string) str
 	return contentType
 }
 
-// file is a document as it came, on its way to being cut.
+// file is an uploaded document before it is read.
 type file struct {
 	parse.Source
 	Chunking chunk.Settings
 }
 
-// split turns a file into chunks. What is known about their places in the file is
-// in their metadata under "position"; their offsets count in the parsed text.
+// split reads a file and splits its text into chunks, whose offsets are bytes of that text.
+// Their positions in the file, where known, are in their metadata under positionKey.
 func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chunk.Chunk, error) {
 	parsed, err := f.parse(ctx, read)
 	if err != nil {
@@ -72,15 +72,16 @@ func (f file) parse(ctx context.Context, read ParseFunc) (parse.Document, error)
 	return read(ctx, f.Source)
 }
 
-// The keys of metadata that come from the file. What is in a file was chosen by
-// whoever wrote it, so it never takes the place of what the uploader says.
+// The keys of metadata that come from the file. They never replace what the uploader has
+// set: a file's author is not its uploader.
 const (
 	positionKey = "position"
 	fileKey     = "file"
 )
 
-// ofFile adds what a file says about itself to the metadata of its document.
-func ofFile(metadata map[string]any, parsed parse.Document) map[string]any {
+// withFileMetadata returns the document's metadata with the file's own properties under
+// fileKey, unless the uploader has set that.
+func withFileMetadata(metadata map[string]any, parsed parse.Document) map[string]any {
 	if _, taken := metadata[fileKey]; taken || len(parsed.Properties)+len(parsed.References) == 0 {
 		return metadata
 	}
@@ -99,9 +100,9 @@ func ofFile(metadata map[string]any, parsed parse.Document) map[string]any {
 	return out
 }
 
-// givePlace takes the positions out of chunks whose document has a field of that
-// name.
-func givePlace(metadata map[string]any, chunks []chunk.Chunk) {
+// dropPositions removes the positions of chunks whose document's own metadata has a field
+// of that name.
+func dropPositions(metadata map[string]any, chunks []chunk.Chunk) {
 	if _, taken := metadata[positionKey]; !taken {
 		return
 	}

@@ -23,14 +23,14 @@ type Service struct {
 	backlog   *backlog.Backlog
 	extractor *extract.Extractor
 	spooled   *tenant.Quota // bytes of large documents that are arriving
-	gather    gatherer
+	batcher   batcher
 }
 
 // New returns a Service that adds documents to the backlog, which a Worker with the same
 // extractor processes.
 func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor) *Service {
 	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, spooled: newSpooled()}
-	s.gather = gatherer{store: s.storeAll, waiting: map[gatherKey][]*gathered{}}
+	s.batcher = batcher{store: s.storeAll, waiting: map[batchKey][]*waitingUpload{}}
 	return s
 }
 

@@ -11,35 +11,35 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// copiedChunks and copiedBytes bound what is written by one COPY, whose words memory holds.
+// copiedChunks and copiedBytes bound one COPY, whose rows are held in memory.
 const (
 	copiedChunks = 1024
 	copiedBytes  = 1 << 20
 )
 
-// storedAt is a chunk on its way into the table.
-type storedAt struct {
+// chunkRow is a chunk to be stored.
+type chunkRow struct {
 	*task
 	ordinal int
 }
 
 // copyChunks writes the chunks of the tasks, which are of one index.
 func copyChunks(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
-	var part []storedAt
+	var rows []chunkRow
 	bytes := 0
 	for _, t := range tasks {
 		for n, c := range t.chunks {
-			part, bytes = append(part, storedAt{t, n}), bytes+len(c.Text)
-			if len(part) < copiedChunks && bytes < copiedBytes {
+			rows, bytes = append(rows, chunkRow{t, n}), bytes+len(c.Text)
+			if len(rows) < copiedChunks && bytes < copiedBytes {
 				continue
 			}
-			if err := copyPart(ctx, tx, part); err != nil {
+			if err := copyRows(ctx, tx, rows); err != nil {
 				return err
 			}
-			part, bytes = part[:0], 0
+			rows, bytes = rows[:0], 0
 		}
 	}
-	return copyPart(ctx, tx, part)
+	return copyRows(ctx, tx, rows)
 }
 
 var chunkColumns = []string{
@@ -47,28 +47,28 @@ var chunkColumns = []string{
 	"terms", "term_weights",
 }
 
-func copyPart(ctx context.Context, tx *tenant.Tx, part []storedAt) error {
-	if len(part) == 0 {
+func copyRows(ctx context.Context, tx *tenant.Tx, rows []chunkRow) error {
+	if len(rows) == 0 {
 		return nil
 	}
-	into := part[0].into
-	texts := make([]string, len(part))
-	for i, at := range part {
-		texts[i] = at.Title + " " + at.chunks[at.ordinal].Text
+	into := rows[0].into
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		texts[i] = row.Title + " " + row.chunks[row.ordinal].Text
 	}
 	terms, err := index.TermsOf(ctx, tx, into.TextLanguage, texts)
 	if err != nil {
 		return err
 	}
-	_, err = tx.CopyFrom(ctx, chunkColumns, pgx.CopyFromSlice(len(part), func(i int) ([]any, error) {
-		at := part[i]
-		c := at.chunks[at.ordinal]
-		embedding, err := at.embeddings.at(at.ordinal)
+	_, err = tx.CopyFrom(ctx, chunkColumns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
+		row := rows[i]
+		c := row.chunks[row.ordinal]
+		embedding, err := row.embeddings.at(row.ordinal)
 		if err != nil {
 			return nil, err
 		}
 		return []any{
-			at.Namespace, at.DocumentID + ":" + strconv.Itoa(at.ordinal), at.DocumentID, at.ordinal, at.Title, c.Text, merged(at.Metadata, c.Metadata),
+			row.Namespace, row.DocumentID + ":" + strconv.Itoa(row.ordinal), row.DocumentID, row.ordinal, row.Title, c.Text, merged(row.Metadata, c.Metadata),
 			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), terms[i].Terms, terms[i].Weights,
 		}, nil
 	}))

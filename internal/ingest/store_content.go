@@ -10,10 +10,10 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// segmentBytes is how much of a document is in one row.
+// segmentBytes is how much of a document one row holds.
 const segmentBytes = 8 << 20
 
-// storeContents writes what documents consist of, large ones in parts.
+// storeContents writes the contents of documents, large ones in segments.
 func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
 	content := make(map[name][]byte, len(docs))
 	for _, d := range docs {
@@ -40,15 +40,15 @@ func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, writt
 		return err
 	}
 	for _, d := range written {
-		if err := storeParts(ctx, tx, d.DocumentID, content[d.name()]); err != nil {
+		if err := storeSegments(ctx, tx, d.DocumentID, content[d.name()]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// storeParts writes all parts of a document but the first.
-func storeParts(ctx context.Context, tx *tenant.Tx, documentID string, content []byte) error {
+// storeSegments writes all segments of a document but the first.
+func storeSegments(ctx context.Context, tx *tenant.Tx, documentID string, content []byte) error {
 	for segment := 1; segment*segmentBytes < len(content); segment++ {
 		piece := content[segment*segmentBytes : min((segment+1)*segmentBytes, len(content))]
 		_, err := tx.Exec(ctx, `INSERT INTO tenant.document_contents (document_id, segment, content) VALUES ($1, $2, $3)`, documentID, segment, piece)
@@ -59,9 +59,9 @@ func storeParts(ctx context.Context, tx *tenant.Tx, documentID string, content [
 	return nil
 }
 
-// wholeContent returns the content of a document of so many bytes, given its first
-// part. It returns job.ErrEnded when the rest is gone.
-func wholeContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
+// loadContent returns the content of a document of so many bytes, given its first
+// segment. Errors: job.ErrEnded when the rest is gone.
+func loadContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
 	if int64(len(first)) >= size {
 		return first, nil
 	}

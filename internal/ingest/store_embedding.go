@@ -18,9 +18,8 @@ type storedChunk struct {
 // hashSQL is hashOf in SQL.
 const hashSQL = `sha256(convert_to(` + index.EmbeddedTextSQL + `, 'UTF8'))`
 
-// storedEmbeddings returns the embeddings that the present versions of the tasks'
-// documents have, by the hash of the text that was embedded, of those texts that
-// the new versions have too.
+// storedEmbeddings returns the embeddings of texts that the present and the new versions
+// of the tasks' documents share, by the hash of the embedded text.
 func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map[textHash][]float32, error) {
 	var documents []string
 	var hashes [][]byte
@@ -54,7 +53,8 @@ func byHash(stored []storedChunk) map[textHash][]float32 {
 	return known
 }
 
-// storedHashes returns where in the present version of a long document which text is.
+// storedHashes returns the ordinals of the chunks of a document's present version by the
+// hash of their embedded text.
 func storedHashes(ctx context.Context, h *tenant.Handle, t *task) (map[textHash]int, error) {
 	if t.Version == 1 {
 		return nil, nil
@@ -70,9 +70,9 @@ func storedHashes(ctx context.Context, h *tenant.Handle, t *task) (map[textHash]
 	return ordinals, err
 }
 
-// storedOf is storedEmbeddings for some of a long document's chunks, given where its
-// texts were.
-func storedOf(ctx context.Context, h *tenant.Handle, t *task, chunks []chunk.Chunk, stored map[textHash]int) (map[textHash][]float32, error) {
+// storedEmbeddingsOf returns the stored embeddings of some of a document's chunks, given
+// the result of storedHashes.
+func storedEmbeddingsOf(ctx context.Context, h *tenant.Handle, t *task, chunks []chunk.Chunk, stored map[textHash]int) (map[textHash][]float32, error) {
 	var ordinals []int
 	if len(stored) > 0 {
 		for _, c := range chunks {

@@ -16,25 +16,24 @@ const (
 	// MaxStreamDocuments bounds the documents of one stream.
 	MaxStreamDocuments = 10_000
 
-	// spoolAbove is the size from which a document that arrives is on disk.
+	// spoolAbove is the size above which an arriving document is kept on disk.
 	spoolAbove = 1 << 20
-	// headBytes is how much of a large document says whether it is text.
+	// headBytes is how much of a large document is read to find out whether it is text.
 	headBytes = 64 << 10
 )
 
-// Result is what became of a document of a stream.
+// Result is the outcome for one document of a stream.
 type Result struct {
 	URI       string
 	Document  Document
 	Job       job.Job
-	Unchanged bool  // it was there before
-	Err       error // why it was not stored; the rest is empty then
+	Unchanged bool  // the same content was stored before
+	Err       error // why it was not stored; all but URI is empty then
 }
 
-// Stream takes documents in that come one after the other, perhaps in parts. What
-// it holds in memory is bounded whatever comes: small documents are stored in
-// groups, and a large one is on disk until it is complete. Not safe for concurrent
-// use.
+// Stream stores documents that arrive one after the other, each in one or more pieces. It
+// uses bounded memory: small documents are stored in groups, and a large one is on disk
+// until it is complete. Not safe for concurrent use.
 type Stream struct {
 	intake  *intake
 	results []Result
@@ -43,7 +42,7 @@ type Stream struct {
 	bytes   int64       // of the group
 }
 
-// arriving is a document on its way from the wire into the store.
+// arriving is a document of a stream that is not stored yet.
 type arriving struct {
 	newDocument
 	upload Upload
@@ -61,8 +60,8 @@ func (s *Service) Stream(ctx context.Context) (*Stream, error) {
 	return &Stream{intake: in}, nil
 }
 
-// Begin takes the beginning of a document, or all of it. An error is about the
-// stream; what is wrong with the document is in its result.
+// Begin starts a document with its first piece, which may be all of it. An error concerns
+// the stream; what is wrong with a document is in its result.
 func (s *Stream) Begin(ctx context.Context, u Upload) error {
 	if err := s.complete(ctx); err != nil {
 		return err
@@ -75,7 +74,7 @@ func (s *Stream) Begin(ctx context.Context, u Upload) error {
 	return nil
 }
 
-// Fail begins a document that is not worth reading.
+// Fail starts a document whose content is to be ignored, with err as its result.
 func (s *Stream) Fail(ctx context.Context, uri string, err error) error {
 	if err := s.Begin(ctx, Upload{URI: uri}); err != nil {
 		return err
@@ -84,7 +83,7 @@ func (s *Stream) Fail(ctx context.Context, uri string, err error) error {
 	return nil
 }
 
-// Append takes more of the content of the document that began last.
+// Append adds content to the document that Begin has started last.
 func (s *Stream) Append(content []byte) error {
 	a := s.current
 	if a == nil {
@@ -124,7 +123,7 @@ func (a *arriving) append(content []byte, in *intake) (err error) {
 	return a.spool.write(content)
 }
 
-// looksLikeText reports whether a large document is text, as far as its beginning says.
+// looksLikeText reports whether the beginning of a large document is text.
 func (a *arriving) looksLikeText() bool {
 	head := make([]byte, min(a.spool.size, headBytes))
 	if err := a.spool.readAt(head, 0); err != nil {
@@ -134,19 +133,19 @@ func (a *arriving) looksLikeText() bool {
 	return err == nil && isCutAsSent(a.upload.Chunking, format, head)
 }
 
-// refuse puts the error into the document's result and drops its content.
+// refuse sets the document's result to the error and drops its content.
 func (s *Stream) refuse(a *arriving, err error) {
 	s.results[a.result].Err = err
 	a.drop()
 }
 
-// drop lets go of the content, before or after it is stored.
+// drop frees the content.
 func (a *arriving) drop() {
 	a.spool.close()
 	*a = arriving{result: a.result, failed: true}
 }
 
-// complete ends the document that is arriving and stores the group that it fills.
+// complete adds the document that is arriving to the group, and stores a full group.
 func (s *Stream) complete(ctx context.Context) error {
 	a := s.current
 	s.current = nil
@@ -165,7 +164,7 @@ func (s *Stream) complete(ctx context.Context) error {
 	}
 	s.group = append(s.group, a)
 	s.bytes += a.ByteSize
-	if len(s.group) >= gatherDocuments || s.bytes >= gatherBytes {
+	if len(s.group) >= writeDocuments || s.bytes >= writeBytes {
 		return s.flush(ctx)
 	}
 	return nil
@@ -191,8 +190,8 @@ func (s *Stream) fits(a *arriving) bool {
 	return true
 }
 
-// flush stores the group. If that fails for something in the group, each of its
-// documents is stored alone, so that one does not take the others with it.
+// flush stores the group. If that fails with a permanent error, it stores each document
+// alone, so that one bad document does not fail the others.
 func (s *Stream) flush(ctx context.Context) error {
 	group := s.group
 	s.group, s.bytes = nil, 0
@@ -238,7 +237,7 @@ func (s *Stream) store(ctx context.Context, group []*arriving) error {
 	return nil
 }
 
-// End stores what is left and returns a result for every document, in their order.
+// End stores the remaining documents and returns one result for each document, in order.
 func (s *Stream) End(ctx context.Context) ([]Result, error) {
 	if err := s.complete(ctx); err != nil {
 		return nil, err
@@ -249,7 +248,7 @@ func (s *Stream) End(ctx context.Context) ([]Result, error) {
 	return s.results, nil
 }
 
-// Close lets go of what has not been stored.
+// Close frees the content of documents that have not been stored.
 func (s *Stream) Close() {
 	if s.current != nil {
 		s.current.drop()

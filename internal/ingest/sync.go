@@ -76,7 +76,7 @@ func (t target) sync(ctx context.Context, source Source) (Difference, error) {
 	if source.DryRun {
 		return d, nil
 	}
-	for some := range slices.Chunk(gone, deletedAtOnce) {
+	for some := range slices.Chunk(gone, deleteBatch) {
 		err := t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, t.index, some) })
 		if err != nil {
 			return Difference{}, err
@@ -167,5 +167,5 @@ func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sou
 	if err != nil {
 		return err
 	}
-	return deleteTraces(ctx, tx, from, deleted)
+	return deleteChunksAndJobs(ctx, tx, from, deleted)
 }

@@ -53,7 +53,7 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, job.Job, erro
 		return Document{}, job.Job{}, fault.Field("content", "is %d bytes, over the limit of %d: split it, or upload it in parts", d.ByteSize, MaxContentBytes)
 	}
 	if in.request.Principal.MandatoryFilter.IsZero() {
-		return s.gather.add(ctx, in.request.Tenant, d)
+		return s.batcher.add(ctx, in.request.Tenant, d)
 	}
 	stored, err := in.store(ctx, []newDocument{d})
 	if err != nil {

@@ -48,28 +48,27 @@ func NewWorker(c WorkerConfig) *Worker {
 	return &Worker{db: c.DB, models: c.Models, parse: c.Parse, extractor: c.Extractor, queue: c.Queue, backlog: c.Backlog, log: c.Logger}
 }
 
-// task is the work on one version of one document.
+// task is an attempt at one version of one document.
 type task struct {
 	backlog.Claim
-	workDocument
+	taskDocument
 	into       index.Index
-	content    []byte // at first, of a large document, its first part
+	content    []byte // at first only the first segment of a large document
 	chunks     []chunk.Chunk
 	embeddings embeddings
-	err        error // why this attempt is over
+	err        error // ends this attempt
 }
 
-// batch is what a worker does at once: documents of one index.
+// batch is the documents of one index that a worker processes together.
 type batch struct {
 	worker *Worker
 	handle *tenant.Handle
 	tasks  []*task
-	times  []any // of the steps, as names and milliseconds by turns
+	times  []any // of the steps, for the log: name, milliseconds, name ...
 }
 
-// largeGCPercent is how much garbage there may be, as a share of what is in use, while a
-// large document is in work: with as much of it as of the document, twice the room would
-// be taken.
+// largeGCPercent is the garbage collector's target while a large document is processed. At
+// the default of 100 the process would take twice the memory of the document.
 const largeGCPercent = 40
 
 // batchTimeout is how long one batch may take.
@@ -124,7 +123,7 @@ func (b *batch) begin(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// open are the tasks that have not failed.
+// open returns the tasks that have not failed.
 func (b *batch) open() (open []*task) {
 	for _, t := range b.tasks {
 		if t.err == nil {
@@ -134,7 +133,7 @@ func (b *batch) open() (open []*task) {
 	return open
 }
 
-// step does something for all open tasks. Its error is everybody's.
+// step calls do with all open tasks. An error that do returns is the error of each of them.
 func (b *batch) step(name string, do func(open []*task) error) {
 	open := b.open()
 	if len(open) == 0 {
@@ -149,39 +148,39 @@ func (b *batch) step(name string, do func(open []*task) error) {
 	}
 }
 
-// embed embeds together what has never failed, and each of the others alone: what
-// fails for all is told apart from what one document makes fail.
+// embed embeds documents in their first attempt together, and each of the others alone, so
+// that a document that makes the provider fail is found.
 func (b *batch) embed(ctx context.Context, open []*task) error {
 	var together []*task
 	for _, t := range open {
 		switch {
 		case t.Status == DocumentReady:
 		case t.Attempt > 1:
-			b.embedPart(ctx, []*task{t})
+			b.embedTogether(ctx, []*task{t})
 		default:
 			together = append(together, t)
 		}
 	}
-	b.embedPart(ctx, together)
+	b.embedTogether(ctx, together)
 	return nil
 }
 
-func (b *batch) embedPart(ctx context.Context, part []*task) {
-	if len(part) == 0 {
+func (b *batch) embedTogether(ctx context.Context, tasks []*task) {
+	if len(tasks) == 0 {
 		return
 	}
-	err := guarded(func() error { return b.worker.embed(ctx, b.handle, part) })
-	for _, t := range part {
-		if err != nil && len(part) > 1 && !transient(err) {
-			b.embedPart(ctx, []*task{t})
+	err := guarded(func() error { return b.worker.embed(ctx, b.handle, tasks) })
+	for _, t := range tasks {
+		if err != nil && len(tasks) > 1 && !transient(err) {
+			b.embedTogether(ctx, []*task{t})
 		} else {
 			t.err = err
 		}
 	}
 }
 
-// split parses the documents and cuts them. What is ready was stored by an attempt
-// that came no further.
+// split reads the documents and splits them into chunks. Those that are ready were stored
+// by an earlier attempt, which failed at a later step.
 func (b *batch) split(ctx context.Context, open []*task) error {
 	for _, t := range open {
 		if t.Status != DocumentReady {
@@ -191,8 +190,8 @@ func (b *batch) split(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// guarded turns a panic into an error: a document that breaks a parser fails, and
-// not the process.
+// guarded calls do and returns its panic as an error, so that a document that breaks a
+// reader does not end the process.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -202,21 +201,21 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// read completes a document's content and cuts it. Around that, what uploading a large
-// one and reading it took is given back at once: the collector would wait until memory
-// has as much again.
+// read loads the rest of a document's content and splits it. Before and after a large one
+// it returns free memory to the system, which the garbage collector would do only when as
+// much again is in use.
 func (b *batch) read(ctx context.Context, t *task) (err error) {
 	if t.Alone() {
 		debug.FreeOSMemory()
 		defer debug.FreeOSMemory()
 	}
-	if t.content, err = wholeContent(ctx, b.handle, t.DocumentID, t.content, t.Bytes); err != nil {
+	if t.content, err = loadContent(ctx, b.handle, t.DocumentID, t.content, t.Bytes); err != nil {
 		return err
 	}
 	return b.worker.split(ctx, t)
 }
 
-// split parses a document and cuts it.
+// split reads a document and splits it into chunks.
 func (w *Worker) split(ctx context.Context, t *task) error {
 	if t.Lost >= backlog.MaxLost {
 		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", t.Lost)
@@ -227,23 +226,23 @@ func (w *Worker) split(ctx context.Context, t *task) error {
 			return err
 		}
 		if n := len(parsed.Skipped); n > 0 {
-			w.log.InfoContext(ctx, "parts of a document could not be read", "tenant", t.Tenant, "document", t.DocumentID, "parts", n)
+			w.log.InfoContext(ctx, "sections of a document could not be read", "tenant", t.Tenant, "document", t.DocumentID, "sections", n)
 		}
 		t.take(parsed, chunks)
 		return nil
 	})
 }
 
-// take keeps what reading the file gave. The file itself is not needed any more.
+// take stores the result of reading the file in the task, which no longer needs the file.
 func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
-	givePlace(t.Metadata, chunks)
-	t.Metadata = ofFile(t.Metadata, parsed)
+	dropPositions(t.Metadata, chunks)
+	t.Metadata = withFileMetadata(t.Metadata, parsed)
 	t.Title = cmp.Or(t.Title, parsed.Title)
 	t.chunks, t.content = chunks, nil
 }
 
-// swap stores the chunks of all tasks, or, where that fails for a reason that one
-// document may be, of each alone.
+// swap stores the chunks of all tasks together. If that fails with a permanent error, which
+// one document may have caused, it stores those of each alone.
 func (b *batch) swap(ctx context.Context, open []*task) error {
 	err := swap(ctx, b.worker.queue, b.handle, open)
 	if err == nil || len(open) == 1 || transient(err) {
@@ -255,7 +254,7 @@ func (b *batch) swap(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// passes reports whether what failed is likely to work later as it is.
+// transient reports whether the same call is likely to succeed later.
 func transient(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Exhausted, fault.Conflict, fault.Canceled, fault.Deadline:
@@ -264,7 +263,7 @@ func transient(err error) bool {
 	return isGone(err)
 }
 
-// connect brings the documents into the graph.
+// connect stores the edges of the documents.
 func (b *batch) connect(ctx context.Context, open []*task) error {
 	into := open[0].into
 	var documents []graph.Document
@@ -274,7 +273,7 @@ func (b *batch) connect(ctx context.Context, open []*task) error {
 			t.err = graph.Reconnect(ctx, b.handle, into, t.DocumentID)
 			continue
 		}
-		documents, connected = append(documents, t.connected()), append(connected, t)
+		documents, connected = append(documents, t.graphDocument()), append(connected, t)
 	}
 	if err := graph.Connect(ctx, b.handle, into, documents...); err != nil {
 		for _, t := range connected {
@@ -284,8 +283,8 @@ func (b *batch) connect(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// connected is the document as the graph sees it.
-func (t *task) connected() graph.Document {
+// graphDocument returns the document as package graph takes it.
+func (t *task) graphDocument() graph.Document {
 	texts := make([]string, len(t.chunks))
 	for i, c := range t.chunks {
 		texts[i] = c.Text
@@ -293,7 +292,7 @@ func (t *task) connected() graph.Document {
 	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Metadata: t.Metadata}
 }
 
-// settle records how the attempts ended that did not succeed.
+// settle records the attempts that failed, and logs the batch.
 func (b *batch) settle(ctx context.Context, took time.Duration) {
 	// An attempt may have failed because its time was over, so recording that must
 	// not depend on it.
@@ -301,8 +300,8 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 	defer cancel()
 	chunks := 0
 	var overtaken []backlog.Document
-	b.excuseMoved(ctx)
-	var told, unrecorded error
+	b.retryMoved(ctx)
+	var logged, unrecorded error
 	for _, t := range b.tasks {
 		log := b.worker.log.With("tenant", t.Tenant, "document", t.DocumentID, "job", t.JobID, "attempt", t.Attempt)
 		switch {
@@ -313,11 +312,11 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 			overtaken = append(overtaken, t.Claim.Document)
 			log.InfoContext(ctx, "ingest job overtaken")
 		default:
-			if t.err != told { //nolint:errorlint // the very same: what all of the batch failed by is told once
+			if t.err != logged { //nolint:errorlint // an error that all of the batch share is logged once
 				log.WarnContext(ctx, "ingest job attempt failed", "err", t.err)
-				told = t.err
+				logged = t.err
 			}
-			if unrecorded == nil { // else the database is away, and the document stays ours until it is back
+			if unrecorded == nil { // else the database is away, and the claims are released when it is back
 				unrecorded = recordFailure(ctx, b.handle, b.worker.backlog, t)
 			}
 		}
@@ -335,9 +334,9 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 		append([]any{"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", milliseconds(took)}, b.times...)...)
 }
 
-// excuseMoved has documents tried again whose chunks' table was gone because the index
-// got another embedding model meanwhile.
-func (b *batch) excuseMoved(ctx context.Context) {
+// retryMoved makes the error of documents transient whose chunk table was gone because the
+// index got another embedding model meanwhile.
+func (b *batch) retryMoved(ctx context.Context) {
 	for _, t := range b.tasks {
 		if !isGone(t.err) {
 			continue

@@ -2,12 +2,8 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -19,19 +15,17 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
-
-// storedUpload is what became of an upload.
+// storedUpload is the outcome of an upload.
 type storedUpload struct {
 	document  Document
 	job       job.Job
-	unchanged bool // it was there before
+	unchanged bool // the same content was stored before
 	err       error
 }
 
-// storeAll writes documents, of different names, with their jobs into one index and
-// the backlog, in one transaction: what it returns is never lost. Its error is that
-// of all of them.
+// storeAll stores documents of one index with different names, their jobs and their rows
+// in the backlog in one transaction: what it returns is never lost. An error means that
+// none was stored.
 func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) ([]storedUpload, error) {
 	h := s.db.Handle(id)
 	unchanged, err := unchangedDocuments(ctx, h, into, docs, visible)
@@ -42,7 +36,7 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		return nil, err
 	}
 	stored := unchanged
-	changed, err := s.admitted(ctx, id, docs, unchanged)
+	changed, err := s.admit(ctx, id, docs, unchanged)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +58,9 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 	return out, nil
 }
 
-// admitted returns the documents that are not unchanged and have room in the backlog.
-// The others get an error of their own.
-func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument, unchanged map[name]storedUpload) (changed []newDocument, err error) {
+// admit returns the documents that are new or changed and that the backlog has capacity
+// for. It adds an error for each that is over the tenant's limits to unchanged.
+func (s *Service) admit(ctx context.Context, id tenant.ID, docs []newDocument, unchanged map[name]storedUpload) (changed []newDocument, err error) {
 	for _, d := range docs {
 		if unchanged[d.name()].job.JobID != "" {
 			continue
@@ -83,8 +77,8 @@ func (s *Service) admitted(ctx context.Context, id tenant.ID, docs []newDocument
 	return changed, nil
 }
 
-// storeChanged writes documents of which none, as far as was seen, is there already.
-// It returns what became of them by name.
+// storeChanged stores documents of which none was found unchanged. It returns their
+// outcomes by name.
 func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
 	written, err := upsertDocuments(ctx, tx, into.ID, docs, visible)
 	if err != nil {
@@ -190,7 +184,7 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	return written, storeContents(ctx, tx, docs, written)
 }
 
-// nameContents notes what the uploader calls now the contents that are unchanged.
+// nameContents stores the uploader's new fingerprints of unchanged contents.
 func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[name]storedUpload) error {
 	var ids, hashes, fingerprints []string
 	for _, d := range docs {
@@ -208,80 +202,4 @@ func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unc
 		FROM unnest($1::uuid[], $2::text[], $3::text[]) AS given (document_id, content_hash, fingerprint)
 		WHERE d.document_id = given.document_id AND d.content_hash = given.content_hash`, ids, hashes, fingerprints)
 	return err
-}
-
-// documentByRef returns the document if the filter lets it be seen.
-func documentByRef(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visible filter.Filter) (Document, error) {
-	args := filter.NewArgs(indexID)
-	where := refSQL(ref, args)
-	d, err := tenant.Get[Document](ctx, q, `
-		SELECT `+documentColumns+` FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND `+where+` AND `+visible.SQL("d.metadata", args), args.Values()...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return d, ref.notFound()
-	}
-	return d, err
-}
-
-func refSQL(ref Ref, args *filter.Args) string {
-	if ref.DocumentID != "" {
-		return "d.document_id = " + args.Add(ref.DocumentID) + "::uuid"
-	}
-	return "d.namespace = " + args.Add(ref.Namespace) + " AND d.uri = " + args.Add(ref.URI)
-}
-
-// documentPosition is the sort key of a list of documents: oldest first.
-type documentPosition struct {
-	CreatedAt  time.Time `json:"t"`
-	DocumentID string    `json:"id"`
-}
-
-func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, after documentPosition, limit int) ([]Document, error) {
-	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit, l.Namespace)
-	return tenant.Select[Document](ctx, q, `
-		SELECT `+documentColumns+` FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND (d.created_at, d.document_id) > ($2, $3::uuid) AND ($5 = '' OR d.namespace = $5)
-			AND `+l.Filter.SQL("d.metadata", args)+`
-		ORDER BY d.created_at, d.document_id LIMIT $4`, args.Values()...)
-}
-
-// deleteDocument removes a document with its chunks and ends its job. The row
-// goes first: a worker that writes the same document takes its lock first too.
-func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Ref, visible filter.Filter) error {
-	args := filter.NewArgs(from.ID)
-	where := refSQL(ref, args)
-	deleted, err := tenant.Value[string](ctx, tx, `
-		DELETE FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND `+where+` AND `+visible.SQL("d.metadata", args)+`
-		RETURNING d.document_id::text`, args.Values()...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return ref.notFound()
-	}
-	if err != nil {
-		return err
-	}
-	return deleteTraces(ctx, tx, from, []string{deleted})
-}
-
-// deleteTraces removes the chunks of documents that were deleted and ends their jobs.
-func deleteTraces(ctx context.Context, tx *tenant.Tx, from index.Index, deleted []string) error {
-	if _, err := tx.OfIndex(from.ID, from.Generation).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
-		return err
-	}
-	ended, err := job.CancelDocuments(ctx, tx, deleted, "the document was deleted")
-	if err != nil || ended == 0 {
-		return err
-	}
-	return backlog.Leave(ctx, tx, deleted)
-}
-
-// chunks returns up to limit chunks of a document from the ordinal after the
-// given one.
-func chunks(ctx context.Context, q tenant.Queryer, documentID string, f filter.Filter, after, limit int) ([]Chunk, error) {
-	args := filter.NewArgs(documentID, after, limit)
-	return tenant.Select[Chunk](ctx, q, `
-		SELECT c.chunk_id, c.document_id::text, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte, c.token_count
-		FROM tenant.chunk AS c
-		WHERE c.document_id = $1 AND c.ordinal > $2 AND `+f.SQL("c.metadata", args)+`
-		ORDER BY c.ordinal LIMIT $3`, args.Values()...)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// workDocument is what a worker needs of a document.
-type workDocument struct {
+// taskDocument is what a worker needs of a stored document.
+type taskDocument struct {
 	ID          string
 	Namespace   string
 	Present     int // the version
@@ -29,8 +29,8 @@ type workDocument struct {
 	ChunkCount  int
 }
 
-// workContent is what a document consists of; of a large one, its first part.
-type workContent struct {
+// taskContent is the first segment of a document's content, which is all of a small one.
+type taskContent struct {
 	DocumentID string
 	Content    []byte
 }
@@ -42,18 +42,16 @@ func (t *task) file() file {
 	}
 }
 
-// Statements about a batch find each table's rows by = ANY($1) alone and take what they
-// set from arrays, by the id's place in $1: PostgreSQL then looks rows up by key
-// whatever it believes of the size of tables that are just being filled. Where it may
-// join, it compares each with each, or looks every id of the batch up for every id.
+// Statements about a batch find rows by = ANY($1) alone and take what they set from
+// arrays; see job.BeginAll.
 
-// begin marks the jobs as running and reads the documents that they are about, with
-// their index, in one round trip. Documents that are ready stay ready. A task whose
-// version is not the current one gets job.ErrEnded.
+// begin marks the jobs running and reads their documents and the index in one round trip.
+// Documents that are ready stay ready. A task whose version is not the current one gets
+// job.ErrEnded.
 func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	jobs, documents, versions, attempts := columnsOfTasks(tasks)
-	var found []workDocument
-	var contents []workContent
+	var found []taskDocument
+	var contents []taskContent
 	var into index.Index
 	b := h.Batch()
 	b.Query(tenant.Rows(&found), `
@@ -72,7 +70,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	if err := b.Run(ctx); err != nil {
 		return err
 	}
-	current := make(map[string]workDocument, len(found))
+	current := make(map[string]taskDocument, len(found))
 	for _, d := range found {
 		current[d.ID] = d
 	}
@@ -86,12 +84,12 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 			t.err = job.ErrEnded
 			continue
 		}
-		t.workDocument, t.into, t.content = d, into, content[t.DocumentID]
+		t.taskDocument, t.into, t.content = d, into, content[t.DocumentID]
 	}
 	return nil
 }
 
-// columnsOfTasks are tasks by column, as statements take them.
+// columnsOfTasks returns tasks by column, as statements take them.
 func columnsOfTasks(tasks []*task) (jobs, documents []string, versions, attempts []int) {
 	for _, t := range tasks {
 		jobs, documents = append(jobs, t.JobID), append(documents, t.DocumentID)
