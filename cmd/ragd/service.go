@@ -175,20 +175,21 @@ func newService(ctx context.Context, settings serviceSettings, log *slog.Logger)
 	})
 	indexes := index.New(db, models, settings.EmbeddingModel, s.queue)
 	documents := ingest.New(db, indexes, s.backlog, extractor)
+	queries := query.New(indexes, models, reranker, settings.EmbeddingModel)
+	graphs := graph.New(db, indexes, queries, s.queue)
 	runners := job.Join(
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, log), index.NewReembedder(work, models, graph.Relink, log)),
-		graph.NewRebuilder(work, s.queue, log).Runners(indexes),
+		graphs.Runners(graph.NewRebuilder(work, s.queue, log)),
 	)
 	s.queue.Register(runners)
-	queries := query.New(indexes, models, reranker, settings.EmbeddingModel)
 	s.handlers = &rpc.Handlers{
 		Tenants: s.tenants, Indexes: indexes,
 		Ingest:  documents,
 		Jobs:    job.New(db, runners),
 		Vectors: vector.New(db, indexes, s.queue),
 		Queries: queries,
-		Graphs:  graph.New(indexes, queries),
+		Graphs:  graphs,
 		Tools:   tool.New(db, indexes),
 	}
 	s.events = event.NewListener(s.pool.Config().ConnConfig, log)

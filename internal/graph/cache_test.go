@@ -7,7 +7,6 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/graph"
-	"github.com/ragdhq/ragd/internal/index"
 )
 
 // walked returns the uris of the sources that the walk came to.
@@ -39,7 +38,7 @@ func TestRememberedEdgesServeTheirTenantIndexAndVersionAlone(t *testing.T) {
 	for _, d := range list.Documents {
 		at[d.Uri] = graph.ChunkRef{DocumentID: d.DocumentId}
 	}
-	counts, err := index.GraphCountsOf(t.Context(), g.handle, g.index.ID)
+	counts, err := graph.CountsOf(t.Context(), g.handle, g.index.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,12 +103,12 @@ func connectSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settin
 	early := i.Config.Type != index.HNSW
 	if !early {
 		var err error
-		if early, err = index.Loading(ctx, h, i.ID); err != nil {
+		if early, err = isLoading(ctx, h, i.ID); err != nil {
 			return err
 		}
 	}
 	if early {
-		return index.NoteUnlinked(ctx, h, i.ID)
+		return noteMissing(ctx, h, i.ID)
 	}
 	if err := insertSimilar(ctx, h, ids, settings.Similarity()); err != nil {
 		return fmt.Errorf("store the similar chunks of documents: %w", err)

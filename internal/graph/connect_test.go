@@ -113,7 +113,7 @@ func TestWhatIngestMaintainsIsWhatARebuildMakes(t *testing.T) {
 	if diff := cmp.Diff(g.edges(t), maintained); diff != "" {
 		t.Errorf("maintained edges differ from rebuilt ones (-rebuilt +maintained):\n%s", diff)
 	}
-	counts, err := index.GraphCountsOf(t.Context(), g.handle, g.index.ID)
+	counts, err := graph.CountsOf(t.Context(), g.handle, g.index.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestDocumentsThatChangeTogetherStayLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.upload(t, "b", "Rope", text+"old pier.")
-	counts, err := index.GraphCountsOf(t.Context(), g.handle, g.index.ID)
+	counts, err := graph.CountsOf(t.Context(), g.handle, g.index.ID)
 	if err != nil || counts.Similarities != 1 {
 		t.Errorf("got %+v, error %v, want one pair", counts, err)
 	}

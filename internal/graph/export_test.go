@@ -7,6 +7,9 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// CountsOf reads the size of the graph of an index.
+var CountsOf = countsOf
+
 // LimitCache replaces the cache of edges by an empty one of so many bytes.
 func (s *Service) LimitCache(bytes int64) { s.edges = lru.New[edgeKey, []chunkEdge](bytes) }
 

@@ -13,33 +13,43 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Rebuilder runs the jobs that index.Service.RebuildGraph starts. Safe for concurrent
-// use.
+// Rebuilder runs the jobs on graphs. Safe for concurrent use.
 type Rebuilder struct {
 	db    *tenant.DB
 	queue *job.Queue
 	log   *slog.Logger
 }
 
-// NewRebuilder returns a Rebuilder.
+// NewRebuilder returns a Rebuilder. db is the database for background work.
 func NewRebuilder(db *tenant.DB, queue *job.Queue, log *slog.Logger) *Rebuilder {
 	return &Rebuilder{db: db, queue: queue, log: log}
 }
 
 const rebuildTimeout = 6 * time.Hour
 
-// Runners runs, cancels and retries the jobs on graphs.
-func (r *Rebuilder) Runners(indexes *index.Service) job.Registry {
+// Runners returns what starts, runs, cancels and retries the jobs on graphs.
+func (s *Service) Runners(r *Rebuilder) job.Registry {
 	run := func(find findFunc) func(context.Context, job.Attempt) error {
 		return func(ctx context.Context, a job.Attempt) error { return r.run(ctx, a, find) }
 	}
 	return job.Registry{
-		job.Graph: {Run: run(Rebuild), Timeout: rebuildTimeout, Cancel: indexes.CancelRebuild, Retry: indexes.RetryRebuild},
-		job.Link:  {Run: run(link), Timeout: rebuildTimeout},
+		job.Graph: {
+			Run: run(Rebuild), Timeout: rebuildTimeout, Cancel: s.cancelRebuild, Retry: s.retryRebuild,
+			Start: func(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+				_, err := startJob(ctx, s.queue, tx, job.Graph, indexID)
+				return err
+			},
+		},
+		job.Link: {
+			Run: run(link), Timeout: rebuildTimeout,
+			Start: func(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+				return startLinking(ctx, s.queue, tx, indexID)
+			},
+		},
 	}
 }
 
-// findFunc finds edges of an index and reports how many documents are done.
+// findFunc finds edges of an index. report is called as by Rebuild.
 type findFunc func(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error
 
 func (r *Rebuilder) run(ctx context.Context, a job.Attempt, find findFunc) error {

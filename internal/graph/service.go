@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/lru"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -13,18 +14,22 @@ import (
 // cacheBytes bounds the memory for cached edges of all tenants.
 const cacheBytes = 64 << 20
 
-// Service answers graph queries. Safe for concurrent use.
+// Service answers graph queries and manages the graphs of indexes. Safe for
+// concurrent use.
 type Service struct {
+	db      *tenant.DB
+	queue   *job.Queue
 	indexes *index.Service
 	queries *query.Service
 	edges   *lru.Cache[edgeKey, []chunkEdge]
 	bounds  bounds
 }
 
-// New returns a Service that searches for seeds with queries.
-func New(indexes *index.Service, queries *query.Service) *Service {
+// New returns a Service that searches for seeds with queries and enqueues the
+// tasks of its jobs.
+func New(db *tenant.DB, indexes *index.Service, queries *query.Service, queue *job.Queue) *Service {
 	return &Service{
-		indexes: indexes, queries: queries,
+		db: db, queue: queue, indexes: indexes, queries: queries,
 		edges: lru.New[edgeKey, []chunkEdge](cacheBytes), bounds: defaultBounds,
 	}
 }

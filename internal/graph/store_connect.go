@@ -142,7 +142,7 @@ func insertSections(ctx context.Context, h *tenant.Handle, of []Document, member
 
 // namesOfIndex returns the names of an index, or nil if there are more than most.
 func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int) (map[names.Key]bool, error) {
-	counts, err := index.GraphCountsOf(ctx, h, indexID)
+	counts, err := countsOf(ctx, h, indexID)
 	if err != nil || counts.Names > int64(most) {
 		return nil, err
 	}

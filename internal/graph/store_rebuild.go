@@ -12,8 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// beginRebuild marks the job running and returns its index and how many documents it is
-// about. Errors: job.ErrEnded.
+// beginRebuild marks the job running and returns its index and the number of
+// documents to do. Errors: job.ErrEnded.
 func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index.Index, documents int, err error) {
 	type row struct {
 		IndexName    string
@@ -49,8 +49,8 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index
 	}, found.Documents, err
 }
 
-// end stores the number of components and ends the job. Chunks that were stored without
-// links meanwhile are linked by another, if they can be now.
+// end stores the number of components and marks the job succeeded. It starts
+// another job if chunks were stored without similar edges meanwhile.
 func (r *Rebuilder) end(ctx context.Context, h *tenant.Handle, task job.Task, components int) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		if _, err := tx.Exec(ctx, `
@@ -62,13 +62,13 @@ func (r *Rebuilder) end(ctx context.Context, h *tenant.Handle, task job.Task, co
 		if err := job.Succeed(ctx, tx, task.JobID); err != nil {
 			return err
 		}
-		return index.LinkIfDue(ctx, r.queue, tx, task.IndexID)
+		return startLinking(ctx, r.queue, tx, task.IndexID)
 	})
 }
 
-// failRebuild records a failed attempt, the last of which ends the job.
+// failRebuild records a failed attempt and, if it was the last, ends the job.
 func failRebuild(ctx context.Context, h *tenant.Handle, task job.Task, reason string, last bool) error {
-	// The attempt may have failed because its time was over.
+	// The attempt may have failed because its deadline passed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return h.Tx(ctx, func(tx *tenant.Tx) error {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/graph/walk"
-	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -17,13 +16,13 @@ import (
 func (r *run) stored(ctx context.Context) error {
 	p, h := r.plan, r.plan.tables
 	var named []seed
-	var counts index.GraphCounts
+	var counts Counts
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		return r.search(groupCtx, p.request.Mode, max(p.fetch, seedCount), p.withVectors)
 	})
 	group.Go(func() (err error) {
-		if counts, err = index.GraphCountsOf(groupCtx, h, p.index.ID); err != nil {
+		if counts, err = countsOf(groupCtx, h, p.index.ID); err != nil {
 			return fmt.Errorf("read the version of the graph: %w", err)
 		}
 		named, err = namedSeeds(groupCtx, h, p)

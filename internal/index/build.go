@@ -53,7 +53,7 @@ func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err 
 		UPDATE tenant.indexes SET build_job_id = coalesce(build_job_id, $2::uuid) WHERE index_id = $1
 		RETURNING build_job_id::text`, i.ID, asked)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", notFound(i.Name)
+		return "", NotFound(i.Name)
 	}
 	if err != nil || jobID != asked {
 		return jobID, err
@@ -114,7 +114,7 @@ func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jo
 		if err := job.Succeed(ctx, tx, jobID); err != nil {
 			return err
 		}
-		return LinkIfDue(ctx, m.queue, tx, i.ID)
+		return m.queue.Start(ctx, tx, job.Link, i.ID)
 	})
 }
 

@@ -114,25 +114,23 @@ func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 	return nil
 }
 
-// Describe returns an index and what it and its graph hold, in constant time. A
-// credential with a mandatory filter learns what it may see, which takes time in
-// proportion, and nothing of the graph. Errors: NotFound.
-func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, GraphCounts, error) {
+// Describe returns an index and what it holds, in constant time. For a credential
+// with a mandatory filter it counts what the filter selects, which takes time in
+// proportion. Errors: NotFound.
+func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
-		return Index{}, Counts{}, GraphCounts{}, err
+		return Index{}, Counts{}, err
 	}
 	h := s.db.Handle(r.Tenant)
 	found, counts, err := counted(ctx, h, name)
 	if err != nil {
-		return Index{}, Counts{}, GraphCounts{}, err
+		return Index{}, Counts{}, err
 	}
 	if visible := r.Principal.MandatoryFilter; !visible.IsZero() {
 		counts, err = visibleCounts(ctx, h, found, visible)
-		return found, counts, GraphCounts{}, err
 	}
-	graph, err := GraphCountsOf(ctx, h, found.ID)
-	return found, counts, graph, err
+	return found, counts, err
 }
 
 // Described is an index with what it holds.
@@ -234,7 +232,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	}
 	s.known.forget(r.Tenant, name)
 	if changed.Graph.String() != old.Graph.String() {
-		if _, err := s.startRebuild(ctx, r.Tenant, changed); err != nil {
+		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.queue.Start(ctx, tx, job.Graph, old.ID) }); err != nil {
 			return Index{}, Counts{}, err
 		}
 	}
@@ -243,8 +241,8 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 			return Index{}, Counts{}, err
 		}
 	}
-	if changed.Config != old.Config { // what is built links when it is
-		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return LinkIfDue(ctx, s.queue, tx, old.ID) }); err != nil {
+	if changed.Config != old.Config { // a build starts it again at its end
+		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.queue.Start(ctx, tx, job.Link, old.ID) }); err != nil {
 			return Index{}, Counts{}, err
 		}
 	}

@@ -82,7 +82,7 @@ const sumCounts = `
 func byName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
 	row, err := tenant.Get[indexRow](ctx, q, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Index{}, notFound(name)
+		return Index{}, NotFound(name)
 	}
 	return row.index(), err
 }
@@ -100,7 +100,8 @@ func Load(b *tenant.Batch, indexID int64, into *Index) {
 	}, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
 }
 
-func notFound(name string) error {
+// NotFound returns the error for an index name that does not exist.
+func NotFound(name string) error {
 	return fault.New(fault.NotFound, "index %q not found: create it first, or list the indexes to see the names", name)
 }
 
@@ -110,7 +111,7 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 		FROM tenant.indexes AS i`+sumCounts+`
 		WHERE i.index_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Index{}, Counts{}, notFound(name)
+		return Index{}, Counts{}, NotFound(name)
 	}
 	return row.index(), row.counts(), err
 }
@@ -173,7 +174,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		}
 		generation, err := tenant.Value[int](ctx, tx, `DELETE FROM tenant.indexes WHERE index_id = $1 RETURNING generation`, i.ID)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return notFound(i.Name)
+			return NotFound(i.Name)
 		}
 		if err != nil {
 			return err

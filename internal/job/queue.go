@@ -135,6 +135,14 @@ func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID i
 	})
 }
 
+// Start starts a job of a kind on an index, as its Runner decides.
+func (q *Queue) Start(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64) error {
+	if start := q.runners[kind].Start; start != nil {
+		return start(ctx, tx, indexID)
+	}
+	return nil
+}
+
 // worker runs the tasks of one kind. It implements river.Worker.
 type worker struct {
 	river.WorkerDefaults[args]

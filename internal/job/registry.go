@@ -39,6 +39,10 @@ type Runner struct {
 	// Timeout is how long one attempt may take; 15 minutes by default.
 	Timeout time.Duration
 
+	// Start starts a job or task of the kind on an index, in a transaction of its
+	// tenant, if there is something to do and none is under way. Nil: Queue.Start
+	// does nothing for the kind.
+	Start func(ctx context.Context, tx *tenant.Tx, indexID int64) error
 	// Cancel ends a job that is queued or running and undoes what must not stay. Nil:
 	// jobs of the kind cannot be cancelled. Errors: Precondition when it is too late.
 	Cancel func(ctx context.Context, id tenant.ID, j Job) error

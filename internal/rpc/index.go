@@ -84,7 +84,7 @@ func graphSettingsOf(g *ragdv1.GraphSettings) index.Graph {
 
 // RebuildGraph implements IndexService.
 func (h *Handlers) RebuildGraph(ctx context.Context, req *ragdv1.RebuildGraphRequest) (*ragdv1.RebuildGraphResponse, error) {
-	jobID, err := h.Indexes.RebuildGraph(ctx, req.GetIndexName())
+	jobID, err := h.Graphs.Rebuild(ctx, req.GetIndexName())
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,11 @@ func (h *Handlers) TruncateIndex(ctx context.Context, req *ragdv1.TruncateIndexR
 
 // DescribeIndex implements IndexService.
 func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
-	i, counts, graph, err := h.Indexes.Describe(ctx, req.GetIndexName())
+	i, counts, err := h.Indexes.Describe(ctx, req.GetIndexName())
+	if err != nil {
+		return nil, err
+	}
+	graph, err := h.Graphs.Counts(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (s *Service) complete(ctx context.Context, t *Tool) error {
 		return err
 	}
 	if name, ok := t.Settings["indexName"].(string); ok {
-		if _, _, _, err := s.indexes.Describe(ctx, name); err != nil {
+		if _, _, err := s.indexes.Describe(ctx, name); err != nil {
 			return err
 		}
 	}

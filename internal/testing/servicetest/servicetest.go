@@ -94,10 +94,12 @@ func New(t testing.TB, config Config) *Service {
 	})
 	indexes := index.New(db, models, model, queue)
 	documents := ingest.New(db, indexes, waiting, extractor)
+	queries := query.New(indexes, models, rerank.New(config.Rerank), model)
+	graphs := graph.New(db, indexes, queries, queue)
 	runners := job.Join(
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(db, queue, waiting, log), index.NewReembedder(db, models, graph.Relink, log)),
-		graph.NewRebuilder(db, queue, log).Runners(indexes),
+		graphs.Runners(graph.NewRebuilder(db, queue, log)),
 	)
 	queue.Register(runners)
 	if !config.NoWorkers {
@@ -105,14 +107,13 @@ func New(t testing.TB, config Config) *Service {
 			DB: db, Models: models, Parse: parse.Parse, Extractor: extractor, Queue: queue, Backlog: waiting, Logger: log,
 		}))
 	}
-	queries := query.New(indexes, models, rerank.New(config.Rerank), model)
 	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
 		Tenants: tenants, Indexes: indexes,
 		Ingest:  documents,
 		Jobs:    job.New(db, runners),
 		Vectors: vector.New(db, indexes, queue),
 		Queries: queries,
-		Graphs:  graph.New(indexes, queries),
+		Graphs:  graphs,
 		Tools:   tool.New(db, indexes),
 	}}
 	mux := http.NewServeMux()

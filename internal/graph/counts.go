@@ -1,0 +1,40 @@
+package graph
+
+import (
+	"context"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Counts is the size of the graph of an index.
+type Counts struct {
+	Version      int64 // grows with every change
+	Names        int64 // names that chunks have
+	Mentions     int64 // names that chunks mention
+	Similarities int64 // pairs of similar chunks
+	Components   int64 // connected components, as of CountedAt; 0: not counted
+	CountedAt    *time.Time
+}
+
+// Counts returns the size of the graph of an index, in constant time. For a
+// credential with a mandatory filter all values are 0, as they would tell of
+// hidden documents.
+func (s *Service) Counts(ctx context.Context, indexID int64) (Counts, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil || !r.Principal.MandatoryFilter.IsZero() {
+		return Counts{}, err
+	}
+	return countsOf(ctx, s.db.Handle(r.Tenant), indexID)
+}
+
+// countsOf reads the size of the graph of an index.
+func countsOf(ctx context.Context, q tenant.Queryer, indexID int64) (Counts, error) {
+	return tenant.Get[Counts](ctx, q, `
+		SELECT g.*, coalesce(i.graph_components, 0) AS components, i.graph_counted_at AS counted_at
+		FROM (
+			SELECT coalesce(sum(g.version), 0)::bigint AS version, coalesce(sum(g.names), 0)::bigint AS names,
+				coalesce(sum(g.mentions), 0)::bigint AS mentions, coalesce(sum(g.similarities), 0)::bigint AS similarities
+			FROM tenant.graph_counts AS g WHERE g.index_id = $1
+		) AS g LEFT JOIN tenant.indexes AS i ON i.index_id = $1`, indexID)
+}
