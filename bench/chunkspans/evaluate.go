@@ -8,14 +8,14 @@ import (
 
 const (
 	topK   = 5
-	budget = 4000 // characters that the reader of the answer has room for
+	budget = 4000 // characters that fit into the context of the reader
 )
 
 // score is the mean over all questions of what the best topK chunks give.
 type score struct {
 	chunks         int
-	recall         float64 // share of the answer that was retrieved
-	precision      float64 // share of what was retrieved that is answer
+	recall         float64 // fraction of the answer that was retrieved
+	precision      float64 // fraction of what was retrieved that is answer
 	iou            float64 // answer retrieved over all that is either
 	characters     float64 // retrieved; what overlaps counts each time
 	recallAtBudget float64 // recall of as many of the best chunks as fit into the budget
@@ -45,13 +45,13 @@ func evaluate(set *dataset, opts chunk.Options) (score, error) {
 	n := float64(len(set.questions))
 	for _, q := range set.questions {
 		var best, fitting []placed
-		room := budget
+		left := budget
 		for i, index := range r.rank(q.Text) {
 			c := all[index]
 			if i < topK {
 				best = append(best, c)
 			}
-			if room -= c.EndByte - c.StartByte; room >= 0 {
+			if left -= c.EndByte - c.StartByte; left >= 0 {
 				fitting = append(fitting, c)
 			} else if i >= topK {
 				break

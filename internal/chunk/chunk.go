@@ -7,10 +7,10 @@ package chunk
 
 // Chunk is a piece of a text.
 type Chunk struct {
-	// Text is what is embedded and shown: valid UTF-8, never empty, and never
+	// Text is embedded and shown: valid UTF-8, never empty, and never
 	// blank unless the options keep white space.
 	Text string
-	// Metadata is what the strategy found out about the place of the chunk:
+	// Metadata describes the position of the chunk as far as the strategy knows it:
 	// header path, section title, token count, startIndex. Nil if nothing. The
 	// caller owns it; no two chunks share one map.
 	Metadata map[string]any

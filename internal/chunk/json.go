@@ -7,7 +7,7 @@ func splitJSON(text string, o *Options) ([]Chunk, error) {
 	out := newRebuilder("", &Options{})
 	options := jsonsplit.Options{MaxSize: o.MaxSize, MinSize: o.MinSize, EnsureASCII: o.EnsureASCII, ConvertLists: o.ConvertLists}
 	err := jsonsplit.Split(text, options, func(text string, start, end int) error {
-		out.place(Chunk{Text: text, StartByte: start, EndByte: end}, nil)
+		out.addChunk(Chunk{Text: text, StartByte: start, EndByte: end}, nil)
 		return out.err
 	})
 	if err != nil {

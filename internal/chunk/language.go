@@ -76,7 +76,7 @@ func literals(list ...string) []separator {
 }
 
 // ruleLine is a line made of at least least times the character, from the line
-// feed before it to the one behind it.
+// feed before it to the one after it.
 func ruleLine(c byte, least int) separator {
 	return pattern{prefix: "\n" + strings.Repeat(string(c), least), match: func(text string, at, to int) int {
 		i := at + 1

@@ -47,7 +47,7 @@ func markdownSeparators(text string) []separator {
 // heading is the start of an ATX heading with the line feed before it.
 var heading = pattern{prefix: "\n#", match: headingMarker}
 
-// endOf is the line feed behind each of the spans, which are in order.
+// endOf is the line feed after each of the spans, which are in order.
 type endOf []textspan.Span
 
 func (spans endOf) find(_ string, from, to int) (int, int) {

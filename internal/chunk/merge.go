@@ -49,7 +49,7 @@ func (m *merger) emitCurrent() {
 }
 
 // keepOverlap drops pieces from the front until the rest fits into the overlap
-// and leaves room for next. The gap behind the first piece is not counted
+// and next fits too. The gap after the first piece is not counted
 // against the overlap, only against the size, as the reference data has it.
 func (m *merger) keepOverlap(next piece) {
 	for m.head < len(m.pieces) {

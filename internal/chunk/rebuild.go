@@ -40,12 +40,12 @@ func (r *rebuilder) addAssembly(a *assembly.Text, fields []outline.Field) {
 	}
 	if !r.tooLong(text) {
 		span := a.Span()
-		r.place(Chunk{Text: text, StartByte: span.Start, EndByte: span.End}, fields)
+		r.addChunk(Chunk{Text: text, StartByte: span.Start, EndByte: span.End}, fields)
 		return
 	}
 	for _, c := range r.parts(text) {
 		c.StartByte, c.EndByte = a.Bounds(from+c.StartByte, from+c.EndByte)
-		r.place(c, fields)
+		r.addChunk(c, fields)
 	}
 }
 
@@ -53,12 +53,12 @@ func (r *rebuilder) addAssembly(a *assembly.Text, fields []outline.Field) {
 // cut, each of its parts is said to be made from all of that.
 func (r *rebuilder) addText(text string, from textspan.Span, fields []outline.Field) {
 	if !r.tooLong(text) {
-		r.place(Chunk{Text: text, StartByte: from.Start, EndByte: from.End}, fields)
+		r.addChunk(Chunk{Text: text, StartByte: from.Start, EndByte: from.End}, fields)
 		return
 	}
 	for _, c := range r.parts(text) {
 		c.StartByte, c.EndByte = from.Start, from.End
-		r.place(c, fields)
+		r.addChunk(c, fields)
 	}
 }
 
@@ -75,8 +75,8 @@ func (r *rebuilder) parts(text string) []Chunk {
 	return chunks
 }
 
-// place appends a chunk. Chunks come in order of their start.
-func (r *rebuilder) place(c Chunk, fields []outline.Field) {
+// addChunk appends a chunk. Chunks come in order of their start.
+func (r *rebuilder) addChunk(c Chunk, fields []outline.Field) {
 	switch {
 	case r.err != nil:
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// separator finds the places at which a text may be cut.
+// separator finds the positions at which a text may be cut.
 type separator interface {
 	// find returns the bounds of the first occurrence in text[from:to], which is
 	// never empty, or -1, -1. What stands outside of from and to does not count.

@@ -1,7 +1,7 @@
-// Package extract finds out what chunks of a document are about: title, summary,
-// keywords, questions that they answer, and fields of a shape that the caller
-// gives. A language model does, but for title and keywords, which also work
-// without one. What fails for a chunk fails for it alone.
+// Package extract describes the chunks of a document: title, summary, keywords,
+// questions that they answer, and fields of a JSON Schema that the caller gives.
+// It asks a language model; title and keywords also work without one. A failure
+// concerns one chunk and leaves the others alone.
 //
 //	options, err := extract.Settings{Model: "openai/gpt-5-mini", Summary: &extract.SummarySettings{}}.Options()
 //	result, err := extractor.Extract(ctx, extract.Request{Tenant: "acme", Options: options, Chunks: chunks})
@@ -41,7 +41,7 @@ const maxConcurrent = 16
 // more than it is likely to be meant to.
 const maxCalls = 10_000
 
-// Chunk is what fields are extracted from.
+// Chunk is a text to extract fields from.
 type Chunk struct {
 	Text string
 	// Metadata is what is known of the chunk already. It is shown to the model and
@@ -51,21 +51,21 @@ type Chunk struct {
 
 // Request is a document's chunks and what to extract.
 type Request struct {
-	Tenant  string // whose answers, and whose share of the concurrency
+	Tenant  string // whose cached answers and whose quota of the concurrency
 	Options Options
 	Title   string // of the document, if it is known
 	Chunks  []Chunk
 }
 
-// Result is what was found and what it took.
+// Result holds the fields that were found and what they cost.
 type Result struct {
-	// Fields has the metadata to add to each chunk, by its place in the request.
+	// Fields holds the metadata to add to each chunk, in the order of the request.
 	Fields   []map[string]any
 	Failures []Failure // in the order of the fields, then of the chunks
 	Usage    llm.Usage // nothing for what was known from before
 }
 
-// Failure is what could not be found for one chunk.
+// Failure says why a field could not be found for one chunk.
 type Failure struct {
 	Chunk int    // in Request.Chunks
 	Field string // of Options: title, summary, questions, keywords or schema
@@ -140,7 +140,7 @@ type work struct {
 	inARow      int // failures of the provider since its last answer
 }
 
-// each does something for every chunk, several at once, and notes what fails.
+// each calls do for every chunk, several at once, and records failures.
 func (w *work) each(ctx context.Context, field string, do func(ctx context.Context, chunk int) error) {
 	failures := make([]error, len(w.chunks))
 	var group errgroup.Group

@@ -232,7 +232,7 @@ func (c *checker) schema(given json.RawMessage, s *Schema) {
 	}
 }
 
-// problems are what is wrong with settings.
+// problems are the violations found in settings.
 type problems []fault.Violation
 
 func (p *problems) refuse(field, format string, args ...any) {

@@ -82,7 +82,7 @@ func isBroken(answer string) bool {
 	return strings.HasPrefix(answer, "{") || strings.HasPrefix(answer, `["`) || strings.HasPrefix(answer, "```")
 }
 
-// bullet is what stands before an item of a list.
+// bullet is the mark before an item of a list.
 var bullet = regexp.MustCompile(`^(?:[-*•–]|\(?\d{1,3}[.):]|Q\d{1,3}[.:])\s+`)
 
 // withoutLabel drops the name of a field that a model has put before its answer.

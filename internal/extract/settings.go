@@ -14,7 +14,7 @@ import (
 // extracted. Their JSON form is that of the upload's extract object and of the
 // database. Options checks them and fills in the defaults.
 type Settings struct {
-	Model     string             `json:"model,omitempty"` // of what has none of its own
+	Model     string             `json:"model,omitempty"` // of the fields without one of their own
 	Title     *TitleSettings     `json:"title,omitempty"`
 	Summary   *SummarySettings   `json:"summary,omitempty"`
 	Questions *QuestionsSettings `json:"questions,omitempty"`
@@ -22,7 +22,7 @@ type Settings struct {
 	Schema    *SchemaSettings    `json:"schema,omitempty"`
 }
 
-// TitleSettings are those of Title.
+// TitleSettings are the settings of Title.
 type TitleSettings struct {
 	Model           *string `json:"model,omitempty"`
 	Nodes           *int    `json:"nodes,omitempty"`
@@ -30,14 +30,14 @@ type TitleSettings struct {
 	CombineTemplate string  `json:"combineTemplate,omitempty"`
 }
 
-// SummarySettings are those of Summary.
+// SummarySettings are the settings of Summary.
 type SummarySettings struct {
 	Model          *string  `json:"model,omitempty"`
 	Summaries      []string `json:"summaries,omitzero"` // self, prev, next; nil for self
 	PromptTemplate string   `json:"promptTemplate,omitempty"`
 }
 
-// QuestionsSettings are those of Questions.
+// QuestionsSettings are the settings of Questions.
 type QuestionsSettings struct {
 	Model          *string `json:"model,omitempty"`
 	Questions      *int    `json:"questions,omitempty"`
@@ -45,14 +45,14 @@ type QuestionsSettings struct {
 	EmbeddingOnly  *bool   `json:"embeddingOnly,omitempty"` // accepted for other libraries' sake and ignored
 }
 
-// KeywordsSettings are those of Keywords.
+// KeywordsSettings are the settings of Keywords.
 type KeywordsSettings struct {
 	Model          *string `json:"model,omitempty"`
 	Keywords       *int    `json:"keywords,omitempty"`
 	PromptTemplate string  `json:"promptTemplate,omitempty"`
 }
 
-// SchemaSettings are those of Schema.
+// SchemaSettings are the settings of Schema.
 type SchemaSettings struct {
 	Model        *string         `json:"model,omitempty"`
 	Schema       json.RawMessage `json:"schema,omitempty"` // a JSON Schema

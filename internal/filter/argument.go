@@ -25,7 +25,7 @@ func (p *parser) spend(bytes int) error {
 }
 
 // text counts the bytes of a name or string and checks that PostgreSQL can hold it.
-func (p *parser) text(s string, at place) error {
+func (p *parser) text(s string, at location) error {
 	if err := p.spend(len(s)); err != nil {
 		return err
 	}
@@ -38,9 +38,9 @@ func (p *parser) text(s string, at place) error {
 	return nil
 }
 
-// nest checks the depth of an object or list at the place, and counts a byte for
+// nest checks the depth of an object or list at the location, and counts a byte for
 // each of its entries before any of them is looked at.
-func (p *parser) nest(at place, entries int) error {
+func (p *parser) nest(at location, entries int) error {
 	if err := p.spend(entries); err != nil {
 		return err
 	}
@@ -49,15 +49,15 @@ func (p *parser) nest(at place, entries int) error {
 
 // count counts conditions or branches.
 func (p *parser) count(n int) error {
-	if err := p.room(n); err != nil {
+	if err := p.reserve(n); err != nil {
 		return err
 	}
 	p.conditions += n
 	return nil
 }
 
-// room checks that n more conditions are allowed.
-func (p *parser) room(n int) error {
+// reserve counts n more conditions and checks that they are allowed.
+func (p *parser) reserve(n int) error {
 	if p.conditions+n > MaxConditions {
 		return fault.Field("filter", "has more than the %d conditions allowed; write many alternatives for one field as $in", MaxConditions)
 	}
@@ -65,7 +65,7 @@ func (p *parser) room(n int) error {
 }
 
 // scalar returns the canonical text of a string, number or boolean.
-func (p *parser) scalar(v any, at place) (string, error) {
+func (p *parser) scalar(v any, at location) (string, error) {
 	switch t := v.(type) {
 	case string:
 		return t, p.text(t, at)
@@ -76,7 +76,7 @@ func (p *parser) scalar(v any, at place) (string, error) {
 }
 
 // number returns the canonical text of a number within the limits.
-func (p *parser) number(v any, at place) (string, error) {
+func (p *parser) number(v any, at location) (string, error) {
 	literal, ok := numberLiteral(v)
 	if !ok {
 		if _, isFloat := v.(float64); isFloat {
@@ -92,7 +92,7 @@ func (p *parser) number(v any, at place) (string, error) {
 
 // limitedNumber returns the canonical text of a JSON number literal and refuses
 // one that is too long.
-func limitedNumber(literal string, at place) (string, error) {
+func limitedNumber(literal string, at location) (string, error) {
 	text, ok := canonicalNumber(literal)
 	if ok {
 		integer, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
@@ -106,7 +106,7 @@ func limitedNumber(literal string, at place) (string, error) {
 
 // value checks an array or object that is compared as a whole and returns a copy
 // of it with its numbers in canonical form.
-func (p *parser) value(v any, at place) (any, error) {
+func (p *parser) value(v any, at location) (any, error) {
 	switch t := v.(type) {
 	case nil, bool:
 		return t, nil

@@ -42,7 +42,7 @@ func decode(text []byte) (object map[string]any, source string, err error) {
 // decoder builds a value from tokens of text that is known to be valid JSON.
 type decoder struct{ tokens *json.Decoder }
 
-func (d decoder) value(at place) (any, error) {
+func (d decoder) value(at location) (any, error) {
 	token, err := d.tokens.Token()
 	if err != nil {
 		return nil, fault.Field("filter", "is not valid JSON: %v", err)
@@ -60,7 +60,7 @@ func (d decoder) value(at place) (any, error) {
 	return d.list(at)
 }
 
-func (d decoder) object(at place) (any, error) {
+func (d decoder) object(at location) (any, error) {
 	object := map[string]any{}
 	for d.tokens.More() {
 		token, err := d.tokens.Token()
@@ -80,7 +80,7 @@ func (d decoder) object(at place) (any, error) {
 	return object, err
 }
 
-func (d decoder) list(at place) (any, error) {
+func (d decoder) list(at location) (any, error) {
 	list := []any{}
 	for d.tokens.More() {
 		element, err := d.value(at.element(len(list)))

@@ -15,7 +15,7 @@ type elemMatch struct {
 	kid  node
 }
 
-func (p *parser) elemMatch(field path, v any, at place) (node, error) {
+func (p *parser) elemMatch(field path, v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
 	if !ok || len(object) == 0 {
 		return nil, at.refuse("$elemMatch requires an object with conditions")
@@ -80,7 +80,7 @@ type sizeTest struct {
 }
 
 // size reads the argument of $size: a length, or an object of comparisons.
-func (p *parser) size(field path, v any, at place) (node, error) {
+func (p *parser) size(field path, v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		length, err := sizeLength(v, at)
@@ -112,7 +112,7 @@ func (p *parser) size(field path, v any, at place) (node, error) {
 }
 
 // sizeLength reads a length, which may be written as a string.
-func sizeLength(v any, at place) (int, error) {
+func sizeLength(v any, at location) (int, error) {
 	if s, ok := v.(string); ok {
 		v = json.Number(s)
 	}

@@ -14,7 +14,7 @@ type equal struct {
 }
 
 // equal reads the argument of $eq, or a bare value.
-func (p *parser) equal(field path, v any, at place) (node, error) {
+func (p *parser) equal(field path, v any, at location) (node, error) {
 	switch v.(type) {
 	case nil:
 		return null{field}, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// TestParseRefuses holds every refusal with the place that its error names and a
+// TestParseRefuses holds every refusal with the location that its error names and a
 // part of the reason.
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()

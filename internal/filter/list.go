@@ -16,7 +16,7 @@ type in struct {
 
 // in reads the argument of $in and $nin, or a bare list. No list element is ever
 // equal to anything in an empty list, not even unknown.
-func (p *parser) in(field path, list []any, at place) (node, error) {
+func (p *parser) in(field path, list []any, at location) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}
@@ -33,7 +33,7 @@ func (p *parser) in(field path, list []any, at place) (node, error) {
 
 // scalars returns the distinct canonical texts of a list, in its order, and
 // whether null was among them.
-func (p *parser) scalars(list []any, at place) (texts []string, hasNull bool, err error) {
+func (p *parser) scalars(list []any, at location) (texts []string, hasNull bool, err error) {
 	if len(list) > MaxList {
 		return nil, false, at.refuse("lists %d values; %d are allowed", len(list), MaxList)
 	}
@@ -147,7 +147,7 @@ type all struct {
 // all reads the argument of $all. An empty list is never satisfied, and neither
 // is one with null. Each value counts as a condition, because each becomes one in
 // SQL.
-func (p *parser) all(field path, list []any, at place) (node, error) {
+func (p *parser) all(field path, list []any, at location) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}

@@ -58,7 +58,7 @@ func (o comparison) opposite() comparison {
 
 // order reads the argument of $gt, $gte, $lt and $lte. A string that is written
 // like a JSON number compares as one.
-func (p *parser) order(field path, key string, v any, at place) (node, error) {
+func (p *parser) order(field path, key string, v any, at location) (node, error) {
 	n := order{path: field, operator: comparisons[key]}
 	switch t := v.(type) {
 	case nil:

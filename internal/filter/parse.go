@@ -13,7 +13,7 @@ import (
 // decoded from JSON (map[string]any), or JSON text of an object (string or
 // []byte). It keeps nothing of v.
 //
-// Every error is fault.Invalid and names the place, such as
+// Every error is fault.Invalid and names the location, such as
 // "filter.$or[1].price.$gt". Parse takes time linear in the size of v, up to the
 // limits of this package.
 func Parse(v any) (Filter, error) {
@@ -58,7 +58,7 @@ func parseObject(object map[string]any) (node, error) {
 // object reads an object of field names and logical operators; prefix is the
 // path of the field whose value it stands for. For an element of an array
 // (element) it may instead hold operators that compare the element itself.
-func (p *parser) object(object map[string]any, prefix path, element bool, at place) (node, error) {
+func (p *parser) object(object map[string]any, prefix path, element bool, at location) (node, error) {
 	if err := p.enter(at, object); err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (p *parser) object(object map[string]any, prefix path, element bool, at pla
 }
 
 // enter checks an object of conditions before its keys are sorted.
-func (p *parser) enter(at place, object map[string]any) error {
-	if err := p.room(len(object)); err != nil {
+func (p *parser) enter(at location, object map[string]any) error {
+	if err := p.reserve(len(object)); err != nil {
 		return err
 	}
 	return at.nest()
@@ -96,7 +96,7 @@ func comparesItself(object map[string]any) bool {
 }
 
 // entry reads one key of an object of field names and logical operators.
-func (p *parser) entry(key string, v any, prefix path, element bool, at place) (node, error) {
+func (p *parser) entry(key string, v any, prefix path, element bool, at location) (node, error) {
 	if err := p.text(key, at); err != nil {
 		return nil, err
 	}
@@ -117,9 +117,9 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at place) (
 	return p.field(field, v, at)
 }
 
-// field reads what stands behind a field name: a value, a list, operators, or an
+// field reads the value of a field name: a value, a list, operators, or an
 // object of more field names.
-func (p *parser) field(field path, v any, at place) (node, error) {
+func (p *parser) field(field path, v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		if err := p.count(1); err != nil {
@@ -144,7 +144,7 @@ func (p *parser) field(field path, v any, at place) (node, error) {
 // operators reads an object of operators on one field. In an $elemMatch
 // (element) the field is the element itself, and logical operators may stand
 // beside the others.
-func (p *parser) operators(field path, object map[string]any, element bool, at place) (node, error) {
+func (p *parser) operators(field path, object map[string]any, element bool, at location) (node, error) {
 	if err := p.enter(at, object); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func unsupported(key string) string {
 }
 
 // operator reads one operator on a field, which is the key of object.
-func (p *parser) operator(key string, field path, object map[string]any, at place) (node, error) {
+func (p *parser) operator(key string, field path, object map[string]any, at location) (node, error) {
 	if err := p.count(1); err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func negated(n node, err error) (node, error) {
 }
 
 // notOperators reads $not below a field.
-func (p *parser) notOperators(field path, v any, at place) (node, error) {
+func (p *parser) notOperators(field path, v any, at location) (node, error) {
 	object, err := nonEmpty("$not", v, at)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (p *parser) notOperators(field path, v any, at place) (node, error) {
 }
 
 // nonEmpty returns v as the object that an operator requires.
-func nonEmpty(operator string, v any, at place) (map[string]any, error) {
+func nonEmpty(operator string, v any, at location) (map[string]any, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, at.refuse("%s requires an object with conditions", operator)
@@ -274,7 +274,7 @@ func nonEmpty(operator string, v any, at place) (map[string]any, error) {
 }
 
 // logical reads $and, $or, $nor and the $not that stands above field names.
-func (p *parser) logical(key string, v any, element bool, at place) (node, error) {
+func (p *parser) logical(key string, v any, element bool, at location) (node, error) {
 	if key == "$not" {
 		if err := p.count(1); err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ type matches struct {
 }
 
 // regex reads $regex with its $options, which is nil if there is none.
-func (p *parser) regex(field path, v, options any, at place) (node, error) {
+func (p *parser) regex(field path, v, options any, at location) (node, error) {
 	pattern, ok := v.(string)
 	if !ok {
 		return nil, at.refuse("$regex requires a string, got %s", typeName(v))
@@ -179,7 +179,7 @@ func (matches) needs(bool) [][]string   { return nil }
 func (n matches) walk(visit func(path)) { visit(n.path) }
 
 // contains reads $contains: a part of the text, or what $all or $eq compare.
-func (p *parser) contains(field path, v any, at place) (node, error) {
+func (p *parser) contains(field path, v any, at location) (node, error) {
 	switch t := v.(type) {
 	case string:
 		if len(t) > MaxTextBytes {

@@ -53,7 +53,7 @@ func (s *splitter) endTitle() {
 	s.title.Reset()
 }
 
-// keep returns how many headers still enclose the place behind a new one of the
+// keep returns how many headers still enclose the text after a new one of the
 // level.
 func (s *splitter) keep(level int) int {
 	n := len(s.path)
@@ -121,7 +121,7 @@ func (s *splitter) endContainer() {
 	}
 }
 
-// innermost returns the place of the innermost container in the path, -1 if
+// innermost returns the index of the innermost container in the path, -1 if
 // there is none.
 func (s *splitter) innermost() int {
 	i := len(s.path) - 1

@@ -1,6 +1,6 @@
 package htmlsplit
 
-// tagTraits is what we know about the elements of a name.
+// tagTraits are flags of the elements of a name.
 type tagTraits uint16
 
 const (

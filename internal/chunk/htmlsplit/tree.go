@@ -7,10 +7,10 @@ import (
 
 // maxDepth is how many elements may be open at a time, as many as a browser
 // keeps to the power of two below it. Elements below it count as part of the
-// last one; their text stays, their place is not in an xpath.
+// last one; their text stays, they are not in an xpath.
 const maxDepth = 256
 
-// tree is the elements that are open at a place of a document, and what it
+// tree holds the elements that are open at a position of a document, and what it
 // takes to number the next one among its siblings. A document may leave out or
 // mix up end tags.
 type tree struct {

@@ -18,13 +18,13 @@ func (s *splitter) splitString(depth int, e *entry) {
 	if !s.compact {
 		written = string(appendString(nil, content, s.ascii))
 	}
-	room := s.max - s.path[depth].size - s.keySize(depth, e) - len(`""`)
-	if room < longestEscape { // the keys leave no place: keep parts of a usable length
-		room = max(s.max, longestEscape)
+	limit := s.max - s.path[depth].size - s.keySize(depth, e) - len(`""`)
+	if limit < longestEscape { // the keys leave too little: keep parts of a usable length
+		limit = max(s.max, longestEscape)
 	} else if s.max > 2*partMargin {
-		room = min(room, s.max-partMargin)
+		limit = min(limit, s.max-partMargin)
 	}
-	cut := stringCutter{text: written, room: room}
+	cut := stringCutter{text: written, limit: limit}
 	pos := e.value + 1
 	for first := true; first || cut.from < len(written) && s.err == nil; first = false {
 		part := cut.next()
@@ -58,21 +58,21 @@ func (s *splitter) sameRunes(pos int, written string) int {
 	return pos
 }
 
-// stringCutter cuts the content of a JSON string into parts of at most room
+// stringCutter cuts the content of a JSON string into parts of at most limit
 // units.
 type stringCutter struct {
-	text string
-	room int
-	from int // of the next part
+	text  string
+	limit int
+	from  int // of the next part
 }
 
-// next returns the next part. It ends behind its last space, or else between two
+// next returns the next part. It ends after its last space, or else between two
 // characters.
 func (c *stringCutter) next() string {
 	start, to, size, space := c.from, c.from, 0, 0
 	for to < len(c.text) {
 		_, n := readRune(c.text[to:])
-		if size += textspan.Units(c.text[to : to+n]); size > c.room && to > start {
+		if size += textspan.Units(c.text[to : to+n]); size > c.limit && to > start {
 			break
 		}
 		if to += n; c.text[to-1] == ' ' {

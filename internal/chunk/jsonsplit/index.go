@@ -67,7 +67,7 @@ func (x *document) large(start int) *largeContainer {
 	return nil
 }
 
-// valueEnd returns the position behind the value that starts at a position.
+// valueEnd returns the position after the value that starts at a position.
 func (x *document) valueEnd(start int) int {
 	switch x.text[start] {
 	case '"':

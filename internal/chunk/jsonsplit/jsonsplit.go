@@ -33,7 +33,7 @@ type Options struct {
 // object that does not fit is filled into as many chunks as it takes, an array
 // in it into chunks of its own. An array that does not fit becomes groups of
 // items; an item too long for a chunk stands alone below its index. A string too
-// long is cut behind a space if it has one, never within a character or escape,
+// long is cut after a space if it has one, never within a character or escape,
 // into parts that make up its value. Neighbouring chunks are joined where one of
 // them is below o.MinSize and both fit into one.
 //

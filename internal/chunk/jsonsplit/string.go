@@ -133,7 +133,7 @@ func appendString(dst []byte, content string, ascii bool) []byte {
 	return dst
 }
 
-// stringEnd returns the position behind the string that starts at a position.
+// stringEnd returns the position after the string that starts at a position.
 func stringEnd(text string, start int) int {
 	for pos := start + 1; ; pos++ {
 		pos += strings.IndexByte(text[pos:], '"')

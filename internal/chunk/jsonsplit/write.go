@@ -10,7 +10,7 @@ import (
 // entry is a member of a container.
 type entry struct {
 	key        int // position of the key; -1 in an array
-	index      int // place in an array
+	index      int // in an array, from 0
 	value, end int // bounds of the value
 }
 
@@ -28,7 +28,7 @@ func (e *entry) start() int {
 type iterator struct {
 	x       *document
 	object  bool
-	pos     int // behind the last entry
+	pos     int // after the last entry
 	n       int
 	ordered []orderedKey // what is left, if the order is another
 }

@@ -80,7 +80,7 @@ func (e *Enders) End(text string, start, end int) int {
 	return end
 }
 
-// afterClosing skips what belongs to a sentence behind its wide ender: more of
+// afterClosing skips what belongs to a sentence after its wide ender: more of
 // them, and the quotes and brackets that close.
 func afterClosing(text string, at, end int) int {
 	for at < end {

@@ -9,7 +9,7 @@ import (
 // look-ahead. The functions here find what it matches, in one pass and without
 // its backtracking; the expression stands above each of them.
 
-// class is what the expressions tell characters apart by.
+// class is the kind of a character, as the expressions distinguish it.
 type class uint8
 
 const (
