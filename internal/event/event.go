@@ -1,7 +1,6 @@
-// Package event tells every instance of the service what has changed in the
-// tenants' data, whichever instance changed it. The tenants' tables announce
-// their changes themselves, in the transaction that makes them
-// (migrations/tenant); here is who listens.
+// Package event notifies every instance of the service of changes in tenants' data,
+// whichever instance made them. Triggers on the tenants' tables announce the changes when
+// their transaction commits (migrations/tenant); a Listener receives them.
 package event
 
 import (
@@ -19,11 +18,11 @@ import (
 
 const channel = "ragd_event"
 
-// Event says that something changed, not what it has become: whoever wants to
-// know reads it, with its own rights.
+// Event says that something changed. It does not hold the new value: a subscriber reads
+// that with its own rights.
 type Event struct {
-	// Tenant is whose data changed. Empty when events may have been missed: then
-	// anything of anyone may have changed.
+	// Tenant is the owner of the data. Empty when events may have been missed: then
+	// any data of any tenant may have changed.
 	Tenant tenant.ID
 	// Index is the name of the index that changed or that the document is in.
 	Index string
@@ -35,8 +34,8 @@ type Event struct {
 	Tool string
 }
 
-// Listener hears the events of a database over one connection of its own. Safe
-// for concurrent use.
+// Listener receives the events of a database over a connection of its own. Safe for
+// concurrent use.
 type Listener struct {
 	config *pgx.ConnConfig
 	log    *slog.Logger
@@ -47,20 +46,20 @@ type Listener struct {
 	hear []func(Event)
 }
 
-// NewListener returns a Listener that hears nothing until Run.
+// NewListener returns a Listener that receives nothing until Run.
 func NewListener(config *pgx.ConnConfig, log *slog.Logger) *Listener {
 	return &Listener{config: config.Copy(), log: log, ready: make(chan struct{})}
 }
 
-// Subscribe has hear called with every event from now on, one at a time. It must
-// not block.
+// Subscribe registers a function that is called with every event from now on, one at a
+// time. The function must not block.
 func (l *Listener) Subscribe(hear func(Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hear = append(l.hear, hear)
 }
 
-// Ready is closed when the Listener hears for the first time.
+// Ready returns a channel that is closed when the Listener first receives events.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
 
 // Pauses between attempts to connect.
@@ -69,8 +68,8 @@ const (
 	maxPause = 10 * time.Second
 )
 
-// Run listens until ctx ends, and returns nil then. A connection that broke is
-// made again; that events may have been missed meanwhile is an event too.
+// Run listens until ctx ends and returns nil then. It reconnects after a broken connection
+// and sends an empty Event, as events may have been missed meanwhile.
 func (l *Listener) Run(ctx context.Context) error {
 	pause := minPause
 	for {
@@ -81,7 +80,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		if listened {
 			pause = minPause
 		}
-		l.log.WarnContext(ctx, "changes are not heard for a moment", "err", err, "retry_after", pause)
+		l.log.WarnContext(ctx, "event listener disconnected", "err", err, "retry_after", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -91,7 +90,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	}
 }
 
-// listen hears until the connection breaks. It reports whether it heard at all.
+// listen receives events until the connection breaks. It reports whether it could listen.
 func (l *Listener) listen(ctx context.Context) (listened bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, l.config)
 	if err != nil {
@@ -126,7 +125,7 @@ func (l *Listener) tell(e Event) {
 	}
 }
 
-// parse reads an announcement. One that is not of a tenant's table is no event.
+// parse decodes an announcement. It returns false for one that is not of a tenant's table.
 func parse(payload string) (Event, bool) {
 	var wire struct{ Schema, Index, Document, Tool string }
 	if err := json.Unmarshal([]byte(payload), &wire); err != nil {

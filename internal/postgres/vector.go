@@ -25,7 +25,7 @@ var (
 	safeVector = vectorVersion{0, 8, 4} // VACUUM keeps HNSW indexes whole
 )
 
-// Querier is what a pool, a connection and a transaction have in common here.
+// Querier runs queries: a pool, a connection or a transaction.
 type Querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }

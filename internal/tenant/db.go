@@ -99,7 +99,7 @@ func continuesName(text string) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// Queryer is what Select and Get read from: a Handle or a Tx.
+// Queryer runs queries for Select and Get: a Handle, a Tx or a Session.
 type Queryer interface {
 	query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error
 }

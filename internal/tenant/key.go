@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/pagination"
 )
 
-// NewKey is what a caller decides about an API key to be made.
+// NewKey describes an API key to create.
 type NewKey struct {
 	TenantID        string
 	DisplayName     string

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/migrations"
 )
 
-// ControlSchema holds what belongs to no tenant: tenants, API keys, the queue.
+// ControlSchema is the schema of the service itself: tenants, API keys, backlog, job queue.
 const ControlSchema = "ragd"
 
 // MigrateControl brings the control schema up to date, making it if need be. The

@@ -16,7 +16,7 @@ type Tokens interface {
 	Verify(ctx context.Context, token string) (Token, error)
 }
 
-// Token is what an access token says of the caller.
+// Token holds the claims of an access token about the caller.
 type Token struct {
 	// Subject is who calls. It never looks like an API key's id.
 	Subject string

@@ -205,7 +205,7 @@ func readPidFile(dir string) (pid int, status string) {
 	return pid, status
 }
 
-// follow hands the server's lines to the log until it has ended.
+// follow writes the server's output to the log, line by line, until the server ends.
 func (p *process) follow(r io.ReadCloser) {
 	defer r.Close()
 	lines := bufio.NewReader(r)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the kernel shut the server down when we die.
+// dieWithParent makes the kernel stop the server when this process dies.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }
 
 // reachable returns the name by which a child of another user finds the data

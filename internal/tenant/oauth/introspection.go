@@ -37,7 +37,7 @@ type introspection struct {
 	places       *places
 }
 
-// introspected is what the issuer said of a token.
+// introspected is the issuer's answer about a token.
 type introspected struct {
 	claims claims
 	err    error
