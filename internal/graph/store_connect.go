@@ -205,7 +205,7 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, defined [
 	}
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
-	index.FlushWords(b)
+	index.FlushTerms(b)
 	b.Query(tenant.Rows(&found), `
 		WITH sought AS (
 			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS phrase, n.namespace

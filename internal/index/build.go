@@ -16,9 +16,9 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// build makes the Postgres index over the embeddings beside the one there is, if
-// any, and then puts it in its place. Writers and readers go on all the while. How
-// far searches in it have to look is measured afterwards.
+// build creates a new Postgres index over the embeddings, and then replaces the old one
+// if there is one. Writers and readers are not blocked. The search width is measured
+// afterwards.
 func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
 	i, jobID, rows, err := beginBuild(ctx, h, task.IndexID)
 	if err != nil {
@@ -34,7 +34,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
 	stop()
-	if err != nil { // what was not finished is of no use, and slows writers down
+	if err != nil { // an unfinished index only slows writers down
 		return errors.Join(err, dropUnfinished(context.WithoutCancel(ctx), s, i))
 	}
 	if err := replaceBuilt(ctx, h, i); err != nil {
@@ -45,8 +45,8 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	return m.endBuild(ctx, h, i, jobID, true)
 }
 
-// claimBuild adds the job of a build that somebody asked for, unless one is on
-// its way, and returns its id.
+// claimBuild adds the job of a build that a caller asked for, and returns its id, or the
+// id of the job that is under way.
 func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err error) {
 	asked := uuid.Must(uuid.NewV7()).String()
 	jobID, err = tenant.Value[string](ctx, tx, `
@@ -65,8 +65,8 @@ func buildJob(jobID string, i Index) job.Start {
 	return job.Start{JobID: jobID, Kind: job.Build, IndexName: i.Name, Unit: "vectors"}
 }
 
-// beginBuild marks the build as running, under the job of who asked for it or a
-// new one.
+// beginBuild marks the job of a build running, or starts one if no caller asked for the
+// build.
 func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, jobID string, rows int64, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
 		id, err := tenant.Value[string](ctx, tx, `
@@ -90,7 +90,7 @@ func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, 
 	return i, jobID, rows, err
 }
 
-// replaceBuilt puts the new Postgres index in the place of the old one.
+// replaceBuilt replaces the old Postgres index by the new one.
 func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		return i.executeAll(ctx, tx, []string{
@@ -100,9 +100,9 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 	})
 }
 
-// endBuild says what there is now and ends the job, unless the index was given another
-// config meanwhile: then the job goes on with that. Chunks that could not be linked
-// without an HNSW index can be, once there is one.
+// endBuild stores whether the Postgres index exists and ends the job, unless the config
+// was changed meanwhile: then the job goes on with the new config. Chunks that could not
+// be linked without an HNSW index are linked next.
 func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, built bool) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		done, err := tenant.Value[bool](ctx, tx, `
@@ -118,8 +118,8 @@ func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jo
 	})
 }
 
-// recordFailure writes what the caller may know of a failed build, if one was
-// running, and gives it up if that was the last attempt.
+// recordFailure stores the public reason of a failed build, if one was running, and ends
+// the job after the last attempt.
 func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason string, final bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -139,8 +139,8 @@ func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason 
 	})
 }
 
-// createIndex builds under the unfinished name. What an earlier attempt left
-// behind goes first.
+// createIndex creates the Postgres index under its unfinished name. It drops what an
+// earlier attempt left.
 func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) error {
 	if err := dropUnfinished(ctx, s, i); err != nil {
 		return err
@@ -158,7 +158,7 @@ func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) er
 	if fault.KindOf(postgres.Fault(err)) != fault.Unavailable || ctx.Err() != nil {
 		return err
 	}
-	// Workers share memory that a container may not have: build alone then.
+	// Parallel workers need shared memory that a container may not have.
 	if err := s.Set(ctx, "max_parallel_maintenance_workers", "0"); err != nil {
 		return err
 	}
@@ -169,15 +169,15 @@ func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) er
 	return err
 }
 
-// Bounds of what a build may use, in bytes. A graph that does not fit is built
-// on disk from there on, which is many times slower.
+// Bounds of the memory of a build, in bytes. The rest of a graph that does not fit is
+// built on disk, which is many times slower.
 const (
 	minBuildMemory = 64 << 20
 	maxBuildMemory = 2 << 30
 )
 
-// buildMemory is what an HNSW graph over so many rows takes: the vectors, and
-// twice m links on the lowest level and m on a few above.
+// buildMemory returns the bytes of an HNSW graph over a number of rows: the vectors, and
+// for each 2m links on the lowest level and m on a few above.
 func (i Index) buildMemory(rows int64) int64 {
 	const linkBytes, rowBytes = 16, 256
 	values := int64(i.Dimension) * 4
@@ -193,10 +193,10 @@ func (i Index) buildMemory(rows int64) int64 {
 	return min(max(estimate+estimate/4, minBuildMemory), maxBuildMemory)
 }
 
-// progressInterval is how often the job of a build is brought up to date.
+// progressInterval is how often the progress of a build is stored.
 const progressInterval = time.Second
 
-// reportProgress writes how far the build is into its job until stop is called.
+// reportProgress stores the progress of a build in its job until stop is called.
 func reportProgress(ctx context.Context, h *tenant.Handle, jobID string, rows int64) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -212,7 +212,7 @@ func reportProgress(ctx context.Context, h *tenant.Handle, jobID string, rows in
 			}
 			built, err := builtRows(ctx, h)
 			if err == nil && built > 0 {
-				_ = job.Progress(ctx, h, jobID, int(min(built, rows)), int(rows)) // the next report makes up for it
+				_ = job.Progress(ctx, h, jobID, int(min(built, rows)), int(rows)) // the next report follows
 			}
 		}
 	}()

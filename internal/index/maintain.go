@@ -15,26 +15,26 @@ import (
 
 const (
 	maintenanceTimeout = 6 * time.Hour
-	// loadPause is how long a load is watched, every loadLook, before an index is built under it,
-	// and loadRate how many chunks arriving meanwhile make it one: a live HNSW
-	// index takes in some 1,000 a second, a bare table 50 times as many. A slower
-	// load loses nothing to a live index.
+	// loadPause is how long an index is watched, every loadLook, before a build.
+	// loadRate chunks that arrive meanwhile are a load, during which nothing is built:
+	// a live HNSW index takes in some 1,000 chunks a second, a bare table 50 times as
+	// many. A slower load loses nothing to a live index.
 	loadPause = time.Second
 	loadLook  = loadPause / 20
 	loadRate  = 200
-	// batchPauses is how many times longer a load of documents is watched.
+	// batchPauses is how many times longer an index with waiting documents is watched.
 	batchPauses = 5
-	// chunkBytes is about how much of a document makes a chunk, and arrivingShare the
-	// share of an index's chunks, as its inverse, that is waited for when so much more
-	// is on its way. Less than that never keeps an index from being built.
-	chunkBytes    = 512
-	arrivingShare = 8
+	// chunkBytes is about the size of a chunk. A build waits for arriving documents if
+	// their chunks are at least a fraction of those of the index, of which
+	// arrivingFraction is the inverse.
+	chunkBytes       = 512
+	arrivingFraction = 8
 
 	busyPause = 2 * time.Second // until a job that found its index busy tries again
 )
 
-// MaintainIfDue queues the maintenance of an index, unless it is queued already,
-// when what the transaction has written calls for it.
+// MaintainIfDue queues the maintenance of an index in a transaction that has written to
+// it, if it is due and not queued already.
 func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) error {
 	s, err := readState(ctx, tx, indexID)
 	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() {
@@ -58,7 +58,7 @@ func NewMaintainer(db *tenant.DB, queue *job.Queue, backlog *backlog.Backlog, lo
 
 var errDeleted = fault.New(fault.NotFound, "the index was deleted")
 
-// run does what is due on an index.
+// run does the maintenance that is due on an index.
 func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 	h := m.db.Handle(a.Tenant)
 	err := alone(ctx, h, a.IndexID, func(s *tenant.Session) error {
@@ -78,8 +78,8 @@ func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 	return errors.Join(err, recordFailure(ctx, h, a.IndexID, fault.Public(err), a.Last))
 }
 
-// alone runs do with a session while nobody else maintains the index, or has the job
-// tried again later.
+// alone calls do with a session that holds the lock on the maintenance of the index, or
+// snoozes the job if another session holds it.
 func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tenant.Session) error) error {
 	return h.Session(ctx, func(s *tenant.Session) error {
 		free, err := s.Lock(ctx, fmt.Sprintf("index/%d", indexID))
@@ -93,7 +93,7 @@ func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tena
 	})
 }
 
-// maintain goes on until nothing is due: more may have been written meanwhile.
+// maintain repeats until nothing is due, as more may be written meanwhile.
 func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
 	for {
 		now, err := readState(ctx, s, task.IndexID)
@@ -120,7 +120,7 @@ func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.S
 	}
 }
 
-// count brings the statistics of an index up to date that queries go by.
+// count updates the search width and the counts of terms that queries use.
 func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, state state) error {
 	if state.Built {
 		if err := measure(ctx, h, s, indexID); err != nil {
@@ -130,9 +130,9 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 	return countTerms(ctx, h, indexID, state)
 }
 
-// unlessLoading does what a load would suffer from, unless one goes on: chunks are
-// coming, or documents that will make a good part of the index. Who asks for a build
-// meanwhile need not wait.
+// unlessLoading calls do, which would slow a load down, or snoozes the job while the
+// index is being loaded: while chunks arrive, or documents that will be a large fraction
+// of the index. A build that a caller asks for meanwhile does not wait.
 func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task job.Task, before state, do func(now state) error) error {
 	now := before
 	start := time.Now()
@@ -154,15 +154,15 @@ func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task 
 	if err != nil {
 		return err
 	}
-	if now.Written-before.Written >= loadRate || arriving/chunkBytes*arrivingShare >= now.Chunks {
+	if now.Written-before.Written >= loadRate || arriving/chunkBytes*arrivingFraction >= now.Chunks {
 		return job.Snooze(loadPause)
 	}
 	return do(now)
 }
 
-// commonChunks is in how many chunks a word stands for its count to be kept.
-// Queries count rarer words themselves, in a fraction of a millisecond, so that a
-// word which is new since the last count does not pass for one that nobody uses.
+// commonChunks is the number of chunks from which the count of a term is stored.
+// Queries count rarer terms themselves, in a fraction of a millisecond, so that a term
+// that is new since the last count is not taken for one that no chunk has.
 const commonChunks = 100
 
 // countTerms counts how many chunks have each common term. Queries read the
@@ -174,15 +174,14 @@ func countTerms(ctx context.Context, h *tenant.Handle, indexID int64, s state) e
 		INSERT INTO tenant.term (lexeme, chunks)
 		SELECT word, ndoc FROM ts_stat('SELECT terms FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
 	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, indexID, s.Chunks, s.Written)
-	FlushWords(b)
+	FlushTerms(b)
 	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
 	return b.Run(ctx)
 }
 
-// FlushWords adds to a batch what moves newly written words to their place in the
-// Postgres index over them. Until then they wait in a list, which every search
-// for a word reads through.
-func FlushWords(b *tenant.Batch) {
+// FlushTerms adds to a batch the statement that moves newly written terms from the
+// pending list of the GIN index, which every search reads through, into the index.
+func FlushTerms(b *tenant.Batch) {
 	b.Exec(`SELECT gin_clean_pending_list(x.indexrelid) FROM pg_catalog.pg_index AS x
 		JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
 		WHERE a.amname = 'gin' AND x.indrelid = 'tenant.chunk'::regclass`)

@@ -14,33 +14,33 @@ import (
 )
 
 const (
-	// reembedAttempts is how often such a job is tried. Each goes on where the last
-	// one ended.
+	// reembedAttempts bounds the attempts of a job. Each continues where the last one
+	// ended.
 	reembedAttempts = 25
-	// switchAttempts is how often the switch is tried, each time for switchWait: as
-	// long as it waits for those who use the old chunks, others wait for it.
+	// switchAttempts bounds the attempts to switch generations. Each waits at most
+	// switchWait for users of the old chunks, as other users queue behind it.
 	switchAttempts = 60
 	switchWait     = time.Second
 )
 
-// LinkFunc brings the chunks of an index with new embeddings into its graph, as
-// graph.Relink does.
+// LinkFunc finds the similar edges of an index with new embeddings, as graph.Relink
+// does.
 type LinkFunc func(ctx context.Context, h *tenant.Handle, i Index) error
 
-// Reembedder gives indexes another embedding model. It makes the chunks' next
-// generation in a table beside that of the present one:
+// Reembedder changes the embedding model of indexes. It writes the next generation of
+// the chunks into a table beside that of the current one:
 //
-//	prepare   make the table, note all documents, and have a trigger note those
-//	          whose chunks change from now on
-//	copy      embed and copy documents that are noted, until none is
-//	build     the Postgres index over the new embeddings, if it pays
-//	switch    with the present chunks locked: if none is noted, the next generation
-//	          is the present one, and the table of the old one is dropped
-//	link      find anew which chunks are near to each other
+//	prepare   create the table, record all documents, and create a trigger that
+//	          records those whose chunks change from now on
+//	copy      embed and copy recorded documents, until there are none
+//	build     create the Postgres index over the new embeddings, if it is large enough
+//	switch    lock the current chunks; if no document is recorded, make the next
+//	          generation the current one, and drop the table of the old one
+//	link      find the similar edges
 //
-// Queries and uploads use the present generation until the switch. Those that are
-// under way then find its table gone, look the index up again and start over. A job
-// that is cut off goes on where it was.
+// Queries and uploads use the current generation until the switch. Those that run
+// during the switch find the table gone, and start over with the new one; see
+// Service.Use. A job that is interrupted continues where it was.
 type Reembedder struct {
 	db     *tenant.DB
 	models *embed.Registry
@@ -110,8 +110,8 @@ func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Se
 	return endReembed(ctx, h, task)
 }
 
-// replace makes the next generation and has it take over. It returns the index as it
-// is then.
+// replace builds the next generation and switches to it. It returns the index as it is
+// after that.
 func (r *Reembedder) replace(ctx context.Context, h *tenant.Handle, s *tenant.Session, i Index) (Index, error) {
 	next := i.afterSwitch()
 	c := copier{
@@ -142,7 +142,7 @@ func (r *Reembedder) replace(ctx context.Context, h *tenant.Handle, s *tenant.Se
 		case !errors.Is(err, errNotCopied) && fault.KindOf(err) != fault.Conflict || attempt == switchAttempts:
 			return next, err
 		}
-		select { // let those through who wait for the chunks
+		select { // let waiting users of the chunks through
 		case <-time.After(switchWait / 5):
 		case <-ctx.Done():
 			return next, ctx.Err()
@@ -150,7 +150,7 @@ func (r *Reembedder) replace(ctx context.Context, h *tenant.Handle, s *tenant.Se
 	}
 }
 
-// afterSwitch is the index as its next generation will have it.
+// afterSwitch returns the index as it is after the switch.
 func (i Index) afterSwitch() Index {
 	n := i.Next
 	i.Generation++
@@ -190,7 +190,7 @@ func endReembed(ctx context.Context, h *tenant.Handle, task job.Task) error {
 	})
 }
 
-// abandon drops what a job has made of the next generation. The caller ends the job.
+// abandon drops the unfinished next generation of a job. The caller ends the job.
 // Errors: Precondition after the switch.
 func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
 	found, err := tenant.Select[indexRow](ctx, tx, `
@@ -205,7 +205,7 @@ func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
 	}
 	i := found[0].index()
 	old := tx.OfIndex(i.ID, i.Generation)
-	if err := i.executeAll(ctx, old, dropNotes); err != nil {
+	if err := i.executeAll(ctx, old, dropRecording); err != nil {
 		return err
 	}
 	if _, err := tx.OfIndex(i.ID, i.Generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`); err != nil {
@@ -215,15 +215,16 @@ func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
 	return err
 }
 
-// dropNotes undoes what noteChanges did.
-var dropNotes = []string{
+// dropRecording are the statements that drop the triggers of recordChanges.
+var dropRecording = []string{
 	`DROP TRIGGER IF EXISTS record_inserted_chunks ON tenant.chunk`,
 	`DROP TRIGGER IF EXISTS record_updated_chunks ON tenant.chunk`,
 	`DROP TRIGGER IF EXISTS record_deleted_chunks ON tenant.chunk`,
 }
 
-// noteChanges has it noted of which documents the chunks change.
-func (i Index) noteChanges() []string {
+// recordChanges returns the statements that create the triggers that record documents
+// whose chunks change.
+func (i Index) recordChanges() []string {
 	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION tenant.record_changed_documents('%d')`, i.ID)
 	return []string{
 		`CREATE TRIGGER record_inserted_chunks AFTER INSERT ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,

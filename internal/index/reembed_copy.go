@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	copyDocuments = 64  // that are copied at once
-	copyTexts     = 256 // that are embedded at once
+	copyDocuments = 64  // copied in one transaction
+	copyTexts     = 256 // embedded in one call
 )
 
-// copier makes the next generation of an index's chunks.
+// copier writes the next generation of the chunks of an index.
 type copier struct {
 	old, fresh *tenant.Handle
 	from, to   Index
@@ -37,7 +37,7 @@ func (c *copier) prepare(ctx context.Context) error {
 			return err
 		}
 		// First the triggers, then the documents: what changes in between is in both.
-		if err := c.from.executeAll(ctx, tx, c.from.noteChanges()); err != nil {
+		if err := c.from.executeAll(ctx, tx, c.from.recordChanges()); err != nil {
 			return err
 		}
 		n, err := tx.Exec(ctx, `
@@ -51,7 +51,7 @@ func (c *copier) prepare(ctx context.Context) error {
 	})
 }
 
-// copyAll copies documents until none is noted.
+// copyAll copies documents until none is recorded.
 func (c *copier) copyAll(ctx context.Context) error {
 	for {
 		n, err := c.copySome(ctx)
@@ -64,8 +64,8 @@ func (c *copier) copyAll(ctx context.Context) error {
 	}
 }
 
-// noted is a chunk of a document that is to be copied; a document without chunks is
-// one row all the same.
+// noted is a chunk of a recorded document; a document without chunks has one row
+// without a chunk.
 type noted struct {
 	DocumentID string
 	Change     int64
@@ -74,8 +74,8 @@ type noted struct {
 	Text       *string
 }
 
-// copySome embeds and copies some of the documents that are noted and returns how
-// many there were. One that changes meanwhile stays noted.
+// copySome embeds and copies up to copyDocuments recorded documents and returns how many.
+// Documents that change meanwhile stay recorded.
 func (c *copier) copySome(ctx context.Context) (int, error) {
 	rows, err := tenant.Select[noted](ctx, c.old, `
 		SELECT n.document_id::text, n.change, c.chunk_id, c.title, c.text
@@ -109,7 +109,7 @@ func (c *copier) copySome(ctx context.Context) (int, error) {
 	})
 }
 
-// embed returns the embeddings of texts as PostgreSQL writes them.
+// embed returns the embeddings of texts in the text format of PostgreSQL.
 func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 	out := make([]string, 0, len(texts))
 	for done := 0; done < len(texts); done += copyTexts {
@@ -124,8 +124,8 @@ func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 	return out, nil
 }
 
-// write copies the documents that are noted as they were when they were read. Whoever
-// changes one now waits for the end of the transaction, and notes it anew.
+// write copies the recorded documents that have not changed since they were read. A
+// writer of one waits for the end of the transaction, and records it again.
 func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
 	ids, err := tenant.Values[string](ctx, tx, `
 		SELECT n.document_id::text FROM tenant.reembed_documents AS n
@@ -137,7 +137,7 @@ func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, c
 	if _, err := tx.Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, ids); err != nil {
 		return err
 	}
-	// The rows of the old generation, by a name that no stand-in is for.
+	// The table of the old generation has no stand-in name here.
 	const columns = `document_id, ordinal, start_byte, end_byte, token_count, term_weights, namespace, chunk_id, metadata, title, text, terms`
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO tenant.chunk (`+columns+`, embedding)
@@ -150,7 +150,7 @@ func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, c
 	return err
 }
 
-// build makes the Postgres index over the new embeddings, if there are enough.
+// build creates the Postgres index over the new embeddings, if there are enough.
 func (c *copier) build(ctx context.Context, s *tenant.Session) error {
 	rows, err := tenant.Value[int64](ctx, s, `SELECT count(*) FROM tenant.chunk`)
 	if err != nil || c.to.Config.Type == Flat || rows < BuildThreshold {
@@ -173,11 +173,11 @@ func (c *copier) build(ctx context.Context, s *tenant.Session) error {
 	return err
 }
 
-// errNotCopied says that documents have changed since they were copied.
+// errNotCopied is returned when documents have changed since they were copied.
 var errNotCopied = errors.New("documents have changed since they were copied")
 
-// takeOver makes the next generation the present one, if it has everything, and drops
-// the old one. Errors: errNotCopied, Conflict when the old one is in use for longer
+// takeOver makes the next generation the current one, if it is complete, and drops the
+// old one. Errors: errNotCopied, Conflict when the old one is in use for longer
 // than switchWait, job.ErrEnded.
 func (c *copier) takeOver(ctx context.Context) error {
 	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
@@ -206,7 +206,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 	})
 }
 
-// check finds out, while nobody can write, whether the next generation has all.
+// check reports whether the next generation is complete, while writers are locked out.
 func (c *copier) check(ctx context.Context, tx *tenant.Tx) error {
 	left, err := tenant.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM tenant.reembed_documents WHERE index_id = $1)`, c.from.ID)
 	if err != nil {
@@ -218,8 +218,8 @@ func (c *copier) check(ctx context.Context, tx *tenant.Tx) error {
 	return refuseReadyMade(ctx, tx)
 }
 
-// refuseReadyMade refuses an index with vectors that no model of ours made. Errors:
-// Precondition.
+// refuseReadyMade rejects an index with ready-made vectors, which cannot be embedded
+// again. Errors: Precondition.
 func refuseReadyMade(ctx context.Context, q tenant.Queryer) error {
 	some, err := tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM tenant.chunk WHERE document_id IS NULL)`)
 	if err == nil && some {
@@ -228,8 +228,8 @@ func refuseReadyMade(ctx context.Context, q tenant.Queryer) error {
 	return err
 }
 
-// EmbeddedText is what stands for a chunk in the embedding: a chunk in the middle of
-// a document rarely says what the document is about, so its title goes first.
+// EmbeddedText returns the text of a chunk that is embedded. The title of its document
+// comes first, as a chunk in the middle rarely says what the document is about.
 func EmbeddedText(title, text string) string {
 	if title == "" {
 		return text
@@ -237,5 +237,5 @@ func EmbeddedText(title, text string) string {
 	return title + "\n\n" + text
 }
 
-// EmbeddedTextSQL is EmbeddedText of the chunk c in SQL.
+// EmbeddedTextSQL is the SQL of EmbeddedText for a chunk c.
 const EmbeddedTextSQL = `CASE c.title WHEN '' THEN '' ELSE c.title || E'\n\n' END || c.text`

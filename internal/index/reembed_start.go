@@ -10,13 +10,13 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// reembedding refuses what would not fit the generation that is being made.
+// reembedding returns the error of a change that the next generation would not have.
 func (i Index) reembedding() error {
 	return fault.New(fault.Precondition, "index %q is being embedded with %s: wait for job %s or cancel it", i.Name, i.Next.EmbeddingModel, i.Next.JobID)
 }
 
-// next returns what the next generation of an index is to have, nil for none: when
-// no model was given, or the one that it has, or is getting already.
+// next returns the next generation that a change asks for; nil if it names no model, or
+// the model that the index has or is getting already.
 func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
 	if c.EmbeddingModel == nil {
 		if c.Dimension != 0 {

@@ -25,14 +25,14 @@ type Service struct {
 	known        *cache
 }
 
-// New returns a Service that gives its work to the queue. defaultModel is the
-// embedding model of indexes that name none.
+// New returns a Service that queues its jobs. defaultModel is the embedding model of
+// indexes that name none.
 func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue *job.Queue) *Service {
 	return &Service{db: db, models: models, defaultModel: defaultModel, queue: queue, known: newCache()}
 }
 
-// Create makes an index. The same index again is returned as it is. Errors:
-// Exists when the name is taken by an index with other settings, Invalid.
+// Create creates an index, or returns the existing one with the same name and settings.
+// Errors: Exists when the name is taken by an index with other settings, Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
@@ -49,7 +49,8 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 	return made, Counts{}, err
 }
 
-// same returns the existing index of the spec's name if it has its settings.
+// same returns the existing index with the name of a spec, if it has the settings of the
+// spec. Errors: Exists.
 func (s *Service) same(ctx context.Context, h *tenant.Handle, spec Spec) (Index, Counts, error) {
 	existing, counts, err := counted(ctx, h, spec.Name)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Service) same(ctx context.Context, h *tenant.Handle, spec Spec) (Index,
 	return existing, counts, nil
 }
 
-// complete validates a spec and fills in what the caller left out.
+// complete validates a spec and fills in its defaults. Errors: Invalid.
 func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) error {
 	if err := spec.check(); err != nil {
 		return err
@@ -90,9 +91,9 @@ func (s *Spec) checkChunking() error {
 	return fault.Under("chunking", err)
 }
 
-// completeDimension settles model and dimension together: a dimension without a
-// model makes an index of ready-made vectors, a model brings its dimension, and
-// neither means the default model.
+// completeDimension fills in model and dimension: a dimension without a model means an
+// index of ready-made vectors, a model has its dimension, and neither means the default
+// model.
 func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 	if spec.EmbeddingModel == "" && spec.Dimension > 0 {
 		return nil
@@ -133,14 +134,14 @@ func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, err
 	return found, counts, err
 }
 
-// Described is an index with what it holds.
+// Described is an index with its counts.
 type Described struct {
 	Index
 	Counts Counts
 }
 
-// List returns a page of the tenant's indexes in the order of their names, and
-// the token of the next page. What they hold is counted as by Describe.
+// List returns a page of the tenant's indexes by name, with counts as by Describe, and
+// the token of the next page.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Described, string, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -167,11 +168,11 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	return out, next, nil
 }
 
-// deleteAttempts is how often an index that others are busy with is tried to be
-// deleted. Each takes a second or more.
+// deleteAttempts bounds the attempts to delete an index that others use. Each takes a
+// second or more.
 const deleteAttempts = 10
 
-// Delete removes an index with its documents and chunks. Errors: NotFound.
+// Delete deletes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
@@ -184,15 +185,14 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	}
 	defer s.known.forget(r.Tenant, name)
 	for attempt := 1; ; attempt++ {
-		// Uploads and workers that are busy with the index may have to be waited for in
-		// a circle, which PostgreSQL breaks.
+		// An attempt may deadlock with uploads and workers; PostgreSQL then ends it.
 		if err := drop(ctx, h, found); fault.KindOf(err) != fault.Conflict || attempt == deleteAttempts {
 			return err
 		}
 	}
 }
 
-// Change is what UpdateIndex changes; nil leaves a setting as it is.
+// Change is what Update changes. nil leaves a setting as it is.
 type Change struct {
 	EmbeddingModel  *string // a job has the index embedded again
 	Dimension       int     // of the embedding model; 0: the model's own
@@ -202,10 +202,10 @@ type Change struct {
 	Graph           *Graph
 }
 
-// Update changes settings of an index. Another config has the Postgres index over
-// the embeddings built again in the background, while the old one serves, and other
-// graph settings the graph. Fields with new indexes of their own block writers while
-// these are made. Errors: Invalid, NotFound.
+// Update changes settings of an index. Another config starts a job that builds the
+// Postgres index over the embeddings again, while the old one serves; other graph
+// settings start a job that builds the graph again. Creating Postgres indexes on
+// metadata blocks writers. Errors: Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
@@ -254,7 +254,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	return counted(ctx, h, name)
 }
 
-// changed returns the index with the change made to it.
+// changed returns the index with its settings changed. Errors: Invalid.
 func (i Index) changed(c Change) (Index, error) {
 	spec := Spec{
 		Name: i.Name, Dimension: i.Dimension, Metric: i.Metric, VectorType: i.VectorType, EmbeddingModel: i.EmbeddingModel,
@@ -277,9 +277,8 @@ func (i Index) changed(c Change) (Index, error) {
 	return i, nil
 }
 
-// Build has the Postgres index over the embeddings built, however many there
-// are, and returns the id of the job that does it. Errors: NotFound, Precondition
-// for a flat index.
+// Build starts a job that builds the Postgres index over the embeddings, however few
+// there are, and returns its id. Errors: NotFound, Precondition for a flat index.
 func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
@@ -295,7 +294,7 @@ func (s *Service) Build(ctx context.Context, name string) (jobID string, err err
 	return s.startBuild(ctx, r.Tenant, found)
 }
 
-// startBuild queues a build, or returns the job of the one that is on its way.
+// startBuild queues a build and returns the id of its job, or of the job under way.
 func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID string, err error) {
 	defer s.known.forget(id, i.Name)
 	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
@@ -308,7 +307,7 @@ func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID 
 	return jobID, err
 }
 
-// Truncate removes all documents and vectors of an index. Errors: NotFound.
+// Truncate deletes all documents and vectors of an index. Errors: NotFound.
 func (s *Service) Truncate(ctx context.Context, name string) error {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {

@@ -51,7 +51,7 @@ func (r indexRow) index() Index {
 	}
 }
 
-// next is the generation that is being made, nil if there is none.
+// next returns the generation that is being built, nil if there is none.
 func (r indexRow) next() *Next {
 	if r.ReembedJobID == nil || r.NextModel == nil {
 		return nil
@@ -71,7 +71,7 @@ func (r countedRow) counts() Counts {
 	return Counts{Chunks: r.Chunks, ReadyDocuments: r.Ready, PendingDocuments: r.Pending, FailedDocuments: r.Failed}
 }
 
-// sumCounts adds up an index's at most 16 rows of counts.
+// sumCounts joins the sums of the counts of an index, which has at most 16 rows of them.
 const sumCounts = `
 	CROSS JOIN LATERAL (
 		SELECT coalesce(sum(c.chunks), 0)::bigint AS chunks, coalesce(sum(c.ready), 0)::bigint AS ready,
@@ -116,7 +116,7 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 	return row.index(), row.counts(), err
 }
 
-// byID returns an index and how many chunks it holds.
+// byID returns an index and the number of its chunks. Errors: NotFound.
 func byID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, int64, error) {
 	row, err := tenant.Get[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
@@ -136,8 +136,8 @@ func listCounted(ctx context.Context, q tenant.Queryer, after string, limit int)
 		WHERE i.index_name > $1 ORDER BY i.index_name LIMIT $2`, after, limit)
 }
 
-// insert makes the index's row and tables, or returns pgx.ErrNoRows if the name
-// is taken.
+// insert creates the row and the tables of an index, or returns pgx.ErrNoRows if the
+// name is taken.
 func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
 	var made Index
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
@@ -161,13 +161,13 @@ func languageExists(ctx context.Context, q tenant.Queryer, language string) (boo
 	return tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
 }
 
-// drop removes the index with everything in it and ends its jobs.
+// drop deletes an index with its tables and cancels its jobs.
 func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
 	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
-		// Rows of documents go first, as with all who change their chunks.
+		// All who change chunks lock the rows of their documents first.
 		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		if _, err = tx.OfIndex(i.ID, generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`); err != nil {
 			return err
 		}
-		// Uploads lock the index before they queue their jobs, so that none comes later.
+		// Uploads lock the index before they queue their jobs, so none is queued later.
 		documents, err := job.CancelIndex(ctx, tx, i.Name, "the index was deleted")
 		if err != nil {
 			return err
@@ -194,9 +194,9 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 	})
 }
 
-// truncate removes all that the index holds, and the Postgres index over the
-// embeddings, so that what is loaded next is loaded fast. Rows of documents go
-// first, as with all who change their chunks.
+// truncate deletes all documents and vectors of an index, and the Postgres index over
+// the embeddings, so that the next load is fast. All who change chunks lock the rows of
+// their documents first.
 func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
@@ -205,7 +205,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 		for _, statement := range []string{
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
 			`DELETE FROM tenant.index_counts WHERE index_id = $1`,
-			// The version goes on, so that no older graph is taken for a new one.
+			// The version grows, so that no cached edges of the old graph are used.
 			`UPDATE tenant.graph_counts SET version = version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
 			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0, updated_at = now()
 				WHERE index_id = $1`,
@@ -229,8 +229,8 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	})
 }
 
-// update changes the settings that can change, and makes and drops the Postgres
-// indexes on metadata accordingly.
+// update stores the changed settings, and creates and drops Postgres indexes on
+// metadata accordingly.
 func update(ctx context.Context, h *tenant.Handle, old, changed Index) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		_, err := tx.Exec(ctx, `

@@ -12,17 +12,17 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// executor runs statements on an index's tables: a transaction or a session.
+// executor runs statements on the tables of an index: a transaction or a session.
 type executor interface {
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
 }
 
-// makeTables makes the chunk table with its Postgres indexes, but for the one
-// over the embeddings: that is built when there is something to build it on. The
-// table also holds ready-made vectors, which have no document.
+// makeTables creates the tables of an index and their Postgres indexes, except the one
+// over the embeddings, which is built later. The chunk table also holds ready-made
+// vectors, which have no document.
 //
-// Definitions take no parameters: what is spliced in are numbers, names from
-// lists of ours or from languagePattern, and field names as the filter compiler
+// Definitions take no parameters. The values in their text are numbers, names from
+// lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 	statements := append(i.makeChunks(), i.makeTermsTrigger(),
@@ -34,7 +34,7 @@ func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
 	return makeEdges(ctx, tx, i)
 }
 
-// makeChunks makes the chunk table.
+// makeChunks returns the statements that create the chunk table.
 func (i Index) makeChunks() []string {
 	statements := []string{
 		`CREATE TABLE tenant.chunk (
@@ -53,7 +53,7 @@ func (i Index) makeChunks() []string {
 			terms        tsvector,
 			PRIMARY KEY (namespace, chunk_id)
 		)`,
-		// Keyword search reads the weights of thousands of chunks: they belong
+		// Keyword search reads the weights of thousands of chunks, so they are stored
 		// inside the row.
 		`ALTER TABLE tenant.chunk ALTER term_weights SET STORAGE MAIN`,
 		`CREATE INDEX ON tenant.chunk (document_id, ordinal) WHERE document_id IS NOT NULL`,
@@ -69,7 +69,7 @@ func (i Index) makeChunks() []string {
 	return statements
 }
 
-// columnType is the type of the embeddings.
+// columnType returns the SQL type of the embeddings.
 func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension) }
 
 // makeTermsTrigger returns the statement that makes the trigger that sets the terms of a
@@ -89,7 +89,7 @@ func (i Index) executeAll(ctx context.Context, on executor, statements []string)
 	return nil
 }
 
-// metadataIndexNames are the names of the two Postgres indexes of a field.
+// metadataIndexNames returns the names of the two Postgres indexes of a field.
 func (i Index) metadataIndexNames(field string) (text, number string) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(field)) // never fails
@@ -105,8 +105,8 @@ func (i Index) makeMetadataIndexes(field string) []string {
 	}
 }
 
-// replaceMetadataIndexes drops the Postgres indexes of fields that are not
-// wanted any more and makes those of new ones.
+// replaceMetadataIndexes drops the Postgres indexes of removed fields and creates those
+// of new fields.
 func replaceMetadataIndexes(ctx context.Context, tx *tenant.Tx, old, changed Index) error {
 	var statements []string
 	for _, field := range old.MetadataIndexes {
@@ -128,18 +128,20 @@ func dropBuilt(ctx context.Context, on executor, i Index) error {
 	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s, tenant.%s`, i.builtName(), i.unfinishedName())})
 }
 
-// dropUnfinished drops what a build that failed has left.
+// dropUnfinished drops the unfinished Postgres index of a failed build.
 func dropUnfinished(ctx context.Context, on executor, i Index) error {
 	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.unfinishedName())})
 }
 
-// builtName is the name of the Postgres index over the embeddings.
+// builtName returns the name of the Postgres index over the embeddings.
 func (i Index) builtName() string { return "embedding_" + i.tables() }
 
-// unfinishedName is its name while it is being built beside an older one.
+// unfinishedName returns the name of the Postgres index over the embeddings while it is
+// being built.
 func (i Index) unfinishedName() string { return i.builtName() + "_new" }
 
-// tables is what tells the Postgres indexes of this generation of chunks from others.
+// tables returns the part of the names of Postgres indexes that identifies the index and
+// the generation of its chunks.
 func (i Index) tables() string {
 	if i.Generation == 0 {
 		return strconv.FormatInt(i.ID, 10)
