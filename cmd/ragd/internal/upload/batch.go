@@ -16,15 +16,14 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// A batch is what goes in one stream. The service writes the documents of a stream
-// in groups, so that many small ones in a stream are several times as fast as each
-// alone.
+// Bounds of a batch: the documents of one stream. The service writes the documents of a
+// stream in groups, several times as fast as one by one.
 const (
 	batchDocuments = 1000
 	batchBytes     = 8 << 20
-	batchPause     = 20 * time.Millisecond // without another document ends a batch
+	batchPause     = 20 * time.Millisecond // ends a batch when no document comes for so long
 	partBytes      = 1 << 20               // of content in one message
-	// maxHeader is the size of more metadata than any index takes.
+	// maxHeader bounds a document's metadata and settings; no index accepts more.
 	maxHeader = 1 << 20
 )
 
@@ -36,8 +35,8 @@ type item struct {
 	input   int64 // bytes of the corpus not counted as read yet
 }
 
-// batch waits for a document and takes as many more as come at once. more is false
-// when there are none left.
+// batch waits for a document and collects those that follow without a pause. more is false
+// when the corpus has ended.
 func (r *run) batch(ctx context.Context, queue <-chan localfiles.Document) (items []*item, more bool, err error) {
 	var pause <-chan time.Time
 	for size := 0; len(items) < batchDocuments && size < batchBytes; {
@@ -91,7 +90,7 @@ func (r *run) item(doc localfiles.Document) (*item, error) {
 }
 
 // send sends a batch and returns the answer's results, one for each document.
-// counted is told of the bytes of the corpus that are on their way.
+// counted is called with the bytes of the corpus that were sent.
 func (c Client) send(ctx context.Context, items []*item, counted func(int64)) ([]*ragdv1.UploadResult, error) {
 	if c.batch != nil {
 		return c.batch(ctx, items)
@@ -146,7 +145,7 @@ func (i *item) send(stream sender) error {
 	return nil
 }
 
-// size is how many bytes of content a batch has.
+// size returns how many bytes of content a batch has.
 func size(items []*item) (bytes int) {
 	for _, it := range items {
 		bytes += len(it.content)

@@ -48,7 +48,7 @@ func retry(ctx context.Context, timeout time.Duration, retrying func(error), cal
 		attempt, cancel := context.WithTimeout(ctx, timeout)
 		advanced, err := call(attempt)
 		cancel()
-		if ctx.Err() != nil || !passes(err) {
+		if ctx.Err() != nil || !transient(err) {
 			return err
 		}
 		if advanced {
@@ -70,8 +70,8 @@ func retry(ctx context.Context, timeout time.Duration, retrying func(error), cal
 	}
 }
 
-// passes reports whether the same call may succeed later.
-func passes(err error) bool {
+// transient reports whether the same call may succeed later.
+func transient(err error) bool {
 	var said *connect.Error
 	if !errors.As(err, &said) && !errors.Is(err, io.EOF) { // nil, or an error of our own side
 		return errors.Is(err, context.DeadlineExceeded)

@@ -20,8 +20,8 @@ import (
 func (r *run) send(ctx context.Context, docs iter.Seq2[localfiles.Document, error]) error {
 	workers, ctx := errgroup.WithContext(ctx)
 	queue := make(chan localfiles.Document)
-	// Not one of the workers: a read from a terminal or a pipe cannot be
-	// interrupted, and nobody should have to wait for it after the run has ended.
+	// The workers' group does not wait for this goroutine: a read from a terminal or a
+	// pipe cannot be interrupted.
 	go func() {
 		defer close(queue)
 		for doc, err := range docs {
@@ -57,7 +57,7 @@ func (r *run) work(ctx context.Context, queue <-chan localfiles.Document) error 
 	return ctx.Err()
 }
 
-// note keeps what the corpus says about something that is no document.
+// note records an error of the corpus: something skipped, or a document that cannot be read.
 func (r *run) note(doc localfiles.Document, err error) {
 	r.progress.InputBytes += doc.InputBytes
 	var skip *localfiles.Skip
@@ -75,8 +75,8 @@ func (r *run) note(doc localfiles.Document, err error) {
 // minRate is how many bytes a second a connection must carry at least.
 const minRate = 256 << 10
 
-// upload sends a batch, and what the service had no room for again, until it is
-// known of each document what became of it. Its error ends the run.
+// upload sends a batch, and documents refused with a transient error again, until the
+// outcome of each document is known. Its error ends the run.
 func (r *run) upload(ctx context.Context, items []*item) error {
 	if len(items) == 0 {
 		return nil
@@ -103,8 +103,8 @@ func (r *run) upload(ctx context.Context, items []*item) error {
 	return nil
 }
 
-// record notes what became of the documents of a batch. It returns those that may
-// succeed later with the error of the first of them, or an error that ends the run.
+// record stores the results of a batch. It returns the documents to send again with the
+// error of the first of them, or an error that ends the run.
 func (r *run) record(items []*item, results []*ragdv1.UploadResult) (again []*item, err error) {
 	r.step(func() {
 		for i, it := range items {
@@ -114,7 +114,7 @@ func (r *run) record(items []*item, results []*ragdv1.UploadResult) (again []*it
 			switch {
 			case refusal == nil:
 				r.acknowledge(it.document, results[i].GetJob())
-			case passes(refusal):
+			case transient(refusal):
 				again = append(again, it)
 				err = cmp.Or[error](err, refusal)
 			case ends(refusal):
@@ -128,7 +128,7 @@ func (r *run) record(items []*item, results []*ragdv1.UploadResult) (again []*it
 	return again, err
 }
 
-// refusalOf is the error that a document's result stands for, nil for none.
+// refusalOf returns the error in a document's result, nil if there is none.
 func refusalOf(said *ragdv1.UploadError) error {
 	if said == nil {
 		return nil
@@ -144,8 +144,8 @@ func refusalOf(said *ragdv1.UploadError) error {
 	return refusal
 }
 
-// acknowledge records a document that the service has taken: as done if its job
-// is, which is so when the service had the same document before.
+// acknowledge records a stored document: as done if its job has ended, as when the service
+// had the same document before.
 func (r *run) acknowledge(doc document, job *ragdv1.Job) {
 	r.result.Uploaded++
 	if r.settle(job, doc) {
@@ -184,7 +184,7 @@ func (r *run) settle(job *ragdv1.Job, docs ...document) bool {
 	return true
 }
 
-// ends reports whether an error is about more than the document at hand.
+// ends reports whether an error concerns more than one document, and ends the run.
 func ends(err error) bool {
 	if err == nil {
 		return false

@@ -1,12 +1,11 @@
-// Package upload brings a corpus into an index: the client's side of an ingest.
-// It sends documents with bounded concurrency, rides out a service that is busy
-// or restarting, and waits for the jobs that the uploads started.
+// Package upload uploads a corpus into an index: the client's side of an ingest. It sends
+// documents with bounded concurrency, retries while the service is busy or restarting, and
+// waits for the jobs that the uploads started.
 //
 //	result, err := upload.Run(ctx, client, localfiles.Files(".", "handbook"), upload.Config{Index: "docs"})
 //
-// An upload can be repeated at any time: uris are stable and the service takes the
-// same bytes under the same uri as a no-op, so that a run that was interrupted is
-// resumed by running it again.
+// An upload can be repeated at any time: uris are stable, and the same bytes under the same
+// uri change nothing. A run that was interrupted is resumed by running it again.
 package upload
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 )
 
-// Client are the services an upload talks to.
+// Client is the services that an upload calls.
 type Client struct {
 	Documents ragdv1connect.DocumentServiceClient
 	Indexes   ragdv1connect.IndexServiceClient
@@ -30,10 +29,10 @@ type Client struct {
 	batch func(context.Context, []*item) ([]*ragdv1.UploadResult, error) // sends a batch, in tests
 }
 
-// Config says where the documents go and how.
+// Config says into which index documents are uploaded, and how.
 type Config struct {
 	Index string
-	// Namespace is the part of the index that they go to, the default one if empty.
+	// Namespace is the namespace of the index; the default one if empty.
 	Namespace string
 	// Concurrency bounds the streams of uploads, and with them the documents in
 	// memory: some MiB for each stream, or one larger document. Default 4.
@@ -42,14 +41,14 @@ type Config struct {
 	// key by key.
 	Chunking *ragdv1.Chunking
 	Metadata map[string]any
-	// Extract goes with every document too.
+	// Extract goes with every document.
 	Extract *structpb.Struct
 	// NoWait returns when everything is uploaded, before the jobs are done.
 	NoWait bool
-	// Progress is told after every step, from one goroutine at a time. It must not
+	// Progress is called after every step, from one goroutine at a time. It must not
 	// block for long. Optional.
 	Progress func(Progress)
-	// Retrying is told of every failure that is going to be tried again, from many
+	// Retrying is called with every error that is going to be retried, from many
 	// goroutines. Optional.
 	Retrying func(error)
 }
@@ -66,14 +65,14 @@ type Progress struct {
 	ChunksDone int  // of Chunks
 }
 
-// Failure is a document that did not make it.
+// Failure is a document that was not stored or not processed.
 type Failure struct {
 	Place  string `json:"place"` // in the corpus
 	URI    string `json:"uri,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// Result is what became of a corpus.
+// Result is the outcome of an upload.
 type Result struct {
 	Uploaded  int // documents the service has acknowledged: Ready, Pending or failed since
 	Unchanged int // of those, the ones that were ready before
@@ -82,12 +81,11 @@ type Result struct {
 	Failures  []Failure
 	Skips     []localfiles.Skip
 	Elapsed   time.Duration
-	// Extraction is what finding out about the chunks took; nil when nothing was to be
-	// found out.
+	// Extraction is what metadata extraction cost; nil without extraction.
 	Extraction *Extraction
 }
 
-// Extraction is what language models were asked for.
+// Extraction is what metadata extraction by language models cost.
 type Extraction struct {
 	Calls        int    `json:"calls"`
 	InputTokens  int    `json:"inputTokens"`
@@ -96,7 +94,7 @@ type Extraction struct {
 	FailedJob    string `json:"failedJob,omitempty"` // one that says why
 }
 
-// extracted adds what a job that has ended took.
+// extracted adds the extraction of a job that has ended.
 func (r *Result) extracted(job *ragdv1.Job) {
 	e := job.GetExtraction()
 	if e == nil {
@@ -144,11 +142,11 @@ type run struct {
 	oldest time.Time // creation of the oldest open job, on the service's clock
 }
 
-// document is what is remembered of an uploaded document.
+// document identifies an uploaded document.
 type document struct{ place, uri string }
 
-// step changes the state and shows the progress, unless the run has ended: the
-// corpus may still be stuck in a read then.
+// step changes the state and reports the progress, unless the run has ended: a read of the
+// corpus may outlast the run.
 func (r *run) step(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -228,7 +228,7 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 }
 
 // Of few documents it is told how far each is.
-func TestRunTellsOfTheChunksOfFewDocuments(t *testing.T) {
+func TestRunReportsTheChunksOfFewDocuments(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
@@ -365,7 +365,7 @@ func TestRunFallsBackOnDocumentsWhenJobsAreGone(t *testing.T) {
 	})
 }
 
-func TestRunRidesOutWhatPasses(t *testing.T) {
+func TestRunRetriesTransientErrors(t *testing.T) {
 	t.Parallel()
 	busy := connect.NewError(connect.CodeResourceExhausted, errors.New("queue full"))
 	detail, err := connect.NewErrorDetail(&errdetails.RetryInfo{RetryDelay: durationpb.New(7 * time.Second)})
@@ -409,7 +409,7 @@ func TestRunRidesOutWhatPasses(t *testing.T) {
 	}
 }
 
-func TestRunStopsForWhatConcernsEveryDocument(t *testing.T) {
+func TestRunStopsAtErrorsThatConcernEveryDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -442,7 +442,7 @@ func TestRunStopsForWhatConcernsEveryDocument(t *testing.T) {
 	}
 }
 
-func TestRunGoesOnAfterWhatConcernsOneDocument(t *testing.T) {
+func TestRunContinuesAfterErrorsThatConcernOneDocument(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{before: func(_ int, uri string) error {
