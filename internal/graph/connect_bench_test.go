@@ -13,9 +13,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
-// BenchmarkConnect connects the passages of a labelled set, in batches, into an
-// index that has none. Their chunks are stored before, without embeddings of any
-// use: similar edges are measured where embeddings are.
+// BenchmarkConnect connects the passages of a labelled set, in batches, in an
+// empty index. Their chunks are stored before, with zero embeddings: it does not
+// measure similar edges.
 func BenchmarkConnect(b *testing.B) {
 	for _, batch := range []int{1, 20, 200} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkConnect(b *testing.B) {
 				for i, d := range set.Documents {
 					documents[i] = graph.Document{DocumentID: uuid.Must(uuid.NewV7()).String(), Namespace: index.DefaultNamespace, Title: d.Title, URI: d.ID, Texts: []string{d.Text}}
 				}
-				if batch == 1 { // the rest takes no other time
+				if batch == 1 { // more take the same time each
 					documents = documents[:2000]
 				}
 				for part := range slices.Chunk(documents, batch) {

@@ -38,8 +38,8 @@ func newTestGraph(t testing.TB) *testGraph {
 	return g
 }
 
-// edges returns the rows of the edge table in words, but for what leads nowhere:
-// mentions of names that no chunk has.
+// edges returns the names in the edge table and the mentions of these names, as
+// text.
 func (g *testGraph) edges(t *testing.T) []string {
 	t.Helper()
 	rows, err := tenant.Select[struct{ Edge string }](t.Context(), g.handle, `

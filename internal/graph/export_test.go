@@ -10,7 +10,7 @@ import (
 // CountsOf reads the size of the graph of an index.
 var CountsOf = countsOf
 
-// LimitCache replaces the cache of edges by an empty one of so many bytes.
+// LimitCache replaces the cache of edges by an empty one of that size.
 func (s *Service) LimitCache(bytes int64) { s.edges = lru.New[edgeKey, []chunkEdge](bytes) }
 
 // CacheBytes returns the size of the cached edges.

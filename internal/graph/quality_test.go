@@ -15,8 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
-// design is one way to build and walk a graph; fields say what differs from how
-// it is done.
+// design is a variant of building and walking a graph.
 type design struct {
 	name      string
 	without   names.Kind
@@ -33,14 +32,14 @@ type design struct {
 	fused     bool    // walk and first stage joined by reciprocal rank
 	steps     int
 	next      float64 // weight of edges between neighbours,
-	parts     float64 // from the head of a document to its other chunks
+	sections  float64 // from the head of a document to its other chunks,
 	heads     float64 // and back
 }
 
-// asBuilt is how it is done, but for edges within documents.
+// asBuilt is the design of the product, without edges within documents.
 var asBuilt = design{restart: defaultRestart, least: leastWeight, seeds: seedCount, named: namedWeight, mentions: maxMentions}
 
-// designs are the rows of the first table in docs/graph.md.
+// designs returns the rows of the first table in docs/graph.md.
 func designs() []design {
 	var all []design
 	with := func(name string, change func(*design)) {
@@ -75,25 +74,25 @@ func designs() []design {
 	return all
 }
 
-// sectionDesigns are the rows of the second: of documents in pieces, of which the first
-// is the head.
+// sectionDesigns returns the rows of the second table in docs/graph.md, over
+// documents in pieces of which the first is the head.
 func sectionDesigns() []design {
 	all := []design{
 		{name: "mentions alone"},
 		{name: "and reading order", next: nextWeight},
-		{name: "and from heads to parts, **as built**", next: nextWeight, parts: nextWeight},
+		{name: "and from heads to parts, **as built**", next: nextWeight, sections: nextWeight},
 		{name: "and from parts to heads", next: nextWeight, heads: nextWeight},
-		{name: "and both", next: nextWeight, parts: nextWeight, heads: nextWeight},
+		{name: "and both", next: nextWeight, sections: nextWeight, heads: nextWeight},
 	}
 	for i, d := range all {
 		all[i] = asBuilt
-		all[i].name, all[i].next, all[i].parts, all[i].heads = d.name, d.next, d.parts, d.heads
+		all[i].name, all[i].next, all[i].sections, all[i].heads = d.name, d.next, d.sections, d.heads
 	}
 	return all
 }
 
-// corpusGraph is the graph of a labelled set, in memory. The documents of the set are
-// the chunks.
+// corpusGraph is the graph of a labelled set, in memory. Its chunks are the
+// documents of set.
 type corpusGraph struct {
 	set      *dataset.Set
 	head     []int                      // first chunk of the document, by chunk
@@ -110,8 +109,8 @@ type namedChunk struct {
 	kind  names.Kind
 }
 
-// newCorpusGraph makes chunks of up to so many characters of the set's documents, or
-// one of each if size is 0.
+// newCorpusGraph cuts the documents of a set into chunks of up to size characters,
+// or makes one chunk of each if size is 0.
 func newCorpusGraph(t *testing.T, whole *dataset.Set, size int) *corpusGraph {
 	t.Helper()
 	set := &dataset.Set{}
@@ -159,8 +158,8 @@ func newCorpusGraph(t *testing.T, whole *dataset.Set, size int) *corpusGraph {
 	return g
 }
 
-// pieces cuts a text as ingest does, into chunks of up to so many characters, or not at
-// all if size is 0.
+// pieces cuts a text as ingest does, into chunks of up to size characters, or not
+// at all if size is 0.
 func pieces(t *testing.T, text string, size int) (all []string) {
 	t.Helper()
 	if size == 0 {
@@ -232,7 +231,7 @@ func (g *corpusGraph) within(d design) (edges []walk.Edge) {
 			edges = append(edges, walk.Edge{From: chunk, To: chunk - 1, Weight: d.next}, walk.Edge{From: chunk - 1, To: chunk, Weight: d.next})
 		}
 		if head < chunk-1 {
-			edges = append(edges, walk.Edge{From: head, To: chunk, Weight: d.parts}, walk.Edge{From: chunk, To: head, Weight: d.heads})
+			edges = append(edges, walk.Edge{From: head, To: chunk, Weight: d.sections}, walk.Edge{From: chunk, To: head, Weight: d.heads})
 		}
 	}
 	return edges

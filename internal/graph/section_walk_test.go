@@ -9,8 +9,8 @@ import (
 	"github.com/ragdhq/ragd/internal/graph"
 )
 
-// sections returns the steps, as ordinals, from heads of sections to their parts that
-// the walk of a question sees.
+// sections returns the edges, as ordinals, from heads of sections to their chunks
+// that the walk of a question reaches.
 func (g *testGraph) sections(t *testing.T, question string) []string {
 	t.Helper()
 	res, err := g.client.GraphRag(t.Context(), &ragdv1.GraphRagRequest{
@@ -29,7 +29,7 @@ func (g *testGraph) sections(t *testing.T, question string) []string {
 	return out
 }
 
-func TestSectionsLeadToTheirParts(t *testing.T) {
+func TestHeadsOfSectionsLeadToTheirChunks(t *testing.T) {
 	t.Parallel()
 	g := newTestGraph(t)
 	size, overlap := int32(30), int32(0)
