@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	"internal/query":               {"internal/embed", "internal/fault", "internal/filter", "internal/httpserver", "internal/index", "internal/rerank", "internal/tenant", "internal/textlimit"},
 	"internal/rerank":              {"internal/endpoint", "internal/fault", "internal/lexical", "internal/llm", "internal/lru", "internal/textlimit"},
 	"internal/rpc":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/chunk", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/job", "internal/metadata", "internal/query", "internal/rerank", "internal/tenant", "internal/tool", "internal/vector"},
+	"internal/service":             {"internal/backlog", "internal/embed", "internal/endpoint", "internal/event", "internal/extract", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/job", "internal/llm", "internal/mcp", "internal/mcp/mcphttp", "internal/parse", "internal/parse/subprocess", "internal/postgres", "internal/postgres/embedded", "internal/query", "internal/rerank", "internal/rpc", "internal/tenant", "internal/tool", "internal/vector"},
 	"internal/tenant":              {"internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "migrations"},
 	"internal/tenant/oauth":        {"internal/fault", "internal/filter", "internal/tenant"},
 	"internal/textlimit":           {},
@@ -71,7 +72,7 @@ var mayImport = map[string][]string{
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
-var mayImportPool = []string{"internal/postgres", "internal/testing/pgtest", "internal/tenant", "internal/testing/servicetest", "cmd/ragd", "bench/retrieval"}
+var mayImportPool = []string{"internal/postgres", "internal/testing/pgtest", "internal/tenant", "internal/testing/servicetest", "internal/service", "bench/retrieval"}
 
 // testOnly must never reach the shipped binary.
 var testOnly = []string{"testing", "github.com/google/go-cmp", "github.com/testcontainers", module + "internal/testing"}

@@ -32,13 +32,7 @@ type client struct {
 
 // clientFlags makes cmd, and what is below it, a client command.
 func (p *program) clientFlags(cmd *cobra.Command) *cobra.Command {
-	flags := cmd.PersistentFlags()
-	flags.StringVar(&p.settings.Server, "server", "", "address of the service (default "+defaultServer+")")
-	flags.StringVar(&p.settings.Tenant, "tenant", "", "act for this tenant, with the operator key")
-	flags.StringVar(&p.settings.APIKey, "api-key", "", "key of a tenant")
-	flags.StringVar(&p.settings.OperatorKey, "operator-key", "", "key of the operator")
-	markSettings(flags, "server", "tenant")
-	markSecrets(flags, "api-key", "operator-key")
+	p.settings.registerClient(cmd.PersistentFlags())
 	p.jsonFlag(cmd)
 	return cmd
 }

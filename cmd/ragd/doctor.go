@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
 
 // check is one thing that doctor looks at. It returns what it found, or what is
@@ -26,6 +27,15 @@ type finding struct {
 	Check  string `json:"check"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
+}
+
+// checkPostgres returns which server an embedded database would run on.
+func checkPostgres(context.Context) (string, error) {
+	found, err := embedded.Default()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s in %s, with pgvector %s", found.Version, found.BinDir, found.Vector), nil
 }
 
 func (p *program) doctorCommand() *cobra.Command {

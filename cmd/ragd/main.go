@@ -22,7 +22,7 @@ func main() {
 		asks:     term.IsTerminal(int(os.Stdin.Fd())),
 		animates: term.IsTerminal(int(os.Stderr.Fd())),
 		localChecks: []check{
-			{"PostgreSQL here", installedPostgres},
+			{"PostgreSQL here", checkPostgres},
 		},
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))

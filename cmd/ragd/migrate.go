@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 func (p *program) migrateCommand() *cobra.Command {
-	settings := serviceSettings{getenv: p.getenv}
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database of the service and of every tenant up to date",
@@ -20,24 +20,23 @@ running the command again goes on with what is left.
 "ragd serve" does this by itself for a database of its own. For an external one
 (RAGD_DATABASE_URL) run it with each new version, while the old one still serves.`,
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.migrate(cmd, settings) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.migrate(cmd) },
 	}
-	settings.register(cmd.Flags())
+	p.settings.registerService(cmd.Flags(), p.getenv)
 	return cmd
 }
 
-func (p *program) migrate(cmd *cobra.Command, settings serviceSettings) error {
-	log, err := newLogger(p.stderr, p.animates, settings.LogLevel)
+func (p *program) migrate(cmd *cobra.Command) error {
+	log, err := p.logger()
 	if err != nil {
 		return err
 	}
-	s, err := newService(cmd.Context(), settings, log)
+	config, err := p.settings.serviceConfig(log)
 	if err != nil {
 		return err
 	}
-	defer s.close() //nolint:errcheck // all work is done
 	tenants := 0
-	failed, err := s.tenants.MigrateAll(cmd.Context(), func(m tenant.Migrated) {
+	failed, err := service.Migrate(cmd.Context(), config, func(m tenant.Migrated) {
 		tenants++
 		switch {
 		case m.Err != nil:

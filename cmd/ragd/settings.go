@@ -5,22 +5,171 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
-// settings is what ragd is told from outside, flat: a flag's name is its key in
-// the file and, as RAGD_KEY, in the environment.
+// settings holds all settings of all commands. Each is a flag whose name is also its
+// key in the file of settings and, as RAGD_KEY, in the environment. A command registers
+// the flags that it needs.
 type settings struct {
-	Config      string
-	Server      string
-	Tenant      string
-	APIKey      string // secret
-	OperatorKey string // secret
+	Config string // path of the file of settings
+
+	// Settings of the client commands.
+	Server string
+	Tenant string
+	APIKey string // secret
+
+	OperatorKey string // secret; of the client commands and of the service
+
+	// Settings of the service.
+	Service     service.Config
+	FirstTenant string
+	LogLevel    string
+	OAuth       oauth.Config
+	SessionKey  string // secret
+}
+
+// registerClient adds the flags of the commands that call a service.
+func (s *settings) registerClient(flags *pflag.FlagSet) {
+	flags.StringVar(&s.Server, "server", "", "address of the service (default "+defaultServer+")")
+	flags.StringVar(&s.Tenant, "tenant", "", "act for this tenant, with the operator key")
+	flags.StringVar(&s.APIKey, "api-key", "", "key of a tenant")
+	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator")
+	markSettings(flags, "server", "tenant")
+	markSecrets(flags, "api-key", "operator-key")
+}
+
+// registerService adds the flags of the commands that open the database themselves.
+func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) string) {
+	c := &s.Service
+	flags.StringVar(&c.DataDir, "data-dir", defaultDataDir(getenv), "folder of the embedded database")
+	flags.StringVar(&c.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
+	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
+	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
+	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
+	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
+	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-queued-documents", "max-queued-bytes")
+	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
+	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
+	markSecrets(flags, "database-url", "operator-key")
+	for _, provider := range []struct {
+		name     string
+		endpoint *endpoint.Config
+	}{
+		{"openai", &c.Providers.OpenAI}, {"cohere", &c.Providers.Cohere}, {"jina", &c.Providers.Jina},
+		{"voyage", &c.Providers.Voyage}, {"tei", &c.Providers.TEI},
+	} {
+		url, key := provider.name+"-base-url", provider.name+"-api-key"
+		flags.StringVar(&provider.endpoint.BaseURL, url, "", "address of the provider "+provider.name+" (default: its own, if it has one)")
+		flags.StringVar(&provider.endpoint.APIKey, key, "", "")
+		markSettings(flags, url)
+		markSecrets(flags, key)
+	}
+}
+
+// registerServe adds the flags of the command serve, besides those of registerService.
+func (s *settings) registerServe(flags *pflag.FlagSet) {
+	c := &s.Service
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8484", "address to answer on")
+	flags.StringVar(&s.FirstTenant, "first-tenant", "default", "tenant that the first start makes in a database of its own")
+	flags.StringVar(&c.MCP.PublicURL, "public-url", "", "address under which clients know the service (default: as each request names it)")
+	flags.StringSliceVar(&c.MCP.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call /mcp, besides this machine's")
+	flags.StringSliceVar(&c.MCP.AllowedHosts, "allowed-hosts", nil, "host names under which /mcp may be called (default: from this machine its own and the public one, else any)")
+	flags.IntVar(&c.MCP.RequestRate, "mcp-request-rate", 1000, "requests a second that one credential may make to /mcp, twice as many at once; 0 for no limit")
+	flags.BoolVar(&c.MCP.LegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
+	flags.BoolVar(&c.MCP.Stateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
+	flags.StringVar(&s.SessionKey, "session-key", "", "")
+	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
+	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "share of the requests that are traced")
+	markSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
+		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
+	markSecrets(flags, "session-key")
+	s.registerOAuth(flags)
+}
+
+// registerOAuth adds the flags about access tokens that are accepted besides API keys.
+func (s *settings) registerOAuth(flags *pflag.FlagSet) {
+	c := &s.OAuth
+	flags.StringVar(&c.Issuer, "oauth-issuer", "", "authorization server whose access tokens are taken besides API keys (default: none)")
+	flags.StringSliceVar(&c.Audiences, "oauth-audience", nil, "names that a token may be issued for (default: the public address, and that with /mcp)")
+	flags.StringVar(&c.JWKSURL, "oauth-jwks-url", "", "where the issuer publishes its keys (default: as its metadata says)")
+	flags.StringVar(&c.IntrospectionURL, "oauth-introspection-url", "", "where to ask about tokens that are not JWTs (default: tokens are JWTs)")
+	flags.StringVar(&c.ClientID, "oauth-client-id", "", "the service's name at oauth-introspection-url")
+	flags.StringVar(&c.TenantClaim, "oauth-tenant-claim", "tenant", "claim that names the tenant; within others with dots")
+	flags.StringVar(&c.ScopeClaim, "oauth-scope-claim", "scope", "claim with the scopes, of which read, write and admin count")
+	flags.StringVar(&c.ScopePrefix, "oauth-scope-prefix", "", "what the issuer puts before the scopes")
+	flags.StringVar(&c.FilterClaim, "oauth-filter-claim", "", "claim with the mandatory filter, which every token must have then (default: none)")
+	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "")
+	markSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
+		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim")
+	markSecrets(flags, "oauth-client-secret")
+}
+
+// defaultDataDir returns ragd's folder in the user's data folder.
+func defaultDataDir(getenv func(string) string) string {
+	home := getenv("XDG_DATA_HOME")
+	if home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "ragd-data"
+		}
+		home = filepath.Join(user, ".local", "share")
+	}
+	return filepath.Join(home, "ragd")
+}
+
+// serviceConfig returns the configuration of the service that the settings ask for.
+func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
+	c := s.Service
+	c.Logger, c.OperatorKey, c.Version = log, s.OperatorKey, readBuild().Version
+	c.MCP.SessionKey = []byte(s.SessionKey)
+	var err error
+	if c.Tokens, err = s.tokens(); err != nil {
+		return c, err
+	}
+	if s.OAuth.Issuer != "" {
+		c.MCP.AuthorizationServers = []string{s.OAuth.Issuer}
+	}
+	self, err := os.Executable()
+	c.ParseCommand = []string{self, parseWorker}
+	return c, err
+}
+
+// tokens returns the verifier of access tokens; nil when none are accepted.
+func (s settings) tokens() (tenant.Tokens, error) {
+	c, publicURL := s.OAuth, s.Service.MCP.PublicURL
+	if c.Issuer == "" {
+		if len(c.Audiences) > 0 || c.JWKSURL != "" || c.IntrospectionURL != "" || c.FilterClaim != "" {
+			return nil, errors.New("oauth-issuer is missing: it says whose access tokens are taken")
+		}
+		return nil, nil
+	}
+	if publicURL == "" {
+		// The audience of a token must not depend on the host name of a request.
+		return nil, errors.New("oauth-issuer needs public-url, the address that tokens are issued for")
+	}
+	if len(c.Audiences) == 0 {
+		address := strings.TrimRight(publicURL, "/")
+		c.Audiences = []string{address, address + mcphttp.Path}
+	}
+	verifier, err := oauth.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return verifier, nil
 }
 
 // Marks of the flags that are settings. A secret is a hidden flag that refuses to

@@ -111,17 +111,3 @@ func TestTracesOfAQuery(t *testing.T) {
 		}
 	}
 }
-
-func TestTraceSettings(t *testing.T) {
-	t.Parallel()
-	for settings, want := range map[traceSettings]string{
-		{URL: "ftp://collector", Share: 1}:         "traces-url",
-		{URL: "http://localhost:4318", Share: 1.5}: "traces-share",
-		{Share: 1}: "",
-	} {
-		tracing, err := newTracing(t.Context(), settings, nil)
-		if tracing != nil || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, %v", settings, tracing, err)
-		}
-	}
-}

@@ -265,7 +265,7 @@ func TestATextOverTheLimitIsRefusedAtOnce(t *testing.T) {
 // Whoever sends no more keeps neither the stream nor its room on the disk.
 func TestAStreamThatStandsStillIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{Pause: 200 * time.Millisecond})
+	s := servicetest.New(t, servicetest.Config{MaxBodyPause: 200 * time.Millisecond})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	body, sender := io.Pipe()

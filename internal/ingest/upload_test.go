@@ -9,8 +9,8 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -29,7 +29,7 @@ type fixture struct {
 func setup(t *testing.T) fixture {
 	t.Helper()
 	fake := modelserver.New(t)
-	s := servicetest.New(t, servicetest.Config{Embed: embed.Config{
+	s := servicetest.New(t, servicetest.Config{Providers: service.Providers{
 		OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, MinWait: time.Millisecond},
 	}})
 	acme := s.Tenant(t, "acme")

@@ -1,6 +1,6 @@
 //go:build mcpclients
 
-package mcp
+package mcp_test
 
 import (
 	"bytes"
@@ -17,6 +17,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -43,7 +45,7 @@ func TestThirdPartyClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := instance(t, s)
+	address := s.URL + mcphttp.Path
 	run := func(t *testing.T, program string, args ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -72,7 +74,7 @@ func TestThirdPartyClients(t *testing.T) {
 			run(t, node, args...)
 		})
 	}
-	for era := range eras {
+	for era := range mcptest.Eras {
 		t.Run("inspector, "+era, func(t *testing.T) {
 			t.Parallel()
 			inspect := func(key string, args ...string) string {
@@ -104,18 +106,18 @@ func TestThirdPartyClients(t *testing.T) {
 		t.Run("mcp-go, "+era, func(t *testing.T) {
 			t.Parallel()
 			mine := map[string]string{"Authorization": "Bearer " + acme.Secret}
-			c := connectClient(t, address, eras[era], mine)
-			heard := hearing(c)
-			told := watching(t, address, era, acme.Secret, indexesURI)
+			c := mcptest.Connect(t, address, mcptest.Eras[era], mine)
+			heard := mcptest.WatchProgress(c)
+			told := watching(t, address, era, acme.Secret, "ragd://indexes")
 			list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
 			if err != nil || !slices.ContainsFunc(list.Tools, func(tool mcpgo.Tool) bool { return tool.Name == "ask_docs" }) {
 				t.Errorf("list: %v", err)
 			}
-			if _, text := callTool(t, c, "ask_docs", map[string]any{"queryText": "How is the lighthouse lit?"}, nil); !strings.Contains(text, "whale oil") {
+			if _, text := mcptest.Call(t, c, "ask_docs", map[string]any{"queryText": "How is the lighthouse lit?"}, nil); !strings.Contains(text, "whale oil") {
 				t.Errorf("call: %s", text)
 			}
 			var read mcpgo.ReadResourceRequest
-			read.Params.URI = indexesURI
+			read.Params.URI = "ragd://indexes"
 			if _, err := c.ReadResource(t.Context(), read); err != nil {
 				t.Errorf("read: %v", err)
 			}
@@ -124,13 +126,13 @@ func TestThirdPartyClients(t *testing.T) {
 			if _, err := c.GetPrompt(t.Context(), prompt); err != nil {
 				t.Errorf("prompt: %v", err)
 			}
-			callTool(t, c, "upload_document", map[string]any{"uri": "go-" + era, "indexName": "docs", "text": "From Go."}, map[string]any{"progressToken": era})
-			collect(t, told, "notifications/resources/updated "+indexesURI)
-			if len(heard.of(era)) == 0 {
+			mcptest.Call(t, c, "upload_document", map[string]any{"uri": "go-" + era, "indexName": "docs", "text": "From Go."}, map[string]any{"progressToken": era})
+			collect(t, told, "notifications/resources/updated "+"ragd://indexes")
+			if len(heard.Of(era)) == 0 {
 				t.Error("no progress was heard")
 			}
-			other := connectClient(t, address, eras[era], map[string]string{"Authorization": "Bearer " + globex.Secret})
-			if _, text := callTool(t, other, "vector_query", map[string]any{"queryText": "lighthouse"}, nil); strings.Contains(text, "whale") {
+			other := mcptest.Connect(t, address, mcptest.Eras[era], map[string]string{"Authorization": "Bearer " + globex.Secret})
+			if _, text := mcptest.Call(t, other, "vector_query", map[string]any{"queryText": "lighthouse"}, nil); strings.Contains(text, "whale") {
 				t.Errorf("the other tenant: %s", text)
 			}
 		})

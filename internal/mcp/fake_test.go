@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 // fakeAPI is an API of functions; a test sets those it needs.
@@ -151,66 +150,14 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 	return server.URL + mcphttp.Path
 }
 
-// eras lists the two kinds of client.
-var eras = map[string][]client.ClientOption{
-	"modern": nil,
-	"legacy": {client.WithLegacyProtocolOnly()},
-}
-
-// connectClient returns a client of the endpoint with the given headers.
+// connectClient returns a client of the endpoint with the given headers, by default
+// those of Alice of acme.
 func connectClient(t testing.TB, address string, options []client.ClientOption, headers map[string]string) *client.Client {
 	t.Helper()
 	if headers == nil {
 		headers = map[string]string{"Authorization": "Bearer acme alice"}
 	}
-	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(headers))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := client.NewClient(over, options...)
-	t.Cleanup(func() { _ = c.Close() })
-	initialize(t, c)
-	return c
-}
-
-func initialize(t testing.TB, c *client.Client) {
-	t.Helper()
-	if err := c.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var hello mcpgo.InitializeRequest
-	hello.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
-	hello.Params.ClientInfo = mcpgo.Implementation{Name: "test", Version: "1"}
-	if _, err := c.Initialize(t.Context(), hello); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// callTool calls a tool and returns its result and text.
-func callTool(t testing.TB, c *client.Client, name string, arguments any, meta map[string]any) (*mcpgo.CallToolResult, string) {
-	t.Helper()
-	var req mcpgo.CallToolRequest
-	req.Params.Name, req.Params.Arguments = name, arguments
-	if meta != nil {
-		req.Params.Meta = mcpgo.NewMetaFromMap(meta)
-	}
-	result, err := c.CallTool(t.Context(), req)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return result, textOf(t, result)
-}
-
-func textOf(t testing.TB, result *mcpgo.CallToolResult) string {
-	t.Helper()
-	if len(result.Content) != 1 {
-		t.Fatalf("%d pieces of content", len(result.Content))
-	}
-	text, ok := result.Content[0].(mcpgo.TextContent)
-	if !ok {
-		t.Fatalf("content is a %T", result.Content[0])
-	}
-	return text.Text
+	return mcptest.Connect(t, address, options, headers)
 }
 
 // noIndexes answers ListIndexes with an empty list.

@@ -1,4 +1,4 @@
-package mcp
+package mcp_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestGraphRagReturnsOnlyWhatTheCallerMaySee(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := s.URL + mcphttp.Path
 	open, err := structpb.NewStruct(map[string]any{"level": "open"})
 	if err != nil {
 		t.Fatal(err)
@@ -49,17 +50,17 @@ func TestGraphRagReturnsOnlyWhatTheCallerMaySee(t *testing.T) {
 			caller{name, admin.Secret, own, []string{"film", "director", "town"}},
 			caller{name + ", limited", limited, visible, []string{"film"}})
 	}
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		for _, by := range callers {
 			t.Run(era+", "+by.name, func(t *testing.T) {
-				c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + by.secret})
+				c := mcptest.Connect(t, address, options, map[string]string{"Authorization": "Bearer " + by.secret})
 				walk := func(what string, arguments, meta map[string]any) *ragdv1.GraphRagResponse {
 					t.Helper()
 					arguments["explain"] = true
 					if arguments["queryText"] == nil {
 						arguments["queryText"] = "Who made Dark River?"
 					}
-					result, text := callTool(t, c, "graph_rag", arguments, meta)
+					result, text := mcptest.Call(t, c, "graph_rag", arguments, meta)
 					if result.IsError {
 						t.Fatalf("%s: %s", what, text)
 					}
@@ -86,7 +87,7 @@ func TestGraphRagReturnsOnlyWhatTheCallerMaySee(t *testing.T) {
 				}
 				everything := map[string]any{"level": map[string]any{"$in": []any{"open", "secret"}}}
 				walk("a wider filter", map[string]any{"filter": everything}, nil)
-				walk("a wider filter of the client", map[string]any{}, map[string]any{metaContext: map[string]any{"filter": everything}})
+				walk("a wider filter of the client", map[string]any{}, map[string]any{"ragd/context": map[string]any{"filter": everything}})
 				walk("the hidden page by name", map[string]any{"queryText": "Where is Clio Barnard from?"}, nil)
 				walk("candidates", map[string]any{"graphOptions": map[string]any{"candidates": 100, "threshold": -1}}, nil)
 				walk("near ones", map[string]any{"graphOptions": map[string]any{"edgeTypes": []any{"similar"}, "threshold": -1}}, nil)

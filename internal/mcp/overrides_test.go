@@ -10,6 +10,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 // seen holds what the API receives of a caller.
@@ -61,7 +62,7 @@ func TestOverridesReachTheAPI(t *testing.T) {
 			meta: map[string]any{"indexName": "from-meta", "filter": map[string]any{"b": 2}},
 			want: func(s *seen) { s.IndexName, s.TopK, s.Filter = "from-meta", 3, `{"$and":[{"a":1},{"b":2}]}` }},
 	} {
-		for era, options := range eras {
+		for era, options := range mcptest.Eras {
 			t.Run(tc.name+" "+era, func(t *testing.T) {
 				headers := map[string]string{"Authorization": "Bearer acme alice"}
 				if tc.header != "" {
@@ -71,7 +72,7 @@ func TestOverridesReachTheAPI(t *testing.T) {
 				if tc.meta != nil {
 					meta = map[string]any{metaContext: tc.meta}
 				}
-				if result, text := callTool(t, connectClient(t, address, options, headers), "vector_query", nil, meta); result.IsError {
+				if result, text := mcptest.Call(t, connectClient(t, address, options, headers), "vector_query", nil, meta); result.IsError {
 					t.Fatal(text)
 				}
 				want := alice
@@ -83,7 +84,7 @@ func TestOverridesReachTheAPI(t *testing.T) {
 		}
 	}
 	t.Run("a misspelt one is refused", func(t *testing.T) {
-		result, text := callTool(t, connectClient(t, address, nil, nil), "vector_query", nil,
+		result, text := mcptest.Call(t, connectClient(t, address, nil, nil), "vector_query", nil,
 			map[string]any{metaContext: map[string]any{"filtre": map[string]any{}}})
 		if !result.IsError || !strings.Contains(text, "filtre") {
 			t.Error(text)
@@ -98,13 +99,13 @@ func TestCallersAreKeptApart(t *testing.T) {
 		raw, err := json.Marshal(seenIn(ctx))
 		return &ragdv1.VectorQueryResponse{RelevantContext: string(raw)}, err
 	}}, nil)
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		for _, who := range []seen{{Tenant: "acme", Subject: "alice"}, {Tenant: "acme", Subject: "bob"}, {Tenant: "globex", Subject: "alice"}} {
 			t.Run(era+" "+string(who.Tenant)+" "+who.Subject, func(t *testing.T) {
 				t.Parallel()
 				c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + string(who.Tenant) + " " + who.Subject})
 				for range 20 {
-					_, text := callTool(t, c, "vector_query", nil, nil)
+					_, text := mcptest.Call(t, c, "vector_query", nil, nil)
 					var got seen
 					if err := json.Unmarshal([]byte(text), &got); err != nil {
 						t.Fatal(err)

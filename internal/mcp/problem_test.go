@@ -18,6 +18,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 // errSecret stands for a cause with confidential text.
@@ -44,14 +45,14 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"a bug", errSecret, "internal error (request id REQUEST)", map[string]any{"code": "internal"}},
 		{"a deadline", context.DeadlineExceeded, "the deadline passed before the work was done", map[string]any{"code": "deadline"}},
 	} {
-		for era, options := range eras {
+		for era, options := range mcptest.Eras {
 			t.Run(tc.name+" "+era, func(t *testing.T) {
 				t.Parallel()
 				address := serve(t, &fakeAPI{vectorQuery: func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
 					return nil, tc.err
 				}}, nil)
 				c := connectClient(t, address, options, nil)
-				result, text := callTool(t, c, "vector_query", map[string]any{"queryText": "a"}, nil)
+				result, text := mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "a"}, nil)
 				if !result.IsError || result.StructuredContent != nil {
 					t.Errorf("no tool error: %+v", result)
 				}
@@ -77,7 +78,7 @@ func TestPanicIsAToolError(t *testing.T) {
 	c := connectClient(t, serve(t, &fakeAPI{vectorQuery: func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
 		panic(errSecret)
 	}}, nil), nil, nil)
-	if result, text := callTool(t, c, "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "internal error (request id ") {
+	if result, text := mcptest.Call(t, c, "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "internal error (request id ") {
 		t.Errorf("%s", text)
 	}
 }
@@ -88,7 +89,7 @@ func TestCallsEnd(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}, func(c *Config) { c.CallTimeout = 10 * time.Millisecond })
-	if result, text := callTool(t, connectClient(t, address, nil, nil), "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "the deadline passed") {
+	if result, text := mcptest.Call(t, connectClient(t, address, nil, nil), "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "the deadline passed") {
 		t.Errorf("%s", text)
 	}
 }

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 // jobs is an API whose jobs advance one step each time they are read.
@@ -53,54 +51,27 @@ func (j *jobs) look(_ context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, 
 	return j.at(req.GetJobId(), j.looks[req.GetJobId()]), nil
 }
 
-// told collects the progress notifications of a client by token.
-type told struct {
-	mu sync.Mutex
-	by map[any][]float64
-}
-
-func hearing(c *client.Client) *told {
-	heard := &told{by: map[any][]float64{}}
-	c.OnNotification(func(n mcpgo.JSONRPCNotification) {
-		if n.Method != string(mcpgo.MethodNotificationProgress) {
-			return
-		}
-		heard.mu.Lock()
-		defer heard.mu.Unlock()
-		done, _ := n.Params.AdditionalFields["progress"].(float64)
-		token := n.Params.AdditionalFields["progressToken"]
-		heard.by[token] = append(heard.by[token], done)
-	})
-	return heard
-}
-
-func (h *told) of(token string) []float64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.by[token]
-}
-
 // Each caller receives the progress of its own upload, up to the last step, and of no
 // other.
 func TestProgressReachesItsCaller(t *testing.T) {
 	t.Parallel()
 	const steps = 4
 	address := serve(t, newJobs(steps), nil)
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			var all sync.WaitGroup
 			for _, who := range []string{"acme alice", "acme bob", "globex eve"} {
 				c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + who})
-				heard := hearing(c)
+				heard := mcptest.WatchProgress(c)
 				all.Go(func() {
 					token := who + era
-					result, text := callTool(t, c, "upload_document", map[string]any{"uri": token, "text": "x"}, map[string]any{"progressToken": token})
+					result, text := mcptest.Call(t, c, "upload_document", map[string]any{"uri": token, "text": "x"}, map[string]any{"progressToken": token})
 					if result.IsError || !strings.Contains(text, "It can be searched.") {
 						t.Errorf("%s: %s", token, text)
 					}
 					time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-					got := heard.of(token)
+					got := heard.Of(token)
 					if len(got) == 0 || got[len(got)-1] != steps {
 						t.Errorf("%s heard %v, not the end", token, got)
 					}
@@ -109,10 +80,8 @@ func TestProgressReachesItsCaller(t *testing.T) {
 							t.Errorf("%s heard %v, which does not grow", token, got)
 						}
 					}
-					heard.mu.Lock()
-					defer heard.mu.Unlock()
-					if len(heard.by) != 1 {
-						t.Errorf("%s heard of %d calls", token, len(heard.by))
+					if calls := heard.Calls(); calls != 1 {
+						t.Errorf("%s heard of %d calls", token, calls)
 					}
 				})
 			}
@@ -126,15 +95,15 @@ func TestTheLastProgressIsDelivered(t *testing.T) {
 	t.Parallel()
 	api := newJobs(1)
 	address := serve(t, api, nil)
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			c := connectClient(t, address, options, nil)
-			heard := hearing(c)
+			heard := mcptest.WatchProgress(c)
 			for range 30 {
 				token := era + time.Now().String()
-				callTool(t, c, "get_job", map[string]any{"jobId": token}, map[string]any{"progressToken": token})
-				for deadline := time.Now().Add(time.Second); len(heard.of(token)) == 0; time.Sleep(time.Millisecond) {
+				mcptest.Call(t, c, "get_job", map[string]any{"jobId": token}, map[string]any{"progressToken": token})
+				for deadline := time.Now().Add(time.Second); len(heard.Of(token)) == 0; time.Sleep(time.Millisecond) {
 					if time.Now().After(deadline) {
 						t.Fatal("the last notification was lost")
 					}
@@ -152,7 +121,7 @@ func TestWaitingForAJob(t *testing.T) {
 		for name, value := range more {
 			arguments[name] = value
 		}
-		_, text := callTool(t, c, "upload_document", arguments, meta)
+		_, text := mcptest.Call(t, c, "upload_document", arguments, meta)
 		return text
 	}
 	if text := upload("a", nil, nil); !strings.Contains(text, "Job a is running") {
@@ -164,10 +133,10 @@ func TestWaitingForAJob(t *testing.T) {
 	if text := upload("c", map[string]any{"waitSeconds": 0}, map[string]any{"progressToken": "c"}); !strings.Contains(text, "Job c is running") {
 		t.Errorf("without a wait though progress is wanted: %s", text)
 	}
-	if _, text := callTool(t, c, "get_job", map[string]any{"jobId": "a", "waitSeconds": 5}, nil); !strings.Contains(text, "succeeded") {
+	if _, text := mcptest.Call(t, c, "get_job", map[string]any{"jobId": "a", "waitSeconds": 5}, nil); !strings.Contains(text, "succeeded") {
 		t.Errorf("get_job with a wait: %s", text)
 	}
-	if result, text := callTool(t, c, "get_job", map[string]any{"jobId": "a", "waitSeconds": 500}, nil); !result.IsError || !strings.Contains(text, "waitSeconds") {
+	if result, text := mcptest.Call(t, c, "get_job", map[string]any{"jobId": "a", "waitSeconds": 500}, nil); !result.IsError || !strings.Contains(text, "waitSeconds") {
 		t.Errorf("a long wait: %s", text)
 	}
 }
@@ -197,7 +166,7 @@ func TestCancellingEndsTheWait(t *testing.T) {
 	t.Parallel()
 	api := newJobs(1 << 20) // never ends
 	address := serve(t, api, nil)
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			c := connectClient(t, address, options, nil)
@@ -219,52 +188,6 @@ func TestCancellingEndsTheWait(t *testing.T) {
 			time.Sleep(2 * maxPoll)
 			if after := looks(); after > before {
 				t.Errorf("the job is still looked at: %d times, then %d", before, after)
-			}
-		})
-	}
-}
-
-// The progress of a real index build is reported from the first to the last vector, to
-// its own tenant only.
-func TestProgressOfABuild(t *testing.T) {
-	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
-	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
-	if _, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8}); err != nil {
-		t.Fatal(err)
-	}
-	const vectors = 500
-	entries := make([]*ragdv1.Entry, vectors)
-	for i := range entries {
-		values := make([]float32, 8)
-		for j := range values {
-			values[j] = float32((i*(j+1))%97) + 1
-		}
-		entries[i] = &ragdv1.Entry{Values: values}
-	}
-	if _, err := acme.Upsert(t.Context(), &ragdv1.UpsertRequest{IndexName: "v", Entries: entries}); err != nil {
-		t.Fatal(err)
-	}
-	for era, options := range eras {
-		t.Run(era, func(t *testing.T) {
-			built, err := acme.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + acme.Secret})
-			heard := hearing(c)
-			result, text := callTool(t, c, "get_job", map[string]any{"jobId": built.GetJobId()}, map[string]any{"progressToken": era})
-			if result.IsError || !strings.Contains(text, "succeeded") {
-				t.Error(text)
-			}
-			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-			if got := heard.of(era); len(got) == 0 || got[len(got)-1] != vectors {
-				t.Errorf("heard %v, not the end", got)
-			}
-			other := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + globex.Secret})
-			if result, text := callTool(t, other, "get_job", map[string]any{"jobId": built.GetJobId()}, map[string]any{"progressToken": era}); !result.IsError || !strings.Contains(text, "not found") {
-				t.Errorf("another tenant: %s", text)
 			}
 		})
 	}

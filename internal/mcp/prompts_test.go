@@ -1,4 +1,4 @@
-package mcp
+package mcp_test
 
 import (
 	"strings"
@@ -11,6 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -22,7 +23,7 @@ func getPrompt(t *testing.T, c *client.Client, name string, arguments map[string
 	if err != nil {
 		return "", err
 	}
-	if res.Meta.AdditionalFields[metaVersion] == nil {
+	if res.Meta.AdditionalFields["ragd/version"] == nil {
 		t.Errorf("%s has no version", name)
 	}
 	return res.Messages[0].Content.(mcpgo.TextContent).Text, nil
@@ -32,7 +33,7 @@ func getPrompt(t *testing.T, c *client.Client, name string, arguments map[string
 func TestPromptsOverTheService(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := s.URL + mcphttp.Path
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	globex.Index(t, "docs")
@@ -42,10 +43,10 @@ func TestPromptsOverTheService(t *testing.T) {
 			Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{"codename": structpb.NewStringValue("heron-" + uri)}},
 		})
 	}
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			as := func(secret string) *client.Client {
-				return connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + secret})
+				return mcptest.Connect(t, address, options, map[string]string{"Authorization": "Bearer " + secret})
 			}
 			c, other := as(acme.Secret), as(globex.Secret)
 			listed, err := c.ListPrompts(t.Context(), mcpgo.ListPromptsRequest{})
@@ -55,7 +56,7 @@ func TestPromptsOverTheService(t *testing.T) {
 			var names []string
 			for _, p := range listed.Prompts {
 				names = append(names, p.Name)
-				if p.Meta == nil || p.Meta.AdditionalFields[metaVersion] == nil || p.Title == "" || p.Description == "" {
+				if p.Meta == nil || p.Meta.AdditionalFields["ragd/version"] == nil || p.Title == "" || p.Description == "" {
 					t.Errorf("%s lacks a version, title or description", p.Name)
 				}
 			}

@@ -1,4 +1,4 @@
-package mcp
+package mcp_test
 
 import (
 	"encoding/json"
@@ -17,6 +17,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -25,34 +26,34 @@ import (
 func TestToolsOverTheService(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	address := serve(t, s.Handlers, func(c *Config) { c.HTTP = mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware} })
+	address := s.URL + mcphttp.Path
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	for _, tenant := range []servicetest.Client{acme, globex} {
 		tenant.Index(t, "docs")
 	}
 	as := func(t *testing.T, secret string, options []client.ClientOption) *client.Client {
-		return connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + secret})
+		return mcptest.Connect(t, address, options, map[string]string{"Authorization": "Bearer " + secret})
 	}
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			c := as(t, acme.Secret, options)
 			uri := "guides/" + era + ".md"
 			question := "How is the lighthouse lit in the " + era + " era?"
-			_, text := callTool(t, c, "upload_document", map[string]any{
+			_, text := mcptest.Call(t, c, "upload_document", map[string]any{
 				"uri": uri, "text": "# Lighthouse\n\nThe lighthouse is lit with whale oil in the " + era + " era.", "metadata": map[string]any{"era": era},
 			}, nil)
-			result, _ := callTool(t, c, "get_document", map[string]any{"uri": uri}, nil)
+			result, _ := mcptest.Call(t, c, "get_document", map[string]any{"uri": uri}, nil)
 			var document ragdv1.Document
 			structuredInto(t, result, &document)
 			for deadline := time.Now().Add(30 * time.Second); document.GetStatus() != "ready"; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("%s: the document is %s", text, document.GetStatus())
 				}
-				result, _ = callTool(t, c, "get_document", map[string]any{"uri": uri}, nil)
+				result, _ = mcptest.Call(t, c, "get_document", map[string]any{"uri": uri}, nil)
 				structuredInto(t, result, &document)
 			}
 
-			result, text = callTool(t, c, "vector_query", map[string]any{"queryText": question, "filter": map[string]any{"era": era}}, nil)
+			result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": question, "filter": map[string]any{"era": era}}, nil)
 			var got ragdv1.VectorQueryResponse
 			structuredInto(t, result, &got)
 			if len(got.GetSources()) == 0 || !strings.Contains(text, "whale oil in the "+era) || !strings.Contains(text, uri) {
@@ -67,9 +68,9 @@ func TestToolsOverTheService(t *testing.T) {
 			}
 
 			// The client's restartProb overrides the model's, which would be rejected.
-			result, text = callTool(t, c, "graph_rag", map[string]any{
+			result, text = mcptest.Call(t, c, "graph_rag", map[string]any{
 				"queryText": question, "filter": map[string]any{"era": era}, "explain": true, "graphOptions": map[string]any{"restartProb": 7},
-			}, map[string]any{metaContext: map[string]any{"restartProb": 0.25, "randomWalkSteps": 10}})
+			}, map[string]any{"ragd/context": map[string]any{"restartProb": 0.25, "randomWalkSteps": 10}})
 			var walked ragdv1.GraphRagResponse
 			structuredInto(t, result, &walked)
 			if !strings.Contains(text, "path: ") || !strings.Contains(text, "whale oil in the "+era) {
@@ -95,7 +96,7 @@ func TestToolsOverTheService(t *testing.T) {
 				"get_document":   {"uri": uri},
 				"get_job":        {"jobId": document.GetDocumentId()},
 			} {
-				result, text := callTool(t, other, tool, arguments, nil)
+				result, text := mcptest.Call(t, other, tool, arguments, nil)
 				raw, err := json.Marshal(result)
 				if err != nil {
 					t.Fatal(err)
@@ -104,16 +105,16 @@ func TestToolsOverTheService(t *testing.T) {
 					t.Errorf("%s shows another tenant's document: %s", tool, text)
 				}
 			}
-			if result, text := callTool(t, other, "delete_document", map[string]any{"uri": uri}, nil); !result.IsError || !strings.Contains(text, "not found") {
+			if result, text := mcptest.Call(t, other, "delete_document", map[string]any{"uri": uri}, nil); !result.IsError || !strings.Contains(text, "not found") {
 				t.Errorf("deleting another tenant's document: %s", text)
 			}
-			if result, text := callTool(t, other, "delete_documents", map[string]any{"documentIds": []any{document.GetDocumentId()}}, nil); result.IsError || !strings.Contains(text, "no such document") {
+			if result, text := mcptest.Call(t, other, "delete_documents", map[string]any{"documentIds": []any{document.GetDocumentId()}}, nil); result.IsError || !strings.Contains(text, "no such document") {
 				t.Errorf("deleting another tenant's documents: %s", text)
 			}
-			if result, text := callTool(t, c, "delete_documents", map[string]any{"uris": []any{uri}, "dryRun": true}, nil); result.IsError || !strings.Contains(text, uri) {
+			if result, text := mcptest.Call(t, c, "delete_documents", map[string]any{"uris": []any{uri}, "dryRun": true}, nil); result.IsError || !strings.Contains(text, uri) {
 				t.Errorf("a dry run: %s", text)
 			}
-			if result, text := callTool(t, c, "delete_document", map[string]any{"uri": uri}, nil); result.IsError {
+			if result, text := mcptest.Call(t, c, "delete_document", map[string]any{"uri": uri}, nil); result.IsError {
 				t.Error(text)
 			}
 		})
@@ -121,7 +122,7 @@ func TestToolsOverTheService(t *testing.T) {
 
 	t.Run("several indexes are named", func(t *testing.T) {
 		acme.Index(t, "more")
-		result, text := callTool(t, as(t, acme.Secret, nil), "vector_query", map[string]any{"queryText": "a"}, nil)
+		result, text := mcptest.Call(t, as(t, acme.Secret, nil), "vector_query", map[string]any{"queryText": "a"}, nil)
 		if !result.IsError || !strings.Contains(text, "indexName") || !strings.Contains(text, "docs, more") {
 			t.Error(text)
 		}
@@ -129,7 +130,7 @@ func TestToolsOverTheService(t *testing.T) {
 	t.Run("a key that may only read", func(t *testing.T) {
 		secret := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
 		c := as(t, secret, nil)
-		tools := listed(t, c)
+		tools := mcptest.Tools(t, c)
 		for _, hidden := range []string{"upload_document", "delete_document", "delete_documents"} {
 			if _, ok := tools[hidden]; ok {
 				t.Errorf("%s is listed", hidden)
@@ -146,16 +147,16 @@ func TestToolsOverTheService(t *testing.T) {
 	})
 	t.Run("the schemas name the tenant's own indexes", func(t *testing.T) {
 		globex.Index(t, "secret")
-		if names := listed(t, as(t, globex.Secret, nil))["vector_query"]; !slices.Contains(names, "secret") {
+		if names := mcptest.Tools(t, as(t, globex.Secret, nil))["vector_query"]; !slices.Contains(names, "secret") {
 			t.Errorf("globex sees %v", names)
 		}
-		if names := listed(t, as(t, acme.Secret, nil))["vector_query"]; slices.Contains(names, "secret") {
+		if names := mcptest.Tools(t, as(t, acme.Secret, nil))["vector_query"]; slices.Contains(names, "secret") {
 			t.Errorf("acme sees %v", names)
 		}
 	})
 	t.Run("an operator names the tenant", func(t *testing.T) {
-		c := connectClient(t, address, nil, map[string]string{"Authorization": "Bearer " + servicetest.OperatorKey, "Ragd-Tenant": "globex"})
-		if _, text := callTool(t, c, "list_indexes", nil, nil); !strings.HasPrefix(text, "- docs:") || strings.Contains(text, "- more") {
+		c := mcptest.Connect(t, address, nil, map[string]string{"Authorization": "Bearer " + servicetest.OperatorKey, "Ragd-Tenant": "globex"})
+		if _, text := mcptest.Call(t, c, "list_indexes", nil, nil); !strings.HasPrefix(text, "- docs:") || strings.Contains(text, "- more") {
 			t.Error(text)
 		}
 	})
@@ -169,6 +170,6 @@ func structuredInto(t *testing.T, result *mcpgo.CallToolResult, into proto.Messa
 		err = protojson.Unmarshal(raw, into)
 	}
 	if err != nil {
-		t.Fatalf("%v: %s", err, textOf(t, result))
+		t.Fatalf("%v: %s", err, mcptest.Text(t, result))
 	}
 }

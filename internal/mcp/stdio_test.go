@@ -21,6 +21,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 // ask writes messages to standard input and returns the output.
@@ -196,7 +197,7 @@ func TestStdioFailsWithItsOutput(t *testing.T) {
 	}
 }
 
-// Clients of both eras work over standard input and output with a remote server; the
+// Clients of both mcptest.Eras work over standard input and output with a remote server; the
 // overrides of a call travel in a header.
 func TestStdioOverARemoteServer(t *testing.T) {
 	t.Parallel()
@@ -208,7 +209,7 @@ func TestStdioOverARemoteServer(t *testing.T) {
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			toServer, fromClient := io.Pipe()
 			toClient, fromServer := io.Pipe()
@@ -217,12 +218,12 @@ func TestStdioOverARemoteServer(t *testing.T) {
 				ended <- ServeStdio(t.Context(), Config{API: NewClient(server.Client(), server.URL)}, toServer, fromServer)
 			}()
 			c := client.NewClient(transport.NewIO(toClient, fromClient, io.NopCloser(strings.NewReader(""))), options...)
-			initialize(t, c)
+			mcptest.Initialize(t, c)
 			listed, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
 			if err != nil || len(listed.Tools) != len(toolNames(t)) {
 				t.Fatalf("%d tools, %v", len(listed.Tools), err)
 			}
-			result, text := callTool(t, c, "vector_query", map[string]any{"queryText": "a"}, map[string]any{metaContext: map[string]any{"topK": 2}})
+			result, text := mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "a"}, map[string]any{metaContext: map[string]any{"topK": 2}})
 			if result.IsError || text != "the answer to a" || header != `{"topK":2}` {
 				t.Errorf("%q, header %q", text, header)
 			}

@@ -13,6 +13,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 // namesByTenant is an API with two indexes per tenant, named after the tenant, that
@@ -35,44 +36,16 @@ func namesByTenant() *fakeAPI {
 	}
 }
 
-// listed returns the tools that a caller sees, with the index names that each offers.
-func listed(t *testing.T, c *client.Client) map[string][]string {
-	t.Helper()
-	res, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string][]string{}
-	for _, tool := range res.Tools {
-		raw, err := json.Marshal(tool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var wire struct {
-			InputSchema struct {
-				Properties struct {
-					IndexName struct{ Enum []string }
-				}
-			}
-		}
-		if err := json.Unmarshal(raw, &wire); err != nil {
-			t.Fatal(err)
-		}
-		names[tool.Name] = wire.InputSchema.Properties.IndexName.Enum
-	}
-	return names
-}
-
 func TestSchemasNameTheTenantsIndexes(t *testing.T) {
 	t.Parallel()
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			address := serve(t, namesByTenant(), nil)
 			for range 2 { // loaded, then cached
 				for _, owner := range []string{"acme", "globex"} {
 					c := connectClient(t, address, options, map[string]string{"Authorization": "Bearer " + owner + " alice"})
-					tools := listed(t, c)
+					tools := mcptest.Tools(t, c)
 					for _, name := range []string{"vector_query", "describe_index", "list_documents", "get_document", "upload_document", "delete_document"} {
 						if diff := cmp.Diff([]string{owner + "-a", owner + "-b"}, tools[name]); diff != "" {
 							t.Errorf("%s of %s: %s", name, owner, diff)
@@ -96,7 +69,7 @@ func (a answers) Elicit(_ context.Context, req mcpgo.ElicitationRequest) (*mcpgo
 
 func TestMissingIndexIsAskedFor(t *testing.T) {
 	t.Parallel()
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			address := serve(t, namesByTenant(), nil)
@@ -134,7 +107,7 @@ func TestMissingIndexIsAskedFor(t *testing.T) {
 					if tc.user != nil {
 						asking = append([]client.ClientOption{client.WithElicitationHandler(tc.user)}, options...)
 					}
-					result, text := callTool(t, connectClient(t, address, asking, nil), "vector_query", map[string]any{"queryText": "x"}, nil)
+					result, text := mcptest.Call(t, connectClient(t, address, asking, nil), "vector_query", map[string]any{"queryText": "x"}, nil)
 					if result.IsError != tc.isError || text != tc.text {
 						t.Errorf("error %t: %s", result.IsError, text)
 					}
@@ -159,7 +132,7 @@ func TestToolsWithoutIndexNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tools := listed(t, connectClient(t, serve(t, api, nil), nil, nil))
+			tools := mcptest.Tools(t, connectClient(t, serve(t, api, nil), nil, nil))
 			if names, ok := tools["vector_query"]; !ok || names != nil {
 				t.Errorf("listed %t, with names %v", ok, names)
 			}

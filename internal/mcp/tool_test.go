@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -175,7 +176,7 @@ func TestToolsOverHTTP(t *testing.T) {
 			"metadata": {"a": 1}, "tokenCount": 2}]}`), message[ragdv1.ChunkTextRequest](t, `{"text": "Run make. Or not.", "contentType": "text/plain",
 			"metadata": {"a": 1}, "chunking": {"strategy": "sentence", "maxSize": 10, "keepSeparator": true}}`), "document_chunker.txt"},
 	}
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			var asked, answer proto.Message
@@ -184,7 +185,7 @@ func TestToolsOverHTTP(t *testing.T) {
 			for _, call := range calls {
 				t.Run(call.golden, func(t *testing.T) {
 					asked, answer = nil, call.answer
-					result, text := callTool(t, c, call.tool, call.arguments, nil)
+					result, text := mcptest.Call(t, c, call.tool, call.arguments, nil)
 					if result.IsError {
 						t.Fatal(text)
 					}
@@ -278,10 +279,10 @@ func outputSchemas(t testing.TB) map[string]*jsonschema.Schema {
 	return schemas
 }
 
-// Clients of both eras list all tools, with titles, annotations and descriptions.
+// Clients of both mcptest.Eras list all tools, with titles, annotations and descriptions.
 func TestToolList(t *testing.T) {
 	t.Parallel()
-	for era, options := range eras {
+	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			c := connectClient(t, serve(t, &fakeAPI{listIndexes: noIndexes}, nil), options, nil)

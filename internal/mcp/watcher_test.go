@@ -1,8 +1,6 @@
-package mcp
+package mcp_test
 
 import (
-	"context"
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -13,28 +11,22 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// instance starts a second instance of the service, like another replica.
+// settled is how long to wait until clients were notified of everything that happened.
+const settled = 500 * time.Millisecond
+
+// documentURI returns the resource of a document in the index docs.
+func documentURI(id string) string { return "ragd://indexes/docs/documents/" + id }
+
+// instance starts a second instance of the service on the same database and returns the
+// address of its endpoint.
 func instance(t *testing.T, s *servicetest.Service) string {
 	t.Helper()
-	listener := event.NewListener(s.Pool.Config().ConnConfig, slog.New(slog.DiscardHandler))
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- listener.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	<-listener.Ready()
-	return serve(t, s.Handlers, func(c *Config) {
-		c.Events, c.HTTP = listener, mcphttp.Config{Authenticate: s.Tenants.Auth.Middleware}
-	})
+	return servicetest.New(t, servicetest.Config{Pool: s.Pool, NoWorkers: true}).URL + mcphttp.Path
 }
 
 // watching returns a client that subscribes to resources, and its notifications: a
@@ -48,14 +40,14 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := client.NewClient(over, eras[era]...)
+	c := client.NewClient(over, mcptest.Eras[era]...)
 	t.Cleanup(func() { _ = c.Close() })
 	told := make(chan string, 100)
 	c.OnNotification(func(n mcpgo.JSONRPCNotification) {
 		uri, _ := n.Params.AdditionalFields["uri"].(string)
 		told <- n.Method + " " + uri
 	})
-	initialize(t, c)
+	mcptest.Initialize(t, c)
 	if era == "modern" {
 		_, err := c.ListenAsync(t.Context(), mcpgo.SubscriptionFilter{
 			ToolsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: uris,
@@ -101,7 +93,7 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 		resources = "notifications/resources/list_changed "
 		tools     = "notifications/tools/list_changed "
 	)
-	for era := range eras {
+	for era := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			s := servicetest.New(t, servicetest.Config{})
@@ -115,13 +107,13 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 					Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{"audience": structpb.NewStringValue("staff")}},
 				})
 			}
-			uri := documentURI("docs", upload("one").GetDocumentId())
+			uri := documentURI(upload("one").GetDocumentId())
 			restricted := s.Key(t, &ragdv1.CreateApiKeyRequest{
 				TenantId: "acme", Scopes: []string{"read"},
 				MandatoryFilter: &structpb.Struct{Fields: map[string]*structpb.Value{"audience": structpb.NewStringValue("public")}},
 			})
-			here, there := instance(t, s), instance(t, s)
-			time.Sleep(2 * notifyDelay) // wait until earlier notifications were sent
+			here, there := s.URL+mcphttp.Path, instance(t, s)
+			time.Sleep(settled) // wait until earlier notifications were sent
 			mine := []<-chan string{watching(t, here, era, acme.Secret, uri, "ragd://indexes"), watching(t, there, era, acme.Secret, uri+"/chunks/0")}
 			stranger := watching(t, here, era, globex.Secret, uri, "ragd://indexes", "ragd://indexes/docs")
 			guest := watching(t, there, era, restricted, uri)
@@ -133,7 +125,7 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 			for _, told := range mine {
 				collect(t, told, tools, resources)
 			}
-			time.Sleep(2 * notifyDelay)
+			time.Sleep(settled)
 			for len(guest) > 0 {
 				if one := <-guest; one == updated+uri {
 					t.Error("the restricted key is told of a document it may not read")

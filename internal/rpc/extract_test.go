@@ -11,7 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -30,7 +30,7 @@ func extracting(t *testing.T) (*servicetest.Service, servicetest.Client, *models
 		}
 		return `{}`
 	}
-	s := servicetest.New(t, servicetest.Config{LLM: llm.Config{OpenAI: endpoint.Config{
+	s := servicetest.New(t, servicetest.Config{Providers: service.Providers{OpenAI: endpoint.Config{
 		BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, Timeout: 5 * time.Second,
 	}}})
 	acme := s.Tenant(t, "acme")

@@ -9,7 +9,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -25,7 +25,7 @@ func results(texts ...string) []*ragdv1.Source {
 func TestRerank(t *testing.T) {
 	t.Parallel()
 	fake := modelserver.New(t)
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true, Rerank: rerank.Config{
+	s := servicetest.New(t, servicetest.Config{NoWorkers: true, Providers: service.Providers{
 		Cohere: endpoint.Config{BaseURL: fake.URL, APIKey: modelserver.Key, MaxAttempts: 1},
 	}})
 	acme := s.Tenant(t, "acme")

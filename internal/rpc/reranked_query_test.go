@@ -17,8 +17,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -37,7 +36,7 @@ func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.
 	config := endpoint.Config{BaseURL: fake.URL, APIKey: modelserver.Key, MaxAttempts: 1}
 	chat := config
 	chat.BaseURL += "/v1"
-	s := servicetest.New(t, servicetest.Config{Log: log, Rerank: rerank.Config{Cohere: config, LLM: llm.New(llm.Config{OpenAI: chat})}})
+	s := servicetest.New(t, servicetest.Config{Logger: log, Providers: service.Providers{Cohere: config, OpenAI: chat}})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	for n := range 20 {

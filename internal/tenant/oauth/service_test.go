@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -26,7 +24,6 @@ import (
 type world struct {
 	*issuer
 	*servicetest.Service
-	mcp   string
 	token func(changes map[string]any) string
 }
 
@@ -35,22 +32,10 @@ func newWorld(t *testing.T) *world {
 	i := newIssuer(t)
 	key := i.key(t, "one")
 	verifier := i.verifier(t, func(c *Config) { c.FilterClaim = "see" })
-	s := servicetest.New(t, servicetest.Config{Tokens: verifier})
-	handler, err := mcp.NewHandler(mcp.Config{API: s.Handlers, HTTP: mcphttp.Config{
-		Authenticate: s.Tenants.Auth.Middleware, Recheck: s.Tenants.Auth.Recheck, RecheckEvery: 50 * time.Millisecond,
-		AuthorizationServers: []string{i.URL}, PublicURL: "https://rag.example.com",
+	s := servicetest.New(t, servicetest.Config{Tokens: verifier, MCP: mcphttp.Config{
+		RecheckEvery: 50 * time.Millisecond, AuthorizationServers: []string{i.URL}, PublicURL: "https://rag.example.com",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = handler.Shutdown(ctx)
-		server.Close()
-	})
-	return &world{i, s, server.URL, func(changes map[string]any) string {
+	return &world{i, s, func(changes map[string]any) string {
 		all := map[string]any{"see": map[string]any{}}
 		for name, value := range changes {
 			all[name] = value
@@ -64,7 +49,7 @@ func (w *world) post(t *testing.T, token, tool, arguments string) (status int, c
 	t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.mcp+mcphttp.Path, strings.NewReader(message))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.Service.URL+mcphttp.Path, strings.NewReader(message))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +141,7 @@ func TestTokensOverConnectAndMCP(t *testing.T) {
 		Resource             string   `json:"resource"`
 		AuthorizationServers []string `json:"authorization_servers"`
 	}
-	found, err := http.Get(w.mcp + "/.well-known/oauth-protected-resource/mcp")
+	found, err := http.Get(w.Service.URL + "/.well-known/oauth-protected-resource/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +194,7 @@ func (w *world) listen(t *testing.T, secret string) (ended func() error) {
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.mcp+mcphttp.Path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Service.URL+mcphttp.Path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,39 +1,24 @@
-// Package servicetest runs the whole service for a test: on a database of its
-// own, with working ingest, behind a real HTTP server.
+// Package servicetest runs the whole service for a test, wired as in production, on a
+// fresh database and a free port.
 package servicetest
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/backlog"
-	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/extract"
-	"github.com/ragdhq/ragd/internal/graph"
-	"github.com/ragdhq/ragd/internal/httpserver"
-	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/parse"
-	"github.com/ragdhq/ragd/internal/query"
-	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
-	"github.com/ragdhq/ragd/internal/tool"
-	"github.com/ragdhq/ragd/internal/vector"
 )
 
 // OperatorKey is the operator's secret in every test.
@@ -41,107 +26,53 @@ const OperatorKey = "test-operator-key"
 
 // Service is a running service.
 type Service struct {
-	URL      string
-	Pool     *pgxpool.Pool
-	DB       *tenant.DB
-	Tenants  *tenant.Service
-	Handlers *rpc.Handlers
+	*service.Service
+	URL  string
+	Pool *pgxpool.Pool
+	DB   *tenant.DB
 }
 
-// Config changes what a test needs changed.
-type Config struct {
-	Embed  embed.Config
-	Rerank rerank.Config
-	// LLM are the language models that extraction asks.
-	LLM llm.Config
-	// Tokens verifies access tokens; nil when only API keys are taken.
-	Tokens tenant.Tokens
-	// Log, if set, gets everything; else warnings go to the test's output.
-	Log *slog.Logger
-	// MaxQueuedDocuments and MaxQueuedBytes are MaxDocuments and MaxBytes of backlog.Config.
-	MaxQueuedDocuments int
-	MaxQueuedBytes     int64
-	// Pause is how long a request may stand still; httpserver.MaxPause by default.
-	Pause time.Duration
-	// NoWorkers leaves uploads queued.
-	NoWorkers bool
-}
+// Config is the configuration of a service. New fills in what every test needs the
+// same: a fresh database, a free port, the operator's key.
+type Config = service.Config
 
-// New starts a service that ends with the test.
+// workers is how many batches a test's service ingests at once.
+const workers = 4
+
+// New starts a service that ends with the test. Config.Pool, if set, is the database of
+// another service, of which this one is then a second instance.
 func New(t testing.TB, config Config) *Service {
 	t.Helper()
-	ctx := t.Context()
-	pool := pgtest.Pool(t)
-	driver := riverpgxv5.New(pool)
-	must(t, tenant.MigrateControl(ctx, pool))
-	must(t, job.Migrate(ctx, driver))
-	log := config.Log
-	if log == nil {
-		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if config.Pool == nil {
+		config.Pool = pgtest.Pool(t)
 	}
-	queue, err := job.NewQueue(job.QueueConfig{Driver: driver, Instance: t.Name(), Logger: log})
-	must(t, err)
-	tenants, err := tenant.New(ctx, pool, tenant.Config{
-		OperatorKey: OperatorKey, Tokens: config.Tokens, OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
-	})
-	must(t, err)
-	const model = "builtin/hash-512"
-	db, models := tenant.NewDB(pool), embed.NewRegistry(config.Embed)
-	extractor := extract.New(llm.New(config.LLM))
-	waiting := backlog.New(backlog.Config{
-		Control: pool, Jobs: queue, Instance: t.Name(), Workers: 4, Logger: log,
-		MaxDocuments: config.MaxQueuedDocuments, MaxBytes: config.MaxQueuedBytes,
-	})
-	indexes := index.New(db, models, model, queue)
-	documents := ingest.New(db, indexes, waiting, extractor)
-	queries := query.New(indexes, models, rerank.New(config.Rerank), model)
-	graphs := graph.New(db, indexes, queries, queue)
-	runners := job.Join(
-		documents.Runners(),
-		indexes.Runners(index.NewMaintainer(db, queue, waiting, log), index.NewReembedder(db, models, graph.Relink, log)),
-		graphs.Runners(graph.NewRebuilder(db, queue, log)),
-	)
-	queue.Register(runners)
-	if !config.NoWorkers {
-		run(t, waiting, ingest.NewWorker(ingest.WorkerConfig{
-			DB: db, Models: models, Parse: parse.Parse, Extractor: extractor, Queue: queue, Backlog: waiting, Logger: log,
-		}))
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	s := &Service{Pool: pool, DB: db, Tenants: tenants, Handlers: &rpc.Handlers{
-		Tenants: tenants, Indexes: indexes,
-		Ingest:  documents,
-		Jobs:    job.New(db, runners),
-		Vectors: vector.New(db, indexes, queue),
-		Queries: queries,
-		Graphs:  graphs,
-		Tools:   tool.New(db, indexes),
-	}}
-	mux := http.NewServeMux()
-	s.Handlers.Mount(mux, tenants.Auth.Middleware(rpc.Refuse()))
-	server := httptest.NewServer(httpserver.Limit(httpserver.Log(log)(mux), cmp.Or(config.Pause, httpserver.MaxPause)))
-	t.Cleanup(server.Close)
-	s.URL = server.URL
-	return s
-}
-
-// run processes the backlog and the job queue until the test ends.
-func run(t testing.TB, waiting *backlog.Backlog, worker *ingest.Worker) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- waiting.Run(ctx, worker.Process) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("backlog: %v", err)
-		}
-	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
+	config.Listen, config.OperatorKey, config.Workers = "127.0.0.1:0", OperatorKey, workers
+	s, err := service.New(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	run(t, s)
+	return &Service{Service: s, URL: s.URL(), Pool: config.Pool, DB: tenant.NewDB(config.Pool)}
+}
+
+// run runs the service until the test ends, and returns when it hears events.
+func run(t testing.TB, s *service.Service) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		// A connection without a request would hold up the end.
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		cancel()
+		if err := errors.Join(<-done, s.Close()); err != nil {
+			t.Errorf("service: %v", err)
+		}
+	})
+	<-s.Events.Ready()
 }
 
 // Client calls the service with one credential.

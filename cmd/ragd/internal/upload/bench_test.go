@@ -15,8 +15,8 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -94,11 +94,11 @@ func BenchmarkIngest(b *testing.B) {
 	fake := modelserver.New(b)
 	fake.Set(modelserver.Fault{Delay: 5 * time.Millisecond})
 	fake.Dimension = 512
-	models := embed.Config{OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key}}
+	models := service.Providers{OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key}}
 	for _, model := range []string{"builtin/hash-512", "openai/some-model"} {
 		b.Run("model="+model, func(b *testing.B) {
 			times := &stepTimes{Handler: slog.NewTextHandler(b.Output(), nil), total: map[string]float64{}}
-			acme := servicetest.New(b, servicetest.Config{Embed: models, Log: slog.New(times)}).Tenant(b, "acme")
+			acme := servicetest.New(b, servicetest.Config{Providers: models, Logger: slog.New(times)}).Tenant(b, "acme")
 			client := upload.Client{Documents: acme, Indexes: acme}
 			i := 0
 			var again time.Duration

@@ -1,0 +1,92 @@
+package service
+
+import (
+	"cmp"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Config says how to run a Service. The zero Config is a service of its own on
+// this machine: an embedded database in the folder ragd-data, the built-in
+// embedding model, no other provider.
+type Config struct {
+	// DatabaseURL is the address of a PostgreSQL server (see postgres.Config.URL).
+	// Default: an embedded server, whose data is in DataDir.
+	DatabaseURL string
+	// DataDir is the folder of the embedded server. Default: ragd-data in the
+	// working directory.
+	DataDir string
+	// DrainTimeout is how long running requests may finish after Run was told to
+	// stop. Default: httpserver.DrainTimeout.
+	DrainTimeout time.Duration
+	// EmbeddingModel is the model of indexes that name none, as provider/model.
+	// Default: builtin/hash-512.
+	EmbeddingModel string
+	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 takes
+	// any free port; Service.URL tells which.
+	Listen string
+	// Logger gets one line for each request and job, and all warnings. Default: none.
+	Logger *slog.Logger
+	// MaxBodyPause is how long a request's body may stop arriving before the request
+	// fails. Default: httpserver.MaxPause.
+	MaxBodyPause time.Duration
+	// MaxQueuedBytes and MaxQueuedDocuments bound what a tenant may have waiting to be
+	// ingested. Default: 4 GiB and 100,000.
+	MaxQueuedBytes     int64
+	MaxQueuedDocuments int
+	// MCP is the edge of the MCP endpoint. New sets its Authenticate, Server, Needs and
+	// Forget, and its Logger and Recheck unless they are given.
+	MCP mcphttp.Config
+	// NoWorkers leaves uploads and other jobs to other instances on the same database:
+	// this one serves requests alone.
+	NoWorkers bool
+	// OperatorKey is the operator's credential. Default: the one in the database, which
+	// Bootstrap makes.
+	OperatorKey string
+	// ParseCommand is the command line of a child process that reads uploaded files
+	// (see package subprocess). Default: files are read in this process, where a
+	// hostile file can exhaust its memory.
+	ParseCommand []string
+	// Pool is an open pool that is used for everything in place of DatabaseURL; Close
+	// leaves it open. Its statements are not traced.
+	Pool *pgxpool.Pool
+	// Providers are the services whose models can be used.
+	Providers Providers
+	// Tokens verifies access tokens, which are then accepted besides API keys. Default:
+	// none are.
+	Tokens tenant.Tokens
+	// Traces says where traces of requests go. Default: nowhere.
+	Traces TraceConfig
+	// Version is the version of ragd that MCP clients and traces are told. Default: dev.
+	Version string
+	// Workers is how many batches of documents are ingested at once. Each holds at most
+	// one connection to the database. Default: 4 for each CPU.
+	Workers int
+}
+
+// Providers are the services whose models can be used. A zero endpoint leaves the
+// provider out. OpenAI is any service with that API; it serves embeddings and chat,
+// the others rerank.
+type Providers struct {
+	OpenAI, Cohere, Jina, Voyage, TEI endpoint.Config
+}
+
+func (c Config) withDefaults() Config {
+	c.DataDir = cmp.Or(c.DataDir, "ragd-data")
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, httpserver.DrainTimeout)
+	c.EmbeddingModel = cmp.Or(c.EmbeddingModel, "builtin/hash-512")
+	c.Listen = cmp.Or(c.Listen, "127.0.0.1:8484")
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.MaxBodyPause = cmp.Or(c.MaxBodyPause, httpserver.MaxPause)
+	c.Version = cmp.Or(c.Version, "dev")
+	c.Workers = cmp.Or(c.Workers, 4*runtime.NumCPU())
+	return c
+}

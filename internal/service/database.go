@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// queueConns is how many connections the job queue needs besides the workers' own.
+const queueConns = 4
+
+// database is the connection to PostgreSQL. Requests and background work have a pool
+// each, so that neither starves the other.
+type database struct {
+	embedded *embedded.Server // nil with an external server
+	requests *pgxpool.Pool
+	work     *pgxpool.Pool
+	lent     bool // the pools are the caller's
+}
+
+// openDatabase connects to the configured server, or starts the embedded one. On an
+// error the caller closes the result.
+func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d database, err error) {
+	if config.Pool != nil {
+		return database{requests: config.Pool, work: config.Pool, lent: true}, nil
+	}
+	url := config.DatabaseURL
+	if url == "" {
+		dir := filepath.Join(config.DataDir, "postgres")
+		if d.embedded, err = embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: config.Logger}); err != nil {
+			return d, err
+		}
+		url = d.embedded.URL()
+	}
+	if d.requests, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: config.Logger, Tracer: tracer}); err != nil {
+		return d, err
+	}
+	d.work, err = postgres.Open(ctx, postgres.Config{
+		URL: url, Logger: config.Logger, ApplicationName: "ragd ingest", MaxConns: config.Workers + queueConns,
+	})
+	return d, err
+}
+
+// close closes the pools, unless they are the caller's, and stops the embedded server.
+func (d database) close(ctx context.Context) error {
+	if d.lent {
+		return nil
+	}
+	for _, pool := range []*pgxpool.Pool{d.work, d.requests} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+	if d.embedded == nil {
+		return nil
+	}
+	return d.embedded.Stop(ctx)
+}
+
+// openTenants migrates the control schema. With an embedded database it also migrates
+// the tenants' schemas: no second instance can still need their older form. onDelete is called for each tenant
+// that is deleted.
+func openTenants(ctx context.Context, config Config, d database, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+	tenants, err := migrateControl(ctx, config, d, onDelete...)
+	if err != nil || d.embedded == nil {
+		return tenants, err
+	}
+	failed, err := tenants.MigrateAll(ctx, func(m tenant.Migrated) {
+		if m.Err != nil {
+			config.Logger.ErrorContext(ctx, "tenant not migrated", "tenant", m.Tenant, "err", m.Err)
+		}
+	})
+	if failed > 0 {
+		config.Logger.ErrorContext(ctx, "some tenants could not be migrated and may not work", "tenants", failed)
+	}
+	return tenants, err
+}
+
+// migrateControl brings the control schema and the job queue's tables up to date.
+func migrateControl(ctx context.Context, config Config, d database, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+	if err := tenant.MigrateControl(ctx, d.requests); err != nil {
+		return nil, err
+	}
+	if err := job.Migrate(ctx, riverpgxv5.New(d.requests)); err != nil {
+		return nil, err
+	}
+	return tenant.New(ctx, d.requests, tenant.Config{OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete})
+}
+
+// Migrate brings the schema of the service and those of all tenants up to date, and
+// calls report for each tenant, one at a time. It opens and closes the database by
+// itself. A tenant that fails does not stop the others: failed counts them, and another
+// call tries them again. The error is about the service as a whole.
+func Migrate(ctx context.Context, config Config, report func(tenant.Migrated)) (failed int, err error) {
+	config = config.withDefaults()
+	d, err := openDatabase(ctx, config, nil)
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, d.close(stop))
+	}()
+	if err != nil {
+		return 0, err
+	}
+	tenants, err := migrateControl(ctx, config, d)
+	if err != nil {
+		return 0, err
+	}
+	return tenants.MigrateAll(ctx, report)
+}

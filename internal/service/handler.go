@@ -1,0 +1,41 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/rpc"
+)
+
+// handler returns the handler of the one address: RPC, MCP and health checks, behind
+// the body deadline, tracing and the request log.
+func (s *Service) handler() http.Handler {
+	mux := http.NewServeMux()
+	s.Handlers.Mount(mux, s.Tenants.Auth.Middleware(rpc.Refuse()))
+	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath, "/.well-known/"} {
+		mux.Handle(path, s.mcp)
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.log)(mux)), s.config.MaxBodyPause)
+}
+
+// readyTimeout bounds the readiness check.
+const readyTimeout = 2 * time.Second
+
+// ready answers 200 when requests can be served, which takes a database that answers,
+// else 503.
+func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := s.database.requests.Ping(ctx); err != nil {
+		s.log.WarnContext(ctx, "not ready", "err", err)
+		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}

@@ -1,0 +1,213 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ragdhq/ragd/internal/backlog"
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/extract"
+	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/mcp"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/subprocess"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool"
+	"github.com/ragdhq/ragd/internal/vector"
+)
+
+// Service is the whole of ragd, wired.
+type Service struct {
+	// Tenants, Handlers and Events are the parts that a program in the same process
+	// may call without the network.
+	Tenants  *tenant.Service
+	Handlers *rpc.Handlers
+	Events   *event.Listener
+
+	config   Config
+	log      *slog.Logger
+	listener net.Listener
+	database database
+	tracing  *tracing
+	parsers  *subprocess.Pool // nil when files are read in this process
+	queue    *job.Queue
+	backlog  *backlog.Backlog
+	worker   *ingest.Worker
+	mcp      *mcphttp.Handler
+}
+
+// New opens the address and the database, applies the migrations that are due and
+// wires everything. Connections to the address wait until Run. An embedded database is
+// the only thing that runs already.
+func New(ctx context.Context, config Config) (_ *Service, err error) {
+	config = config.withDefaults()
+	s := &Service{config: config, log: config.Logger}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", config.Listen); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", config.Listen, err)
+	}
+	if s.tracing, err = newTracing(ctx, config.Traces, config.Version, s.log); err != nil {
+		return nil, err
+	}
+	if s.database, err = openDatabase(ctx, config, s.tracing.statements()); err != nil {
+		return nil, err
+	}
+	instance := instanceName()
+	s.queue, err = job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(s.database.work), Instance: instance, Logger: s.log})
+	if err != nil {
+		return nil, err
+	}
+	if s.Tenants, err = openTenants(ctx, config, s.database, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
+		return nil, err
+	}
+	if err := s.wire(ctx, instance); err != nil {
+		return nil, err
+	}
+	s.mcp, err = s.newMCP()
+	return s, err
+}
+
+// wire connects models, ingest, search and the RPC handlers.
+func (s *Service) wire(ctx context.Context, instance string) error {
+	providers := s.config.Providers
+	models := embed.NewRegistry(embed.Config{OpenAI: providers.OpenAI})
+	if _, err := models.Model(s.config.EmbeddingModel); err != nil {
+		return fmt.Errorf("embedding-model: %w", err)
+	}
+	languageModels := llm.New(llm.Config{OpenAI: providers.OpenAI})
+	extractor := extract.New(languageModels)
+	reranker := rerank.New(rerank.Config{
+		LLM: languageModels, Cohere: providers.Cohere, Jina: providers.Jina, Voyage: providers.Voyage, TEI: providers.TEI,
+	})
+	db, work := tenant.NewDB(s.database.requests), tenant.NewDB(s.database.work)
+	s.backlog = backlog.New(backlog.Config{
+		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
+		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
+	})
+	if s.database.embedded != nil { // no other instance can be at work
+		if err := s.backlog.ForgetInstances(ctx); err != nil {
+			return err
+		}
+	}
+	s.worker = ingest.NewWorker(ingest.WorkerConfig{
+		DB: work, Models: models, Parse: s.parser(), Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
+	})
+	indexes := index.New(db, models, s.config.EmbeddingModel, s.queue)
+	documents := ingest.New(db, indexes, s.backlog, extractor)
+	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel)
+	graphs := graph.New(db, indexes, queries, s.queue)
+	runners := job.Join(
+		documents.Runners(),
+		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
+		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
+	)
+	s.queue.Register(runners)
+	s.Handlers = &rpc.Handlers{
+		Tenants: s.Tenants, Indexes: indexes,
+		Ingest:  documents,
+		Jobs:    job.New(db, runners),
+		Vectors: vector.New(db, indexes, s.queue),
+		Queries: queries,
+		Graphs:  graphs,
+		Tools:   tool.New(db, indexes),
+	}
+	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
+	return nil
+}
+
+// parser returns what reads files.
+func (s *Service) parser() ingest.ParseFunc {
+	if len(s.config.ParseCommand) == 0 {
+		return parse.Parse
+	}
+	s.parsers = subprocess.New(subprocess.Config{Command: s.config.ParseCommand})
+	return s.parsers.Parse
+}
+
+func (s *Service) newMCP() (*mcphttp.Handler, error) {
+	front := s.config.MCP
+	front.Authenticate = s.Tenants.Auth.Middleware
+	if front.Recheck == nil {
+		front.Recheck = s.Tenants.Auth.Recheck
+	}
+	return mcp.NewHandler(mcp.Config{
+		API: s.Handlers, Events: s.Events, Logger: s.log, Version: s.config.Version, HTTP: front,
+	})
+}
+
+// instanceName returns a name that tells this instance from all others.
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "ragd"
+	}
+	return host + "-" + rand.Text()[:8]
+}
+
+// URL returns the base URL of the service on the address it listens on.
+func (s *Service) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Run serves requests and works on jobs until ctx ends, and lets running requests
+// finish then. It returns nil when it was stopped by ctx. It may be called once.
+func (s *Service) Run(ctx context.Context) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	if !s.config.NoWorkers {
+		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
+	}
+	group.Go(func() error { return s.Events.Run(groupCtx) })
+	group.Go(func() error {
+		return httpserver.Serve(groupCtx, s.listener, s.handler(), httpserver.Config{
+			DrainTimeout: s.config.DrainTimeout, EndStreams: s.mcp.Shutdown,
+		})
+	})
+	err := group.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to stop while something was still starting
+	}
+	return err
+}
+
+// closeTimeout bounds what Close waits for.
+const closeTimeout = time.Minute
+
+// Close releases what New opened and stops the embedded database. Call it after Run has
+// returned, or instead of Run.
+func (s *Service) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	var err error
+	if s.mcp != nil {
+		err = s.mcp.Shutdown(ctx)
+	}
+	if s.parsers != nil {
+		s.parsers.Close()
+	}
+	err = errors.Join(err, s.tracing.close(ctx), s.database.close(ctx))
+	if s.listener != nil {
+		_ = s.listener.Close() // the HTTP server has closed it if it ran
+	}
+	return err
+}
