@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ragdhq/ragd/internal/lru"
+	"github.com/ragdhq/ragd/internal/cache"
 )
 
 // EmbedQuery returns the vector of a question asked by a tenant. The vector is
@@ -50,7 +50,7 @@ func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {
 
 // questionCache keeps vectors and joins callers who ask for the same one.
 type questionCache struct {
-	vectors *lru.Cache[[sha256.Size]byte, []float32]
+	vectors *cache.Cache[[sha256.Size]byte, []float32]
 
 	mu      sync.Mutex
 	flights map[[sha256.Size]byte]*flight
@@ -70,7 +70,9 @@ func newQuestionCache(bytes int64) *questionCache {
 		bytes = 64 << 20
 	}
 	return &questionCache{
-		vectors: lru.New[[sha256.Size]byte, []float32](bytes),
+		vectors: cache.New(cache.Config[[sha256.Size]byte, []float32]{
+			Bytes: bytes, Weigh: func(key [sha256.Size]byte, vector []float32) int { return len(key) + 24 + 4*len(vector) },
+		}),
 		flights: map[[sha256.Size]byte]*flight{},
 	}
 }
@@ -105,7 +107,7 @@ func (c *questionCache) board(ctx context.Context, key [sha256.Size]byte, embed 
 		defer cancel()
 		f.vector, f.err = embed(ctx)
 		if f.err == nil {
-			c.vectors.Put(key, f.vector, int64(len(key)+24+4*len(f.vector)))
+			c.vectors.Put(key, f.vector)
 		}
 		c.mu.Lock()
 		if c.flights[key] == f {

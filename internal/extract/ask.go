@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/lru"
 )
 
 // maxInARow is after how many failures in a row of its provider a document stops
@@ -39,7 +39,7 @@ func (w *work) ask(ctx context.Context, q question) error {
 	w.result.Usage.Add(answer.Usage)
 	if err == nil {
 		w.lastFailure, w.inARow = nil, 0
-		w.extractor.answers.Put(key, answer.Text, int64(len(answer.Text)+sha256.Size))
+		w.extractor.answers.Put(key, answer.Text)
 		return nil
 	}
 	w.lastFailure = err
@@ -64,11 +64,15 @@ func (w *work) trouble() error {
 
 // answers keeps what was answered by tenant and question, so that an attempt that
 // is made again, and the unchanged chunks of a changed document, cost nothing.
-type answers = lru.Cache[[sha256.Size]byte, string]
+type answers = cache.Cache[[sha256.Size]byte, string]
 
 const answersBytes = 16 << 20
 
-func newAnswers() *answers { return lru.New[[sha256.Size]byte, string](answersBytes) }
+func newAnswers() *answers {
+	return cache.New(cache.Config[[sha256.Size]byte, string]{
+		Bytes: answersBytes, Weigh: func(key [sha256.Size]byte, answer string) int { return len(key) + len(answer) },
+	})
+}
 
 // answerKey writes lengths in front, so that no two questions are written alike.
 func answerKey(tenant string, q question) [sha256.Size]byte {

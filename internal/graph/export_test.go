@@ -3,7 +3,6 @@ package graph
 import (
 	"time"
 
-	"github.com/ragdhq/ragd/internal/lru"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -11,14 +10,14 @@ import (
 var CountsOf = countsOf
 
 // LimitCache replaces the cache of edges by an empty one of that size.
-func (s *Service) LimitCache(bytes int64) { s.edges = lru.New[edgeKey, []chunkEdge](bytes) }
+func (s *Service) LimitCache(bytes int64) { s.edges = newEdgeCache(bytes) }
 
 // CacheBytes returns the size of the cached edges.
 func (s *Service) CacheBytes() int64 { return s.edges.Bytes() }
 
 // Forge caches an edge that does not exist, for a tenant, index and version.
 func (s *Service) Forge(id tenant.ID, index, version int64, from, to ChunkRef) {
-	s.edges.Put(edgeKey{id, index, version, from}, []chunkEdge{{from: from, to: to, kind: Mention, weight: 1, label: "forged"}}, 100)
+	s.edges.Put(edgeKey{id, index, version, from}, []chunkEdge{{from: from, to: to, kind: Mention, weight: 1, label: "forged"}})
 }
 
 // Limit sets the bounds of what one query loads.

@@ -234,11 +234,7 @@ func (l *loader) edgesFrom(ctx context.Context, chunks []ChunkRef) (edges []chun
 	}
 	if all = len(rows) < most; all && l.cached {
 		for _, chunk := range missing {
-			bytes := int64(100)
-			for _, edge := range known[chunk] {
-				bytes += edge.bytes()
-			}
-			l.service.edges.Put(l.key(chunk), known[chunk], bytes)
+			l.service.edges.Put(l.key(chunk), known[chunk])
 		}
 	}
 	for _, chunk := range chunks {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/lru"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -21,7 +21,7 @@ type Service struct {
 	queue   *job.Queue
 	indexes *index.Service
 	queries *query.Service
-	edges   *lru.Cache[edgeKey, []chunkEdge]
+	edges   *cache.Cache[edgeKey, []chunkEdge]
 	bounds  bounds
 }
 
@@ -30,8 +30,18 @@ type Service struct {
 func New(db *tenant.DB, indexes *index.Service, queries *query.Service, queue *job.Queue) *Service {
 	return &Service{
 		db: db, queue: queue, indexes: indexes, queries: queries,
-		edges: lru.New[edgeKey, []chunkEdge](cacheBytes), bounds: defaultBounds,
+		edges: newEdgeCache(cacheBytes), bounds: defaultBounds,
 	}
+}
+
+func newEdgeCache(bytes int64) *cache.Cache[edgeKey, []chunkEdge] {
+	return cache.New(cache.Config[edgeKey, []chunkEdge]{Bytes: bytes, Weigh: func(_ edgeKey, edges []chunkEdge) int {
+		weight := int64(100)
+		for _, edge := range edges {
+			weight += edge.bytes()
+		}
+		return int(weight)
+	}})
 }
 
 // Query returns the chunks where walks from the question's seeds spend most time,

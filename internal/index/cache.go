@@ -3,8 +3,7 @@ package index
 import (
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -15,39 +14,27 @@ const (
 	cacheTTL = 5 * time.Second
 )
 
-// cache remembers indexes by name, so that a query need not look its index up.
-type cache struct {
-	entries *lru.Cache[cacheKey, cacheEntry]
+// known remembers indexes by name, so that a query need not look its index up.
+type known struct {
+	indexes *cache.Cache[knownKey, Index]
 }
 
-type cacheKey struct {
+type knownKey struct {
 	tenant tenant.ID
 	name   string
 }
 
-type cacheEntry struct {
-	index      Index
-	freshUntil time.Time
+func newKnown() *known {
+	return &known{cache.New(cache.Config[knownKey, Index]{Entries: cacheSize, TTL: cacheTTL})}
 }
 
-func newCache() *cache {
-	entries, err := lru.New[cacheKey, cacheEntry](cacheSize)
-	if err != nil {
-		panic(err) // only for a size that is not positive
-	}
-	return &cache{entries}
+func (k *known) get(id tenant.ID, name string) (Index, bool) {
+	return k.indexes.Get(knownKey{id, name})
 }
 
-func (c *cache) get(id tenant.ID, name string) (Index, bool) {
-	entry, ok := c.entries.Get(cacheKey{id, name})
-	if !ok || time.Now().After(entry.freshUntil) {
-		return Index{}, false
-	}
-	return entry.index, true
+// put stores an index that was read at the given time.
+func (k *known) put(id tenant.ID, i Index, read time.Time) {
+	k.indexes.PutLoaded(knownKey{id, i.Name}, i, read)
 }
 
-func (c *cache) put(id tenant.ID, i Index) {
-	c.entries.Add(cacheKey{id, i.Name}, cacheEntry{i, time.Now().Add(cacheTTL)})
-}
-
-func (c *cache) forget(id tenant.ID, name string) { c.entries.Remove(cacheKey{id, name}) }
+func (k *known) forget(id tenant.ID, name string) { k.indexes.Remove(knownKey{id, name}) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,13 +23,13 @@ type Service struct {
 	models       *embed.Registry
 	defaultModel string
 	queue        *job.Queue
-	known        *cache
+	known        *known
 }
 
 // New returns a Service that queues its jobs. defaultModel is the embedding model of
 // indexes that name none.
 func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue *job.Queue) *Service {
-	return &Service{db: db, models: models, defaultModel: defaultModel, queue: queue, known: newCache()}
+	return &Service{db: db, models: models, defaultModel: defaultModel, queue: queue, known: newKnown()}
 }
 
 // Create creates an index, or returns the existing one with the same name and settings.
@@ -360,11 +361,12 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 	if found, ok := s.known.get(id, name); ok {
 		return found, nil
 	}
+	read := time.Now()
 	found, err := byName(ctx, s.db.Handle(id), name)
 	if err != nil {
 		return Index{}, err
 	}
-	s.known.put(id, found)
+	s.known.put(id, found, read)
 	return found, nil
 }
 

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/hashicorp/golang-lru/v2/expirable"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/protobuf/proto"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -33,7 +34,7 @@ const (
 type tenantTools struct {
 	api   API
 	kinds map[string]*tool
-	known *expirable.LRU[tenant.ID, map[string]*tenantTool]
+	known *cache.Cache[tenant.ID, map[string]*tenantTool]
 }
 
 // tenantTool is a tool that a tenant has defined: a builtin tool with settings.
@@ -43,7 +44,10 @@ type tenantTool struct {
 }
 
 func newTenantTools(api API, tools []*tool) *tenantTools {
-	o := &tenantTools{api: api, kinds: map[string]*tool{}, known: expirable.NewLRU[tenant.ID, map[string]*tenantTool](maxCachedTenants, nil, cacheTTL)}
+	o := &tenantTools{
+		api: api, kinds: map[string]*tool{},
+		known: cache.New(cache.Config[tenant.ID, map[string]*tenantTool]{Entries: maxCachedTenants, TTL: cacheTTL}),
+	}
 	for _, t := range tools {
 		o.kinds[t.definition.Name] = t
 	}
@@ -61,6 +65,7 @@ func (o *tenantTools) of(ctx context.Context) (map[string]*tenantTool, error) {
 
 // load loads the tools from the API and caches them.
 func (o *tenantTools) load(ctx context.Context, id tenant.ID) (map[string]*tenantTool, error) {
+	asked := time.Now()
 	res, err := o.api.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: maxTenantTools})
 	if err != nil {
 		return nil, err
@@ -76,7 +81,7 @@ func (o *tenantTools) load(ctx context.Context, id tenant.ID) (map[string]*tenan
 			found[made.GetToolName()] = t
 		}
 	}
-	o.known.Add(id, found)
+	o.known.PutLoaded(id, found, asked)
 	return found, nil
 }
 
@@ -94,7 +99,7 @@ func (o *tenantTools) find(ctx context.Context, name string) (*tenantTool, error
 // forget drops the cached tools of a tenant, or of all tenants if id is "".
 func (o *tenantTools) forget(id tenant.ID) {
 	if id == "" {
-		o.known.Purge()
+		o.known.Clear()
 		return
 	}
 	o.known.Remove(id)

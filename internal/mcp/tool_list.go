@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/expirable"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -27,11 +27,11 @@ const (
 // indexNames caches the names of tenants' indexes. Safe for concurrent use.
 type indexNames struct {
 	api   API
-	known *expirable.LRU[tenant.ID, []string]
+	known *cache.Cache[tenant.ID, []string]
 }
 
 func newIndexNames(api API) *indexNames {
-	return &indexNames{api, expirable.NewLRU[tenant.ID, []string](maxCachedTenants, nil, cacheTTL)}
+	return &indexNames{api, cache.New(cache.Config[tenant.ID, []string]{Entries: maxCachedTenants, TTL: cacheTTL})}
 }
 
 // of returns the names of all indexes that the caller may see, or nil if there are more
@@ -45,7 +45,7 @@ func (n *indexNames) of(ctx context.Context) []string {
 	if names, ok := n.known.Get(id); ok {
 		return names
 	}
-	size := int32(maxListedNames)
+	asked, size := time.Now(), int32(maxListedNames)
 	res, err := n.api.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: size})
 	if err != nil {
 		return nil
@@ -54,14 +54,14 @@ func (n *indexNames) of(ctx context.Context) []string {
 	if res.GetNextPageToken() != "" {
 		names = nil
 	}
-	n.known.Add(id, names)
+	n.known.PutLoaded(id, names, asked)
 	return names
 }
 
 // forget drops the cached names of a tenant, or of all tenants if id is "".
 func (n *indexNames) forget(id tenant.ID) {
 	if id == "" {
-		n.known.Purge()
+		n.known.Clear()
 		return
 	}
 	n.known.Remove(id)

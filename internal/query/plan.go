@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -80,12 +80,7 @@ func (e estimate) choose(wanted, width int) plan {
 // estimator estimates the sizes of scopes from PostgreSQL's statistics and caches
 // the answers for estimateTTL. Safe for concurrent use.
 type estimator struct {
-	known *lru.Cache[[sha256.Size]byte, knownEstimate] // by a hash, as filters can be long
-}
-
-type knownEstimate struct {
-	estimate
-	freshUntil time.Time
+	known *cache.Cache[[sha256.Size]byte, estimate] // by a hash, as filters can be long
 }
 
 const (
@@ -94,22 +89,19 @@ const (
 )
 
 func newEstimator() *estimator {
-	known, err := lru.New[[sha256.Size]byte, knownEstimate](estimatorSize)
-	if err != nil {
-		panic(err) // only for a size that is not positive
-	}
-	return &estimator{known}
+	return &estimator{cache.New(cache.Config[[sha256.Size]byte, estimate]{Entries: estimatorSize, TTL: estimateTTL})}
 }
 
 // of returns the estimate of a scope, from the cache or the planner.
 func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", id, i.ID, s))
-	if found, ok := e.known.Get(key); ok && time.Now().Before(found.freshUntil) {
-		return found.estimate, nil
+	if found, ok := e.known.Get(key); ok {
+		return found, nil
 	}
+	asked := time.Now()
 	made, err := askPlanner(ctx, h, i, s)
 	if err == nil {
-		e.known.Add(key, knownEstimate{made, time.Now().Add(estimateTTL)})
+		e.known.PutLoaded(key, made, asked)
 	}
 	return made, err
 }

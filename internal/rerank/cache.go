@@ -4,33 +4,35 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"github.com/ragdhq/ragd/internal/lru"
+	"github.com/ragdhq/ragd/internal/cache"
 )
 
-// cache keeps scores by tenant, scorer, query and text. The tenant is part of
+// scoreCache keeps scores by tenant, scorer, query and text. The tenant is part of
 // the key because an answer that comes sooner than usual would tell one tenant
 // what another has asked, and of what.
-type cache struct {
-	scores *lru.Cache[[sha256.Size]byte, float64]
+type scoreCache struct {
+	scores *cache.Cache[[sha256.Size]byte, float64]
 }
 
-func newCache(bytes int64) *cache {
+func newScoreCache(bytes int64) *scoreCache {
 	if bytes == 0 {
 		bytes = 16 << 20
 	}
-	return &cache{lru.New[[sha256.Size]byte, float64](bytes)}
+	return &scoreCache{cache.New(cache.Config[[sha256.Size]byte, float64]{
+		Bytes: bytes, Weigh: func(key [sha256.Size]byte, _ float64) int { return len(key) + 8 },
+	})}
 }
 
-func (c *cache) get(s scorer, t task, text string) (float64, bool) {
+func (c *scoreCache) get(s scorer, t task, text string) (float64, bool) {
 	if s.key() == "" {
 		return 0, false
 	}
 	return c.scores.Get(cacheKey(s, t, text))
 }
 
-func (c *cache) put(s scorer, t task, text string, score float64) {
+func (c *scoreCache) put(s scorer, t task, text string, score float64) {
 	if s.key() != "" {
-		c.scores.Put(cacheKey(s, t, text), score, sha256.Size+8)
+		c.scores.Put(cacheKey(s, t, text), score)
 	}
 }
 

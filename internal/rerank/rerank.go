@@ -144,7 +144,7 @@ type Details struct {
 type Reranker struct {
 	config   Config
 	encoders map[string]*crossEncoder // by provider
-	cache    *cache
+	cache    *scoreCache
 }
 
 // New returns a reranker with the configured scorers.
@@ -156,7 +156,7 @@ func New(config Config) *Reranker {
 	return &Reranker{
 		config:   config,
 		encoders: newCrossEncoders(config),
-		cache:    newCache(config.CacheBytes),
+		cache:    newScoreCache(config.CacheBytes),
 	}
 }
 

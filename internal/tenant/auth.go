@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -28,33 +28,28 @@ const (
 type Authenticator struct {
 	store        *store
 	operatorHash *[sha256.Size]byte
-	cache        *lru.Cache[[sha256.Size]byte, cachedKey]
-	tokens       Tokens                        // nil when only API keys are taken
-	tenants      *lru.Cache[string, time.Time] // until when they are taken to exist
+	keys         *cache.Cache[[sha256.Size]byte, cachedKey] // by the hash of the secret
+	tokens       Tokens                                     // nil when only API keys are taken
+	tenants      *cache.Cache[string, struct{}]             // the names of tenants that were seen
 	now          func() time.Time
 }
 
 type cachedKey struct {
-	key        APIKey
-	principal  Principal
-	freshUntil time.Time
+	key       APIKey
+	principal Principal
 }
 
-func newAuthenticator(s *store, config Config) (*Authenticator, error) {
-	cache, err := lru.New[[sha256.Size]byte, cachedKey](keyCacheSize)
-	if err != nil {
-		return nil, err
+func newAuthenticator(s *store, config Config) *Authenticator {
+	a := &Authenticator{
+		store: s, tokens: config.Tokens, now: config.Now,
+		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
+		tenants: cache.New(cache.Config[string, struct{}]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 	}
-	tenants, err := lru.New[string, time.Time](keyCacheSize)
-	if err != nil {
-		return nil, err
-	}
-	a := &Authenticator{store: s, cache: cache, tokens: config.Tokens, tenants: tenants, now: config.Now}
 	if config.OperatorKey != "" {
 		hash := hashSecret(config.OperatorKey)
 		a.operatorHash = &hash
 	}
-	return a, nil
+	return a
 }
 
 // Authenticate returns the principal behind a secret: an API key, or an access
@@ -72,9 +67,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Princi
 	if a.operatorHash != nil && subtle.ConstantTimeCompare(hash[:], a.operatorHash[:]) == 1 {
 		return Principal{Subject: "operator", Scopes: []Scope{Operator}}, nil
 	}
-	now := a.now()
-	if cached, ok := a.cache.Get(hash); ok && now.Before(cached.freshUntil) {
-		if !cached.key.usable(now) {
+	if cached, ok := a.keys.Get(hash); ok {
+		if !cached.key.usable(a.now()) {
 			return Principal{}, errUnauthenticated
 		}
 		return cached.principal, nil
@@ -103,7 +97,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 	principal := Principal{
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter,
 	}
-	a.cache.Add(hash, cachedKey{key: key, principal: principal, freshUntil: now.Add(keyCacheTTL)})
+	a.keys.PutLoaded(hash, cachedKey{key: key, principal: principal}, now)
 	return principal, nil
 }
 
@@ -118,8 +112,8 @@ func (a *Authenticator) foreign(ctx context.Context, secret string) (Principal, 
 // forget drops what is cached, after keys were revoked or tenants deleted on this
 // instance.
 func (a *Authenticator) forget() {
-	a.cache.Purge()
-	a.tenants.Purge()
+	a.keys.Clear()
+	a.tenants.Clear()
 }
 
 // Middleware authenticates every request and puts its Request into the context

@@ -92,15 +92,11 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 		return nil, fault.Field("operator-key", "has %d characters and could be guessed: take 32 random ones or more, at least %d", n, minOperatorKeyBytes)
 	}
 	s := &store{pool: pool}
-	auth, err := newAuthenticator(s, config)
-	if err != nil {
-		return nil, fmt.Errorf("make the API key cache: %w", err)
-	}
 	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Tenant())
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Auth: auth, store: s, migrator: migrator, now: config.Now, onDelete: config.OnDelete}, nil
+	return &Service{Auth: newAuthenticator(s, config), store: s, migrator: migrator, now: config.Now, onDelete: config.OnDelete}, nil
 }
 
 // Create makes a tenant with its role and schema. A creation that was cut off

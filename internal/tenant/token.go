@@ -67,13 +67,13 @@ func (a *Authenticator) fromToken(ctx context.Context, token string) (Principal,
 
 // existing is store.existing with a memory.
 func (a *Authenticator) existing(ctx context.Context, name string) (ID, error) {
-	now := a.now()
-	if until, ok := a.tenants.Get(name); ok && now.Before(until) {
+	if _, ok := a.tenants.Get(name); ok {
 		return ID(name), nil
 	}
+	asked := a.now()
 	id, err := a.store.existing(ctx, name)
 	if err == nil {
-		a.tenants.Add(name, now.Add(existsFor))
+		a.tenants.PutLoaded(name, struct{}{}, asked)
 	}
 	return id, err
 }

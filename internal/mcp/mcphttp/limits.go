@@ -3,9 +3,9 @@ package mcphttp
 import (
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -17,15 +17,11 @@ const maxLimited = 10_000
 // for concurrent use.
 type limits struct {
 	perSecond int // 0 for no limit
-	buckets   *lru.Cache[owner, *rate.Limiter]
+	buckets   *cache.Cache[owner, *rate.Limiter]
 }
 
 func newLimits(perSecond int) *limits {
-	buckets, err := lru.New[owner, *rate.Limiter](maxLimited)
-	if err != nil {
-		panic(err) // only a size under 1 is an error
-	}
-	return &limits{perSecond, buckets}
+	return &limits{perSecond, cache.New(cache.Config[owner, *rate.Limiter]{Entries: maxLimited})}
 }
 
 // take counts a request. Errors: Exhausted, with the time until the next is allowed.
@@ -35,11 +31,7 @@ func (l *limits) take(o owner) error {
 	}
 	bucket, ok := l.buckets.Get(o)
 	if !ok {
-		made := rate.NewLimiter(rate.Limit(l.perSecond), 2*l.perSecond)
-		if earlier, found, _ := l.buckets.PeekOrAdd(o, made); found {
-			made = earlier
-		}
-		bucket = made
+		bucket = l.buckets.PutIfAbsent(o, rate.NewLimiter(rate.Limit(l.perSecond), 2*l.perSecond))
 	}
 	if bucket.Allow() {
 		return nil

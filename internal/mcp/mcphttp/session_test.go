@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,5 +206,21 @@ func TestOwnersOfSessions(t *testing.T) {
 				t.Errorf("the session of %+v, shown by %+v: %v", of, by, got)
 			}
 		}
+	}
+}
+
+func TestTheSessionsThatEndedLastAreRemembered(t *testing.T) {
+	t.Parallel()
+	ended := endedIDs{known: map[string]bool{}}
+	for i := range 2*maxEndedSessions + 1 {
+		id := strconv.Itoa(i)
+		ended.add(id)
+		ended.add(id)
+		if !ended.known[id] || len(ended.known) > maxEndedSessions {
+			t.Fatalf("after %d ended, the last is remembered: %v, of %d", i+1, ended.known[id], len(ended.known))
+		}
+	}
+	if first := strconv.Itoa(maxEndedSessions + 1); !ended.known[first] {
+		t.Errorf("%s is forgotten, one of the last %d", first, maxEndedSessions)
 	}
 }

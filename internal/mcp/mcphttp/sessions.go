@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -22,7 +20,7 @@ type sessions struct {
 	signer signer
 	max    int
 	open   map[string]*session
-	ended  *lru.Cache[string, struct{}]
+	ended  endedIDs
 	// forgotten drops the library's state of a session.
 	forgotten func(id string)
 }
@@ -35,11 +33,7 @@ type session struct {
 }
 
 func newSessions(s signer, limit int, forgotten func(id string)) *sessions {
-	ended, err := lru.New[string, struct{}](maxEndedSessions)
-	if err != nil {
-		panic(err) // only a size under 1 is an error
-	}
-	return &sessions{signer: s, max: limit, open: map[string]*session{}, ended: ended, forgotten: forgotten}
+	return &sessions{signer: s, max: limit, open: map[string]*session{}, ended: endedIDs{known: map[string]bool{}}, forgotten: forgotten}
 }
 
 // begin opens a session and returns its id. Errors: Exhausted.
@@ -55,7 +49,7 @@ func (s *sessions) use(id string, o owner, now time.Time) (*session, error) {
 	if id == "" {
 		return nil, fault.Field(sessionHeader, "is missing: send the id that initialize answered with")
 	}
-	if s.ended.Contains(id) || !s.signer.check(id, o, now) {
+	if s.ended.known[id] || !s.signer.check(id, o, now) {
 		return nil, fault.New(fault.NotFound, "session not found: it ended or was never yours; initialize a new one")
 	}
 	if found := s.open[id]; found != nil {
@@ -91,7 +85,7 @@ func (s *sessions) evict() bool {
 
 // finish ends a session with all of its streams and requests.
 func (s *sessions) finish(id string) {
-	s.ended.Add(id, struct{}{})
+	s.ended.add(id)
 	s.forget(id)
 }
 
@@ -111,4 +105,26 @@ func (s *sessions) forgetIdle(before time.Time) {
 			s.forget(id)
 		}
 	}
+}
+
+// endedIDs are the ids of the sessions that ended last, at most maxEndedSessions.
+// They are not in a cache, which may forget the newest as well as the oldest.
+type endedIDs struct {
+	known  map[string]bool
+	ring   []string // ids in the order in which they ended, from oldest on
+	oldest int
+}
+
+func (e *endedIDs) add(id string) {
+	switch {
+	case e.known[id]:
+		return
+	case len(e.ring) < maxEndedSessions:
+		e.ring = append(e.ring, id)
+	default:
+		delete(e.known, e.ring[e.oldest])
+		e.ring[e.oldest] = id
+		e.oldest = (e.oldest + 1) % maxEndedSessions
+	}
+	e.known[id] = true
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -32,7 +32,7 @@ type introspection struct {
 	client *http.Client
 	// good are the tokens that the issuer knows, and others those it does not: apart,
 	// so that tokens that were made up push out none that is good.
-	good, others *lru.Cache[[sha256.Size]byte, introspected]
+	good, others *cache.Cache[[sha256.Size]byte, introspected]
 	flight       singleflight.Group
 	places       *places
 }
@@ -48,12 +48,10 @@ func newIntrospection(cfg Config) *introspection {
 	return &introspection{cfg: cfg, client: newClient(), good: newAnswers(), others: newAnswers(), places: newPlaces()}
 }
 
-func newAnswers() *lru.Cache[[sha256.Size]byte, introspected] {
-	answers, err := lru.New[[sha256.Size]byte, introspected](maxIntrospected)
-	if err != nil {
-		panic(err) // only a size under 1 is an error
-	}
-	return answers
+// newAnswers returns a cache without a TTL: that a token was good counts when the
+// issuer is asked about it again.
+func newAnswers() *cache.Cache[[sha256.Size]byte, introspected] {
+	return cache.New(cache.Config[[sha256.Size]byte, introspected]{Entries: maxIntrospected})
 }
 
 // claims returns what the issuer says of a token.
@@ -73,9 +71,9 @@ func (i *introspection) claims(ctx context.Context, token string) (claims, error
 		}
 		if answer.err != nil {
 			i.good.Remove(hash)
-			i.others.Add(hash, answer)
+			i.others.Put(hash, answer)
 		} else {
-			i.good.Add(hash, answer)
+			i.good.Put(hash, answer)
 		}
 		return answer.claims, answer.err
 	})
