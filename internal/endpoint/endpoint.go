@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // Config describes one provider. Fields at zero mean the default given.
@@ -75,7 +76,7 @@ func (c Config) withDefaults() Config {
 type Client struct {
 	name   string
 	config Config
-	gate   *gate
+	calls  *limit.Limiter[string] // by tenant
 	http   *http.Client
 }
 
@@ -86,7 +87,7 @@ func New(name string, config Config) *Client {
 	return &Client{
 		name:   name,
 		config: config,
-		gate:   newGate(config.MaxConcurrent, config.MaxConcurrentPerTenant),
+		calls:  limit.New[string](int64(config.MaxConcurrent), int64(config.MaxConcurrentPerTenant)),
 		http: &http.Client{
 			// A span for each attempt of a traced request; the provider is not told of it.
 			Transport: otelhttp.NewTransport(newTransport(config.MaxConcurrent),
@@ -117,11 +118,10 @@ func (c *Client) Name() string { return c.name }
 // provider limits us, Unavailable when it is down, slow or talks nonsense; the
 // error of ctx when that ends first. The cause is for logs.
 func (c *Client) Do(ctx context.Context, tenant string, attempt func(context.Context) error) error {
-	leave, err := c.gate.enter(ctx, tenant)
-	if err != nil {
+	if err := c.calls.Acquire(ctx, tenant); err != nil {
 		return fmt.Errorf("wait for a free call to %s: %w", c.name, err)
 	}
-	defer leave()
+	defer c.calls.Release(tenant, 1)
 	for n := 1; ; n++ {
 		err := c.once(ctx, attempt)
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -22,7 +23,7 @@ type Service struct {
 	indexes   *index.Service
 	backlog   *backlog.Backlog
 	extractor *extract.Extractor
-	spooled   *tenant.Quota // bytes of large documents that are arriving
+	spooled   *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
 	batcher   batcher
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -15,7 +16,9 @@ import (
 // like, and those of one tenant must not keep the others from sending.
 const maxSpooledBytes = 4 << 30
 
-func newSpooled() *tenant.Quota { return tenant.NewQuota(maxSpooledBytes, maxSpooledBytes/2) }
+func newSpooled() *limit.Limiter[tenant.ID] {
+	return limit.New[tenant.ID](maxSpooledBytes, maxSpooledBytes/2)
+}
 
 // spool holds the content of a large document, or the embeddings of its chunks, in a
 // file that has no name: it goes with the process. What is read of it are pages of
@@ -23,12 +26,12 @@ func newSpooled() *tenant.Quota { return tenant.NewQuota(maxSpooledBytes, maxSpo
 type spool struct {
 	file   *os.File
 	size   int64
-	room   *tenant.Quota // in bytes
+	bytes  *limit.Limiter[tenant.ID]
 	tenant tenant.ID
 	mapped []byte
 }
 
-func newSpool(room *tenant.Quota, id tenant.ID) (*spool, error) {
+func newSpool(bytes *limit.Limiter[tenant.ID], id tenant.ID) (*spool, error) {
 	file, err := os.CreateTemp("", "ragd-document-*")
 	if err != nil {
 		return nil, spoolFault(err)
@@ -37,7 +40,7 @@ func newSpool(room *tenant.Quota, id tenant.ID) (*spool, error) {
 		_ = file.Close()
 		return nil, spoolFault(err)
 	}
-	return &spool{file: file, room: room, tenant: id}, nil
+	return &spool{file: file, bytes: bytes, tenant: id}, nil
 }
 
 func spoolFault(err error) error {
@@ -47,7 +50,7 @@ func spoolFault(err error) error {
 // write appends to the content.
 func (s *spool) write(content []byte) error {
 	n := int64(len(content))
-	if !s.room.Take(s.tenant, n) {
+	if !s.bytes.TryAcquire(s.tenant, n) {
 		return fault.Retry(10*time.Second, "too many large documents are arriving: send it again later")
 	}
 	s.size += n
@@ -84,5 +87,5 @@ func (s *spool) close() {
 		_ = syscall.Munmap(s.mapped)
 	}
 	_ = s.file.Close()
-	s.room.Release(s.tenant, s.size)
+	s.bytes.Release(s.tenant, s.size)
 }

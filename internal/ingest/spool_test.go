@@ -41,12 +41,12 @@ func TestAStreamGivesItsRoomOnTheDiskBack(t *testing.T) {
 			if err := s.Append(bytes.Repeat([]byte(" "), 2<<20)); err != nil {
 				t.Fatal(err)
 			}
-			if got := service.spooled.Held("acme"); got != 2<<20 {
+			if got := service.spooled.Used("acme"); got != 2<<20 {
 				t.Fatalf("%d bytes are on the disk", got)
 			}
 			leave(ctx, cancel, s)
 			s.Close()
-			if got := service.spooled.Held("acme"); got != 0 {
+			if got := service.spooled.Used("acme"); got != 0 {
 				t.Errorf("%d bytes are taken for being on the disk", got)
 			}
 		})
@@ -58,7 +58,7 @@ func TestATenantLeavesOthersRoomOnTheDisk(t *testing.T) {
 	t.Parallel()
 	room := newSpooled()
 	for _, id := range []tenant.ID{"acme", "bolt"} {
-		if !room.Take(id, maxSpooledBytes/2-1) {
+		if !room.TryAcquire(id, maxSpooledBytes/2-1) {
 			t.Fatalf("half of the room was refused to %s", id)
 		}
 	}

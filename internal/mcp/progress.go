@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -110,7 +110,7 @@ func splitWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Du
 }
 
 // newWaits returns the quota of calls that wait for a job.
-func newWaits() *tenant.Quota { return tenant.NewQuota(math.MaxInt64, maxWaiting) }
+func newWaits() *limit.Limiter[tenant.ID] { return limit.New[tenant.ID](0, maxWaiting) }
 
 // waiting wraps a run whose answer has a job: it waits for the job if the call asks for
 // that. refresh updates the answer after the job has changed.
@@ -125,7 +125,7 @@ func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refres
 		if err != nil || wait == 0 {
 			return answer, text, err
 		}
-		if !s.waits.Take(tenantOf(ctx), 1) {
+		if !s.waits.TryAcquire(tenantOf(ctx), 1) {
 			return answer, text, nil
 		}
 		defer s.waits.Release(tenantOf(ctx), 1)

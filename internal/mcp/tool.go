@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -23,7 +24,7 @@ type toolset struct {
 	api         API
 	indexes     *indexNames
 	tenantTools *tenantTools
-	waits       *tenant.Quota // limits calls that wait for a job
+	waits       *limit.Limiter[tenant.ID] // limits calls that wait for a job
 	overrides   overrider
 	callTimeout time.Duration
 	log         *slog.Logger

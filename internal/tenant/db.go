@@ -16,14 +16,14 @@ import (
 
 // DB gives out handles on tenants' data. Safe for concurrent use.
 type DB struct {
-	pool   *pgxpool.Pool
-	shares *shares
+	pool        *pgxpool.Pool
+	connections *connections
 }
 
 // NewDB returns a DB over the pool, which it does not close. No tenant has more
 // than half of the pool's connections at a time.
 func NewDB(pool *pgxpool.Pool) *DB {
-	return &DB{pool: pool, shares: newShares(max(1, int(pool.Config().MaxConns)/2))}
+	return &DB{pool: pool, connections: newConnections(max(1, int(pool.Config().MaxConns)/2))}
 }
 
 // Handle runs statements as one tenant. SQL is written against stand-in names,
@@ -36,17 +36,17 @@ func NewDB(pool *pgxpool.Pool) *DB {
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
-	pool       *pgxpool.Pool
-	shares     *shares
-	id         ID
-	schema     string // quoted
-	index      string // the number of the index; empty without one
-	generation string // of its chunks; empty for the first
+	pool        *pgxpool.Pool
+	connections *connections
+	id          ID
+	schema      string // quoted
+	index       string // the number of the index; empty without one
+	generation  string // of its chunks; empty for the first
 }
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
-	return &Handle{pool: db.pool, shares: db.shares, id: id, schema: id.quoted()}
+	return &Handle{pool: db.pool, connections: db.connections, id: id, schema: id.quoted()}
 }
 
 // OfIndex returns a handle that also knows the tables of the index with this
@@ -225,7 +225,7 @@ func (b *Batch) Query(read func(pgx.Rows) error, sql string, args ...any) {
 
 // Run sends the batch and reads its results.
 func (b *Batch) Run(ctx context.Context) error {
-	release, err := b.handle.shares.take(ctx, b.handle.id)
+	release, err := b.handle.connections.acquire(ctx, b.handle.id)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ type Tx struct {
 // Tx runs do in a transaction, which is committed if do returns nil and rolled
 // back otherwise.
 func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
-	release, err := h.shares.take(ctx, h.id)
+	release, err := h.connections.acquire(ctx, h.id)
 	if err != nil {
 		return err
 	}

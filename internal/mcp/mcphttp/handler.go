@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -130,7 +131,7 @@ func (c Config) validate() error {
 // Shutdown before the server's own.
 type Handler struct {
 	cfg     Config
-	large   *tenant.Quota
+	large   *limit.Limiter[tenant.ID]
 	limits  *limits
 	origins origins
 	rooms   *rooms

@@ -9,6 +9,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -27,19 +28,19 @@ const (
 )
 
 // newLarge returns the quota of large requests being read or answered.
-func newLarge() *tenant.Quota { return tenant.NewQuota(maxLarge, maxLargeEach) }
+func newLarge() *limit.Limiter[tenant.ID] { return limit.New[tenant.ID](maxLarge, maxLargeEach) }
 
 // slot is the slot of one request in the quota of large requests, taken once the
 // request turns out to be large.
 type slot struct {
-	large *tenant.Quota
+	large *limit.Limiter[tenant.ID]
 	of    tenant.ID
 	taken bool
 }
 
 // take takes the slot. Errors: Exhausted.
 func (s *slot) take() error {
-	if !s.large.Take(s.of, 1) {
+	if !s.large.TryAcquire(s.of, 1) {
 		return fault.Retry(time.Second, "too many requests of more than %d bytes at a time: send fewer at once", largeBytes)
 	}
 	s.taken = true

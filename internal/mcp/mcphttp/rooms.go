@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -24,6 +25,8 @@ type rooms struct {
 	// waiting for those in flight.
 	streams, requests       context.Context
 	endStreams, endRequests context.CancelFunc
+
+	openStreams *limit.Limiter[tenant.ID]
 
 	mu      sync.Mutex
 	byID    map[tenant.ID]*room
@@ -39,7 +42,6 @@ type room struct {
 	legacy   map[string]*sseSession // open SSE streams by session id
 	sessions *sessions
 	inside   int
-	streams  int
 	lastUsed time.Time
 }
 
@@ -47,6 +49,7 @@ type room struct {
 type visit struct {
 	rooms     *rooms
 	room      *room
+	tenant    tenant.ID
 	message   message
 	sessionID string
 	session   *session // nil outside a session
@@ -61,6 +64,8 @@ func newRooms(cfg Config) *rooms {
 		signer: signer{cfg.SessionKey},
 		byID:   map[tenant.ID]*room{},
 		empty:  make(chan struct{}),
+
+		openStreams: limit.New[tenant.ID](0, int64(cfg.MaxStreams)),
 	}
 	r.streams, r.endStreams = context.WithCancel(context.Background())
 	r.requests, r.endRequests = context.WithCancel(context.Background())
@@ -78,15 +83,12 @@ func (r *rooms) enter(ctx context.Context, caller *tenant.Request, m message) (*
 	if r.closing {
 		return nil, &fault.Error{Kind: fault.Unavailable, Message: "the service is shutting down", RetryAfter: time.Second}
 	}
-	v := &visit{rooms: r, room: r.room(caller.Tenant, now), message: m, sessionID: m.session}
+	v := &visit{rooms: r, room: r.room(caller.Tenant, now), tenant: caller.Tenant, message: m, sessionID: m.session}
 	if err := v.join(o, now); err != nil {
 		return nil, err
 	}
-	if m.isStream() {
-		if v.room.streams >= r.cfg.MaxStreams {
-			return nil, fault.Retry(time.Minute, "too many open streams: close those no longer read")
-		}
-		v.room.streams++
+	if m.isStream() && !r.openStreams.TryAcquire(caller.Tenant, 1) {
+		return nil, fault.Retry(time.Minute, "too many open streams: close those no longer read")
 	}
 	if v.session != nil {
 		v.session.requests++
@@ -187,7 +189,7 @@ func (v *visit) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v.message.isStream() {
-		v.room.streams--
+		r.openStreams.Release(v.tenant, 1)
 	}
 	if v.session != nil {
 		v.session.requests--

@@ -133,11 +133,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	leave()
 	for range first { // drain until it is closed
 	}
-	waitFor(t, "the place to be free", func() bool {
-		w.rooms.mu.Lock()
-		defer w.rooms.mu.Unlock()
-		return w.rooms.byID["acme"].streams == 0
-	})
+	waitFor(t, "the slot to be free", func() bool { return w.rooms.openStreams.Used("acme") == 0 })
 	w.events(t, get)
 }
 
