@@ -114,15 +114,7 @@ func describe(body []byte) (code, message string) {
 	default:
 		message = outer.Detail
 	}
-	return cut(code, 64), cut(message, 300)
-}
-
-func cut(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\ufffd")
-	if len(s) <= n {
-		return s
-	}
-	return textlimit.Cut(s, n) + "..."
+	return textlimit.Shorten(code, 64), textlimit.Shorten(message, 300)
 }
 
 // retryAfter reads Retry-After, in seconds or as a date, and the finer

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits of the options.
@@ -150,7 +150,7 @@ func (c *checker) checkText(field, text string, most int) {
 	switch {
 	case len(text) > most:
 		c.refuse(field, "is %d bytes, over the limit of %d", len(text), most)
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+	case !textlimit.IsStorable(text):
 		c.refuse(field, "must be valid UTF-8 without null characters")
 	}
 }

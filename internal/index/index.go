@@ -9,14 +9,13 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits of an index.
@@ -38,8 +37,8 @@ const maxNamespaceBytes = 255
 // Namespace returns the given namespace, DefaultNamespace if it is empty. Errors:
 // Invalid if it is too long, not UTF-8, or has a null character.
 func Namespace(given string) (string, error) {
-	if len(given) > maxNamespaceBytes || !utf8.ValidString(given) || strings.ContainsRune(given, 0) {
-		return "", fault.Field("namespace", "must be at most %d bytes of UTF-8 without null characters", maxNamespaceBytes)
+	if err := textlimit.Check("namespace", given, maxNamespaceBytes); err != nil {
+		return "", err
 	}
 	return cmp.Or(given, DefaultNamespace), nil
 }
@@ -172,7 +171,7 @@ func checkMetadataIndexes(fields []string) error {
 		return fault.Field("metadataIndexes", "must be at most %d fields, got %d", maxMetadataIndexes, len(fields))
 	}
 	for n, field := range fields {
-		if field == "" || len(field) > filter.MaxNameBytes || !utf8.ValidString(field) || strings.ContainsRune(field, 0) {
+		if field == "" || len(field) > filter.MaxNameBytes || !textlimit.IsStorable(field) {
 			return fault.Field("metadataIndexes", "field %d must be 1 to %d bytes of UTF-8 without null characters", n, filter.MaxNameBytes)
 		}
 		if slices.Contains(fields[:n], field) {

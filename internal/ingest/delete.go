@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (
@@ -103,7 +103,7 @@ func (w *Selection) complete() error {
 		return fault.Field("uris", "are %d, over the limit of %d: divide them", len(w.URIs), MaxDeletedNamed)
 	}
 	for _, uri := range w.URIs {
-		if err := metadata.CheckText("uris", uri, maxURIBytes); err != nil {
+		if err := textlimit.Check("uris", uri, maxURIBytes); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -81,7 +80,7 @@ func (r *Ref) check() (err error) {
 	if (r.DocumentID == "") == (r.URI == "") {
 		return fault.Field("documentId", "exactly one of documentId and uri must be given")
 	}
-	if r.DocumentID != "" && !isID(r.DocumentID) || metadata.CheckText("uri", r.URI, maxURIBytes) != nil {
+	if r.DocumentID != "" && !isID(r.DocumentID) || textlimit.Check("uri", r.URI, maxURIBytes) != nil {
 		return r.notFound()
 	}
 	return nil
@@ -99,10 +98,4 @@ func (r Ref) notFound() error {
 }
 
 // shorten keeps what a caller sent from filling an error message.
-func shorten(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return textlimit.Cut(s, most) + "…"
-}
+func shorten(s string) string { return textlimit.Shorten(s, 200) }

@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (
@@ -100,15 +100,15 @@ func (s *Source) complete() (err error) {
 	case len(s.URIs) > MaxSourceDocuments:
 		return fault.Field("documents", "are %d, over the limit of %d: divide the source", len(s.URIs), MaxSourceDocuments)
 	}
-	if err := metadata.CheckText("uriPrefix", s.Prefix, maxURIBytes); err != nil {
+	if err := textlimit.Check("uriPrefix", s.Prefix, maxURIBytes); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(s.URIs))
 	for i, uri := range s.URIs {
-		if err := metadata.CheckText("documents.uri", uri, maxURIBytes); err != nil {
+		if err := textlimit.Check("documents.uri", uri, maxURIBytes); err != nil {
 			return err
 		}
-		if err := metadata.CheckText("documents.fingerprint", s.Fingerprints[i], maxFingerprintBytes); err != nil {
+		if err := textlimit.Check("documents.fingerprint", s.Fingerprints[i], maxFingerprintBytes); err != nil {
 			return err
 		}
 		if uri == "" || !strings.HasPrefix(uri, s.Prefix) {

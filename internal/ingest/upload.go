@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Upload is a document as a caller sends it.
@@ -202,13 +203,13 @@ func (u *Upload) complete() (err error) {
 	if u.Namespace, err = index.Namespace(u.Namespace); err != nil {
 		return err
 	}
-	if err := metadata.CheckText("uri", u.URI, maxURIBytes); err != nil {
+	if err := textlimit.Check("uri", u.URI, maxURIBytes); err != nil {
 		return err
 	}
-	if err := metadata.CheckText("title", u.Title, maxTitleBytes); err != nil {
+	if err := textlimit.Check("title", u.Title, maxTitleBytes); err != nil {
 		return err
 	}
-	if err := metadata.CheckText("fingerprint", u.Fingerprint, maxFingerprintBytes); err != nil {
+	if err := textlimit.Check("fingerprint", u.Fingerprint, maxFingerprintBytes); err != nil {
 		return err
 	}
 	if len(bytes.TrimSpace(u.Content)) == 0 {

@@ -125,10 +125,4 @@ func list(ctx context.Context, q tenant.Queryer, status Status, visible filter.F
 func isID(s string) bool { return len(s) == len(uuid.Nil.String()) && uuid.Validate(s) == nil }
 
 // shorten cuts a caller's text to what an error message can hold.
-func shorten(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return textlimit.Cut(s, most) + "…"
-}
+func shorten(s string) string { return textlimit.Shorten(s, 200) }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // arguments validates the arguments of a call against a tool's input schema and reports
@@ -250,11 +251,7 @@ func jsonText(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	const maxShown = 100
-	if len(raw) > maxShown {
-		return strings.ToValidUTF8(string(raw[:maxShown]), "") + "…"
-	}
-	return string(raw)
+	return textlimit.Shorten(string(raw), 100)
 }
 
 func jsonList(values []any) string {

@@ -5,8 +5,6 @@ package metadata
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -38,20 +36,6 @@ func Marshal(field string, m map[string]any) ([]byte, error) {
 		return nil, fault.Field(field, "contains a null character")
 	}
 	return raw, nil
-}
-
-// CheckText refuses what does not fit or what PostgreSQL cannot store in a text column.
-// Errors: Invalid, naming the field.
-func CheckText(field, s string, maxBytes int) error {
-	switch {
-	case len(s) > maxBytes:
-		return fault.Field(field, "is %d bytes, over the limit of %d", len(s), maxBytes)
-	case !utf8.ValidString(s):
-		return fault.Field(field, "is not valid UTF-8")
-	case strings.ContainsRune(s, 0):
-		return fault.Field(field, "contains a null character")
-	}
-	return nil
 }
 
 // depth returns how deep a JSON value is nested, at most most.

@@ -38,25 +38,3 @@ func TestMarshal(t *testing.T) {
 		})
 	}
 }
-
-func TestCheckText(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ name, in, want string }{
-		{"nothing", "", ""},
-		{"as long as may be", "tidé", ""},
-		{"too long", "tides!", "uri: is 6 bytes, over the limit of 5"},
-		{"a broken character", "tid\xc3", "uri: is not valid UTF-8"},
-		{"a null character", "a\x00", "uri: contains a null character"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			got := ""
-			if err := CheckText("uri", tc.in, 5); err != nil {
-				got = err.Error()
-			}
-			if got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-		})
-	}
-}

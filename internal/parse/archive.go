@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Members yields the files of a zip or tar archive, a tar also packed with gzip,
@@ -167,7 +168,7 @@ func (p *parser) skip(name string, err error) error {
 		return err
 	}
 	if len(p.doc.Skipped) < maxSkipped {
-		p.doc.Skipped = append(p.doc.Skipped, oneLine(name, maxProperty)+": "+strings.TrimPrefix(fault.Public(err), "content: "))
+		p.doc.Skipped = append(p.doc.Skipped, textlimit.OneLine(name, maxProperty)+": "+strings.TrimPrefix(fault.Public(err), "content: "))
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (p *parser) member(ctx context.Context, src Source) error {
 		return err
 	}
 	p.doc.ContentType = joinedType
-	name := oneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty)
+	name := textlimit.OneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty)
 	return p.text.span(Span{Kind: Member, Name: name}, func() error {
 		p.text.block("# " + name)
 		p.text.write("\n\n")

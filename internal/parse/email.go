@@ -14,6 +14,8 @@ import (
 	_ "github.com/emersion/go-message/charset" // messages in other encodings than UTF-8
 	"github.com/emersion/go-message/mail"
 	"golang.org/x/net/html"
+
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // maxParts bounds the parts of a message.
@@ -58,7 +60,7 @@ func (p *parser) email(ctx context.Context) error {
 func (p *parser) describeMessage(h mail.Header) {
 	subject, _ := h.Subject()
 	p.doc.Title = subject
-	if subject = oneLine(subject, maxTitle); subject != "" {
+	if subject = textlimit.OneLine(subject, maxTitle); subject != "" {
 		p.text.block("# " + subject)
 	}
 	var about []string
@@ -72,7 +74,7 @@ func (p *parser) describeMessage(h mail.Header) {
 			}
 			text = strings.Join(people, ", ")
 		}
-		if text = oneLine(text, maxProperty); text != "" {
+		if text = textlimit.OneLine(text, maxProperty); text != "" {
 			p.property(strings.ToLower(field), text)
 			about = append(about, field+": "+text)
 		}
@@ -109,11 +111,11 @@ func messageIDs(field string) (ids []string) {
 	for part := range strings.SplitSeq(field, "<") {
 		id, _, closed := strings.Cut(part, ">")
 		if closed && strings.Contains(id, "@") {
-			ids = append(ids, oneLine(id, maxProperty))
+			ids = append(ids, textlimit.OneLine(id, maxProperty))
 		}
 	}
 	if field = strings.TrimSpace(field); len(ids) == 0 && strings.Contains(field, "@") && !strings.ContainsAny(field, " \t<>") {
-		ids = append(ids, oneLine(field, maxProperty))
+		ids = append(ids, textlimit.OneLine(field, maxProperty))
 	}
 	return ids
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // The ways in which a file cannot be read. Each names the format and what to do.
@@ -29,7 +30,7 @@ func tooLarge(f Format, format string, args ...any) error {
 func noText(f Format, skipped []string) error {
 	switch {
 	case len(skipped) > 0:
-		return fault.Field("content", "is %s file of which nothing could be read: %s", f.aName(), oneLine(strings.Join(skipped[:min(len(skipped), 3)], "; "), maxProperty))
+		return fault.Field("content", "is %s file of which nothing could be read: %s", f.aName(), textlimit.OneLine(strings.Join(skipped[:min(len(skipped), 3)], "; "), maxProperty))
 	case f == PDF:
 		return fault.Field("content", "is a PDF file without a text layer: run character recognition over it and upload the result")
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // maxTitleSearch bounds how far into a text its title is looked for, in bytes.
@@ -27,7 +29,7 @@ func TitleOf(contentType, text string) string {
 	case LaTeX:
 		title = latexArgument(head, `\title`)
 	}
-	return oneLine(title, maxTitle)
+	return textlimit.OneLine(title, maxTitle)
 }
 
 func htmlTitle(page string) string {
@@ -112,7 +114,7 @@ func nest(all func(yield func(heading) bool), end int) []Span {
 		for i, a := range above {
 			names[i] = a.text
 		}
-		spans = append(spans, Span{Kind: Section, Start: h.start, Name: oneLine(strings.Join(names, " > "), maxSectionPath)})
+		spans = append(spans, Span{Kind: Section, Start: h.start, Name: textlimit.OneLine(strings.Join(names, " > "), maxSectionPath)})
 	}
 	if n := len(spans); n > 0 {
 		spans[n-1].End = end

@@ -175,13 +175,13 @@ func (p *parser) finish() (Document, error) {
 	if d.Title == "" && d.ContentType != joinedType {
 		d.Title = TitleOf(d.ContentType, d.Text)
 	}
-	d.Title = oneLine(d.Title, maxTitle)
+	d.Title = textlimit.OneLine(d.Title, maxTitle)
 	return *d, nil
 }
 
 // property keeps what the file says about itself, if it says something.
 func (p *parser) property(key, value string) {
-	value = oneLine(value, maxProperty)
+	value = textlimit.OneLine(value, maxProperty)
 	if value == "" {
 		return
 	}
@@ -195,11 +195,6 @@ const (
 	maxTitle    = 1024
 	maxProperty = 512
 )
-
-// oneLine returns s as valid UTF-8 with single spaces, cut to at most bytes.
-func oneLine(s string, most int) string {
-	return textlimit.Cut(strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")), " "), most)
-}
 
 // baseName is the last part of a path.
 func baseName(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }

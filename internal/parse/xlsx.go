@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // maxCells bounds the cells of a workbook: its rows may be wide and all but empty.
@@ -37,7 +39,7 @@ func (p *parser) xlsx(ctx context.Context) error {
 	defer book.Close()
 	cells := 0
 	for _, sheet := range book.GetSheetList() {
-		err := p.text.span(Span{Kind: Sheet, Name: oneLine(sheet, maxProperty)}, func() error {
+		err := p.text.span(Span{Kind: Sheet, Name: textlimit.OneLine(sheet, maxProperty)}, func() error {
 			return p.sheet(ctx, book, sheet, &cells)
 		})
 		if err != nil {
@@ -77,7 +79,7 @@ func (p *parser) sheet(ctx context.Context, book *excelize.File, name string, ce
 	t.finish(&sheet)
 	p.text.full = p.text.full || sheet.full
 	if sheet.Len() > 0 {
-		p.text.block("## " + oneLine(name, maxProperty))
+		p.text.block("## " + textlimit.OneLine(name, maxProperty))
 		p.text.block(sheet.String())
 	}
 	return nil

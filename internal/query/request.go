@@ -4,12 +4,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // MaxNeighbours bounds the chunks added before and after each source.
@@ -141,13 +141,7 @@ func (p prepared) checkNumbers() error {
 }
 
 func (p prepared) checkText() error {
-	switch {
-	case len(p.text) > MaxQueryTextBytes:
-		return fault.Field("queryText", "is %d bytes, over the limit of %d", len(p.text), MaxQueryTextBytes)
-	case !utf8.ValidString(p.text) || strings.ContainsRune(p.text, 0):
-		return fault.Field("queryText", "must be valid UTF-8 without null characters")
-	}
-	return nil
+	return textlimit.Check("queryText", p.text, MaxQueryTextBytes)
 }
 
 // settle decides the mode and checks the question against the index. Errors:

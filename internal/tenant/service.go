@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/textlimit"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -248,8 +247,5 @@ func checkTenant(displayName string, settings map[string]any) error {
 }
 
 func checkDisplayName(name string) error {
-	if len(name) > maxDisplayNameBytes || !utf8.ValidString(name) || slices.Contains([]byte(name), 0) {
-		return fault.Field("displayName", "must be at most %d bytes of UTF-8 without null characters", maxDisplayNameBytes)
-	}
-	return nil
+	return textlimit.Check("displayName", name, maxDisplayNameBytes)
 }

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Kind is the builtin tool that a tenant's tool is made from.
@@ -110,10 +110,10 @@ func (t *Tool) complete() error {
 }
 
 func (t *Tool) check() error {
-	if err := checkText("title", t.Title, maxTitleBytes); err != nil {
+	if err := textlimit.Check("title", t.Title, maxTitleBytes); err != nil {
 		return err
 	}
-	if err := checkText("description", t.Description, maxDescriptionBytes); err != nil {
+	if err := textlimit.Check("description", t.Description, maxDescriptionBytes); err != nil {
 		return err
 	}
 	if len(t.Arguments) > maxArguments {
@@ -139,13 +139,6 @@ func (t *Tool) check() error {
 	_, named := t.Settings["indexName"]
 	if t.Kind != DocumentChunker && !named && !slices.Contains(t.Arguments, "indexName") {
 		return fault.Field("settings.indexName", "is missing: name the index that the tool is over, or have the model give indexName")
-	}
-	return nil
-}
-
-func checkText(field, text string, limit int) error {
-	if len(text) > limit || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return fault.Field(field, "must be at most %d bytes of UTF-8 without null characters", limit)
 	}
 	return nil
 }

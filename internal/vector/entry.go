@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/metadata"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits of a call. Sizes are bytes.
@@ -78,10 +79,10 @@ func (e Entry) row(into index.Index) (row, error) {
 	if r.id == "" {
 		r.id = uuid.Must(uuid.NewV7()).String()
 	}
-	if err := metadata.CheckText("id", r.id, maxIDBytes); err != nil {
+	if err := textlimit.Check("id", r.id, maxIDBytes); err != nil {
 		return r, err
 	}
-	if err := metadata.CheckText("document", r.document, maxDocumentBytes); err != nil {
+	if err := textlimit.Check("document", r.document, maxDocumentBytes); err != nil {
 		return r, err
 	}
 	if e.Sparse != nil {
@@ -109,7 +110,7 @@ func (s *Selection) check(verb string) error {
 		if id == "" {
 			return fault.Field("ids", "id %d is empty", n)
 		}
-		if err := metadata.CheckText("ids", id, maxIDBytes); err != nil {
+		if err := textlimit.Check("ids", id, maxIDBytes); err != nil {
 			return err
 		}
 	}

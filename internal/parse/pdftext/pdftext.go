@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
@@ -20,6 +19,8 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Errors that a caller tells apart. Any other error says that the file is broken.
@@ -171,7 +172,7 @@ func (f *File) describe(pdf *model.Context) {
 		if err != nil {
 			return ""
 		}
-		return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+		return textlimit.OneLine(s, len(s))
 	}
 	f.Title, f.Author, f.Subject, f.Keywords = text("Title"), text("Author"), text("Subject"), text("Keywords")
 	if created, ok := types.DateTime(text("CreationDate"), true); ok {
