@@ -18,10 +18,10 @@ import (
 //
 // The features of a word, its weight w = (1 + ln tf) times what its rank says:
 //
-//   - its stem, w. Its direction has wordSpread non-zero places rather than the
+//   - its stem, w. Its direction has wordSpread non-zero coordinates rather than the
 //     usual one: with one, two words either miss each other or collide at full
 //     weight, and out of thousands of chunks some always collide (recall@5 on
-//     single-hop English questions 0.71 with one place, 0.79 with eight);
+//     single-hop English questions 0.71 with one, 0.79 with eight);
 //   - the rune trigrams of the word with its edges, 0.6 w together, which
 //     forgive typing errors and endings;
 //   - its first four runes, 0.4 w, a crude stem that works in many languages.
@@ -35,7 +35,7 @@ const (
 	builtinModel     = "hash-512"
 	builtinDimension = 512
 
-	wordSpread   = 12 // places of a stem's direction
+	wordSpread   = 12 // non-zero coordinates of a stem's direction
 	prefixSpread = 4
 	gramSpread   = 2
 
@@ -79,7 +79,7 @@ func (b *builtin) embed(ctx context.Context, job job) ([][]float32, error) {
 
 // hasher is the working memory for one text at a time.
 type hasher struct {
-	terms map[uint64]int32 // hash of a stem -> place in bag
+	terms map[uint64]int32 // hash of a stem -> index in bag
 	bag   []term
 	words []byte // folded words of the bag, end to end
 	runes []rune
@@ -113,7 +113,7 @@ func (h *hasher) vector(text string) []float32 {
 
 func (h *hasher) reset() {
 	if h.terms == nil || len(h.bag) > 1<<14 {
-		h.terms = make(map[uint64]int32, 256) // one huge text must not cost for ever
+		h.terms = make(map[uint64]int32, 256) // do not keep the memory of one huge text
 	} else {
 		clear(h.terms)
 	}
@@ -207,7 +207,7 @@ func (h *hasher) addPrefix(weight float64) {
 }
 
 // scatter adds weight times the direction of the feature with this hash: spread
-// places of equal size, each drawn with its sign from ten bits.
+// coordinates of equal size, each drawn with its sign from ten bits.
 func (h *hasher) scatter(hash uint64, weight float64, spread int) {
 	const bits, perDraw = 10, 6
 	step := int64(math.Round(weight * inverseRoot(spread) * fixedPoint))

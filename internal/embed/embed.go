@@ -1,7 +1,7 @@
-// Package embed turns texts into vectors: embedding providers behind one small
-// interface, and a built-in model that needs no provider.
+// Package embed turns texts into vectors, with the models of embedding providers or
+// with a builtin model that needs none.
 //
-//	registry := embed.NewRegistry(embed.Config{OpenAI: provider.Config{APIKey: key}})
+//	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: key}})
 //	model, err := registry.Model("openai/text-embedding-3-small")
 //	vectors, err := model.Embed(ctx, texts)
 //
@@ -9,11 +9,10 @@
 //
 //   - openai: any endpoint that speaks OpenAI's /embeddings (OpenAI, Ollama,
 //     vLLM, text-embeddings-inference, LM Studio, ...);
-//   - builtin: builtin/hash-512, offline and deterministic. It compares words
-//     and parts of words, not meanings.
+//   - builtin: builtin/hash-512, offline and deterministic. It compares words and
+//     their beginnings and endings, not meanings.
 //
-// The package reads no environment and stores nothing but the vectors of recent
-// questions.
+// The package reads no environment and caches only the vectors of recent questions.
 package embed
 
 import (
@@ -23,31 +22,29 @@ import (
 
 // Embedder turns texts into vectors.
 type Embedder interface {
-	// Embed returns one vector for each text, in the order of the texts and all
-	// of one dimension. Their length is the model's: only builtin promises unit
-	// length. It is all or nothing, blocks until every text is embedded, and is
-	// safe for concurrent use. A blank text is Invalid; see Model.Embed for the
-	// other errors.
+	// Embed returns one vector for each text, in the order of the texts and all of one
+	// dimension. Only the vectors of builtin are sure to have unit length. It blocks
+	// until every text is embedded and returns all vectors or an error. Safe for
+	// concurrent use. Errors: Invalid for a blank text, and those of Model.Embed.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// backend is one provider's way of embedding. The texts are neither empty in
-// number nor blank, and purpose has already been written into them where the
-// model wants that.
+// backend embeds with the models of one provider. There is at least one text, none is
+// blank, and each already has the prefix that the model needs for the purpose.
 type backend interface {
 	embed(ctx context.Context, job job) ([][]float32, error)
 }
 
 // job is one request to a backend.
 type job struct {
-	model     string // as the provider calls it
-	dimension int    // to ask the provider for; 0 leaves it to the model
+	model     string // its name at the provider
+	dimension int    // requested from the provider; 0 for the model's default
 	texts     []string
 	purpose   purpose
 }
 
-// purpose is what the vectors are for. Some models embed questions otherwise
-// than documents, and questions must not queue behind an ingest.
+// purpose is the use of the vectors. Some models embed questions and documents
+// differently, and questions must not wait behind an ingest.
 type purpose uint8
 
 const (
@@ -55,5 +52,5 @@ const (
 	question
 )
 
-// blank reports a text with nothing in it to embed.
+// blank reports whether a text is empty or only white space.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

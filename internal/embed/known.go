@@ -2,13 +2,13 @@ package embed
 
 import "strings"
 
-// known is what is public about a model: enough to create an index without
-// asking for a dimension, and to embed the way its authors meant.
+// known holds the published properties of a model: its dimension, so that an index
+// can be created without a call to the provider, and the prefixes of its texts.
 type known struct {
 	dimension int
 	shortens  bool // the provider makes shorter vectors on request
 	maxTokens int
-	// What the model was trained to find in front of a text.
+	// The prefixes of texts with which the model was trained.
 	documentPrefix, questionPrefix string
 }
 
@@ -17,8 +17,8 @@ const (
 	askToRetrieve  = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
-// wellKnownModels are found by the last part of a model's name, in lower case
-// and without a tag such as ":latest" or ":q8_0".
+// wellKnownModels is keyed by the last segment of a model's name, in lower case and
+// without a tag such as ":latest" or ":q8_0".
 var wellKnownModels = map[string]known{
 	builtinModel: {dimension: builtinDimension},
 
@@ -54,8 +54,8 @@ var wellKnownModels = map[string]known{
 	"jina-embeddings-v3":       {dimension: 1024, shortens: true, maxTokens: 8192},
 }
 
-// wellKnown returns what is known about a model, by its name at the provider;
-// the zero value if nothing is.
+// wellKnown returns the properties of a model by its name at the provider, or the zero
+// value for an unknown one.
 func wellKnown(model string) known {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	name, _, _ = strings.Cut(name, ":")

@@ -7,13 +7,13 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Model is one embedding model of one provider. It is an Embedder of documents
-// (questions go through Registry.EmbedQuery), and does not change once made.
+// Model is an embedding model of a provider. It is an Embedder of documents; questions
+// go through Registry.EmbedQuery. It is immutable.
 type Model struct {
 	// Name is provider/model.
 	Name string
-	// Dimension is the number of values in a vector, or 0 when that is not known
-	// before the provider is asked: see Resolve.
+	// Dimension is the number of values in a vector, or 0 if only the provider knows it:
+	// see Resolve.
 	Dimension int
 	// MaxTokens is the longest text the model reads, in its own tokens; 0 if not
 	// known.
@@ -22,17 +22,17 @@ type Model struct {
 	provider string
 	id       string // the model's name at the provider
 	known    known
-	ask      int // the dimension to ask the provider for; 0 leaves it to the model
+	ask      int // the dimension requested from the provider; 0 for the model's default
 	backend  backend
 }
 
-// maxDimension is what pgvector can store in a vector.
+// maxDimension is the most values that pgvector can store in a vector.
 const maxDimension = 16000
 
-// WithDimension returns the model with vectors of n values; 0 returns the model
-// as it is. A model that can shorten its vectors is asked to. One that is not
-// well known is expected to answer with n values, and Embed fails when it does
-// not. Invalid when n is more than the model has, or not what it has.
+// WithDimension returns the model with vectors of n values; for 0 it returns the model
+// unchanged. A model that can shorten its vectors is asked to do that. A model that is
+// not well known is expected to answer with n values, and Embed fails if it does not.
+// Errors: Invalid if the model cannot make vectors of n values.
 func (m *Model) WithDimension(n int) (*Model, error) {
 	if n == 0 || n == m.Dimension {
 		return m, nil
@@ -54,8 +54,8 @@ func (m *Model) WithDimension(n int) (*Model, error) {
 	return &out, nil
 }
 
-// Resolve returns the model with its Dimension known, embedding one word to
-// learn it where it must. Errors are those of Embed.
+// Resolve returns the model with its Dimension set. If that is not known yet, it embeds
+// one word to learn it. Errors: those of Embed.
 func (m *Model) Resolve(ctx context.Context) (*Model, error) {
 	if m.Dimension != 0 {
 		return m, nil
@@ -69,20 +69,19 @@ func (m *Model) Resolve(ctx context.Context) (*Model, error) {
 	return &out, nil
 }
 
-// Embed returns the vectors of documents, in the order of the texts, each of
-// Dimension values (all of one dimension when that is 0). It blocks until every
-// text is embedded or one batch has failed for good.
+// Embed returns the vectors of documents, in the order of the texts, each of Dimension
+// values (of one common dimension if that is 0). It blocks until every text is embedded
+// or a batch has failed permanently.
 //
-// A text longer than the model reads is never cut here: many servers cut it
-// themselves without saying so, others refuse it, and then Embed is Invalid and
-// names the text. Chunks should stay well under MaxTokens.
+// A text longer than the model reads is never cut here. Many servers cut it silently;
+// others refuse it, and then the error is Invalid and names the text. Chunks should
+// stay well under MaxTokens.
 //
-// Errors by kind: Invalid for a blank text or one the provider refuses;
-// Precondition when the provider refuses its API key or does not have the
-// model; Exhausted, with the time to wait, when it asks for patience for longer
-// than is worth waiting; Unavailable when it does not answer, answers nonsense,
-// or answers with vectors of another dimension; the context's error when that
-// ends first.
+// Errors by kind: Invalid for a blank text or one that the provider refuses;
+// Precondition when the provider refuses its API key or does not have the model;
+// Exhausted, with the time to wait, when the provider asks for a longer wait than
+// endpoint.Config.MaxWait; Unavailable when it does not answer, answers nonsense, or
+// answers with vectors of another dimension; the error of ctx when that ends first.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embed(ctx, texts, document)
 }
@@ -112,8 +111,8 @@ func (m *Model) embed(ctx context.Context, texts []string, p purpose) ([][]float
 	return vectors, nil
 }
 
-// check refuses vectors that would poison an index: of another dimension than
-// the rest, or with values that are no numbers.
+// check refuses vectors that would corrupt an index: of another dimension, or with NaN
+// or infinite values.
 func (m *Model) check(vectors [][]float32) error {
 	want := m.Dimension
 	if want == 0 {

@@ -18,18 +18,17 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// The most texts and estimated tokens of one request. OpenAI takes 2,048 texts
-// and 300,000 tokens; smaller requests come back sooner, lose less when one
-// fails, and use the concurrency allowed. A server that takes less yet refuses,
-// and gets halves.
+// Limits of one request. OpenAI accepts 2,048 texts and 300,000 tokens; smaller requests
+// return sooner, lose less when one fails, and can run in parallel. A request that a
+// server refuses is halved.
 const (
 	maxBatchTexts  = 128
 	maxBatchTokens = 60_000
 	maxBatches     = 16 // of one job at once
 )
 
-// Somebody waits for the embedding of a question: what one attempt may take, and
-// the longest wait before the next.
+// Limits for questions, where a caller waits: the time of one attempt, and the longest
+// wait before the next.
 const (
 	questionTimeout = 10 * time.Second
 	questionWait    = 2 * time.Second
@@ -41,7 +40,7 @@ const (
 type openAI struct {
 	api       openai.EmbeddingService
 	documents *endpoint.Client
-	questions *endpoint.Client // apart, so that an ingest does not keep questions waiting
+	questions *endpoint.Client // separate, so that questions do not wait behind an ingest
 }
 
 func newOpenAI(config endpoint.Config) *openAI {
@@ -71,7 +70,7 @@ func newOpenAI(config endpoint.Config) *openAI {
 func (o *openAI) embed(ctx context.Context, job job) ([][]float32, error) {
 	vectors := make([][]float32, len(job.texts))
 	group, running := errgroup.WithContext(ctx)
-	group.SetLimit(maxBatches) // the client's own bound holds for all callers together
+	group.SetLimit(maxBatches) // endpoint.Client bounds the requests of all callers
 	for start := 0; start < len(job.texts) && running.Err() == nil; {
 		end := start + batch(job.texts[start:])
 		at := span{start, end}
@@ -99,8 +98,8 @@ func batch(texts []string) int {
 	return len(texts)
 }
 
-// estimateTokens is a guess on the high side: three ASCII bytes a token, one
-// token for every other byte pair.
+// estimateTokens returns a high estimate of the tokens of a text: one for three ASCII
+// bytes, one for two other bytes.
 func estimateTokens(text string) int {
 	ascii := 0
 	for i := range len(text) {
@@ -111,9 +110,8 @@ func estimateTokens(text string) int {
 	return ascii/3 + (len(text)-ascii)/2 + 1
 }
 
-// embedSpan fills in the vectors of one span. A request that the provider
-// refuses is halved until it passes, or until the text at fault is alone and
-// can be named.
+// embedSpan fills in the vectors of one span. A request that the provider refuses is
+// halved until it is accepted, or until it holds one text, which the error names.
 func (o *openAI) embedSpan(ctx context.Context, job job, at span, vectors [][]float32) error {
 	got, err := o.request(ctx, job, at)
 	var refused *endpoint.StatusError
@@ -134,14 +132,14 @@ func (o *openAI) embedSpan(ctx context.Context, job job, at span, vectors [][]fl
 	return o.embedSpan(ctx, job, span{middle, at.end}, vectors)
 }
 
-// request sends one request, again and again if need be.
+// request sends one request, with retries.
 func (o *openAI) request(ctx context.Context, job job, at span) (vectors [][]float32, err error) {
 	texts := job.texts[at.start:at.end]
 	params := openai.EmbeddingNewParams{
 		Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
 		Model: job.model,
-		// A quarter of the bytes of decimal numbers. Servers that do not know it
-		// answer with numbers, which is read too.
+		// Base64 takes a quarter of the bytes of decimal numbers. Servers that do not
+		// support it answer with numbers, which are decoded too.
 		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatBase64,
 	}
 	if job.dimension != 0 {
@@ -152,7 +150,7 @@ func (o *openAI) request(ctx context.Context, job job, at span) (vectors [][]flo
 		client = o.questions
 	}
 	err = client.Do(ctx, "", func(ctx context.Context) error {
-		var body []byte // read as bytes, because not every server says that it is JSON
+		var body []byte // as bytes, because not every server sends the content type of JSON
 		if _, err := o.api.New(ctx, params, option.WithResponseBodyInto(&body)); err != nil {
 			return err
 		}
@@ -162,7 +160,7 @@ func (o *openAI) request(ctx context.Context, job job, at span) (vectors [][]flo
 	return vectors, err
 }
 
-// decodeEmbeddings reads an answer that must hold n vectors, in any order.
+// decodeEmbeddings decodes an answer that must hold n vectors, in any order.
 func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {
@@ -177,23 +175,23 @@ func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
 		return nil, endpoint.Nonsense("%d vectors for %d texts", len(answer.Data), n)
 	}
 	vectors := make([][]float32, n)
-	for place, item := range answer.Data {
+	for at, item := range answer.Data {
 		if item.Index != nil {
-			place = *item.Index
+			at = *item.Index
 		}
-		if place < 0 || place >= n || vectors[place] != nil {
-			return nil, endpoint.Nonsense("index %d twice or out of range for %d texts", place, n)
+		if at < 0 || at >= n || vectors[at] != nil {
+			return nil, endpoint.Nonsense("index %d twice or out of range for %d texts", at, n)
 		}
 		vector, err := decodeVector(item.Embedding)
 		if err != nil {
 			return nil, err
 		}
-		vectors[place] = vector
+		vectors[at] = vector
 	}
 	return vectors, nil
 }
 
-// decodeVector reads an array of numbers, or little-endian float32 in base64.
+// decodeVector decodes an array of numbers, or little-endian float32 in base64.
 func decodeVector(raw json.RawMessage) ([]float32, error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		bytes, err := base64.StdEncoding.DecodeString(string(raw[1 : len(raw)-1]))

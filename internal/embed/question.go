@@ -10,15 +10,15 @@ import (
 	"github.com/ragdhq/ragd/internal/cache"
 )
 
-// EmbedQuery returns the vector of a question asked by a tenant. The vector is
-// shared: read it, do not change it. Vectors of recent questions are kept, and
-// a question asked by several callers at once is embedded once.
+// EmbedQuery returns the vector of a tenant's question. The vector is shared: do not
+// change it. Vectors of recent questions are cached, and a question that several
+// callers ask at once is embedded once.
 //
-// Tenants share nothing: the tenant is part of the key, because an answer that
-// comes sooner than usual would tell one tenant what another has asked.
+// The tenant is part of the cache key: a faster answer would tell one tenant what
+// another has asked.
 //
-// Errors are those of Model.Embed. A caller whose context ends leaves alone; the
-// embedding goes on for the others who wait for it.
+// Errors: those of Model.Embed, and that of ctx. When the context of one caller ends,
+// the embedding goes on for the others who wait for it.
 func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, text string) ([]float32, error) {
 	embed := func(ctx context.Context) ([]float32, error) {
 		vectors, err := model.embed(ctx, []string{text}, question)
@@ -28,13 +28,13 @@ func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, 
 		return vectors[0], nil
 	}
 	if model.provider == "builtin" {
-		return embed(ctx) // sooner done than looked up
+		return embed(ctx) // faster than a look at the cache
 	}
 	return r.questions.get(ctx, questionKey(tenant, model, text), embed)
 }
 
-// questionKey stands for everything the vector depends on. Lengths go in front,
-// so that no two different questions are written alike.
+// questionKey hashes everything that the vector depends on. Each part follows its
+// length, so that different questions have different keys.
 func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {
 	h := sha256.New()
 	var length [8]byte
@@ -48,7 +48,7 @@ func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// questionCache keeps vectors and joins callers who ask for the same one.
+// questionCache caches vectors and joins callers who ask for the same one.
 type questionCache struct {
 	vectors *cache.Cache[[sha256.Size]byte, []float32]
 
@@ -56,7 +56,7 @@ type questionCache struct {
 	flights map[[sha256.Size]byte]*flight
 }
 
-// flight is an embedding under way.
+// flight is an embedding in progress.
 type flight struct {
 	waiting int // callers; guarded by questionCache.mu
 	cancel  context.CancelFunc
@@ -91,8 +91,8 @@ func (c *questionCache) get(ctx context.Context, key [sha256.Size]byte, embed fu
 	}
 }
 
-// board joins the flight for the key, or starts one that ends when its last
-// caller has left.
+// board joins the flight for the key, or starts one. A flight is cancelled when its last
+// caller leaves.
 func (c *questionCache) board(ctx context.Context, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *questionCache) leave(key [sha256.Size]byte, f *flight) {
 	defer c.mu.Unlock()
 	if f.waiting--; f.waiting == 0 {
 		f.cancel()
-		if c.flights[key] == f { // the next to ask must not board a flight that is called off
+		if c.flights[key] == f { // later callers must not board a cancelled flight
 			delete(c.flights, key)
 		}
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Config says which providers there are. The zero Config has builtin alone.
+// Config configures the providers. The zero Config has only builtin.
 type Config struct {
-	// OpenAI is the endpoint of the openai provider; a zero one leaves the
-	// provider out.
+	// OpenAI is the endpoint of the openai provider. The provider is missing if it is
+	// zero.
 	OpenAI endpoint.Config
-	// QueryCacheBytes bounds the vectors of recent questions kept in memory, in
-	// bytes. 0 means 64 MiB, a negative number means none.
+	// QueryCacheBytes bounds the cached vectors of recent questions, in bytes. 0 means
+	// 64 MiB, a negative number means no cache.
 	QueryCacheBytes int64
 }
 
-// Registry finds models by name. It is safe for concurrent use.
+// Registry finds models by name. Safe for concurrent use.
 type Registry struct {
 	backends  map[string]backend
 	questions *questionCache
@@ -33,8 +33,8 @@ func NewRegistry(config Config) *Registry {
 	return &Registry{backends: backends, questions: newQuestionCache(config.QueryCacheBytes)}
 }
 
-// Model returns the model with this name, provider/model. Nothing is asked of
-// the provider. Errors: Invalid for a name that is not of that form or a model
+// Model returns the model of a name, provider/model, without a call to the provider.
+// Errors: Invalid for a name that is not of that form or a model
 // that builtin does not have, Precondition for a provider that is not configured.
 func (r *Registry) Model(name string) (*Model, error) {
 	provider, model, ok := strings.Cut(name, "/")
@@ -55,5 +55,5 @@ func (r *Registry) Model(name string) (*Model, error) {
 	return &Model{Name: name, Dimension: known.dimension, MaxTokens: known.maxTokens, provider: provider, id: model, known: known, backend: b}, nil
 }
 
-// providers are the names a model may start with.
+// providers lists the providers that a model's name may start with.
 var providers = []string{"builtin", "openai"}

@@ -1,8 +1,9 @@
-// Package endpoint is what every call to a model provider has in common,
-// whatever is asked of it: an address and a key, a deadline for each attempt, a
-// bound on calls in flight for all and for one tenant, retries with backoff that
-// honour Retry-After, and errors of a kind the caller can act on. What the calls
-// say is up to embed, llm and rerank.
+// Package endpoint calls the HTTP endpoints at which models are served. An endpoint
+// is an address with a key. Its Client gives each attempt a deadline, bounds the
+// calls in flight in total and per tenant, retries with backoff that honours
+// Retry-After, and returns errors of a kind that a caller can act on.
+//
+// Requests and answers are encoded and decoded by embed, llm and rerank.
 package endpoint
 
 import (
@@ -23,22 +24,23 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 )
 
-// Config describes one provider. Fields at zero mean the default given.
+// Config describes an endpoint. A zero field means the default that its comment ends
+// with.
 type Config struct {
 	// APIKey is sent as a bearer token; empty for servers that want none. It
 	// never appears in errors.
 	APIKey string
 	// BaseURL is the address up to the version, such as
-	// http://localhost:11434/v1. Empty means the provider's own, if it has one.
+	// http://localhost:11434/v1. Empty means the provider's public one, if it has one.
 	BaseURL string
 	// MaxAttempts bounds how often one call is tried. 4.
 	MaxAttempts int
-	// MaxConcurrent bounds the calls in flight at once; more of them wait. 16.
+	// MaxConcurrent bounds the calls in flight at once; further calls wait. 16.
 	MaxConcurrent int
-	// MaxConcurrentPerTenant bounds those of one tenant. MaxConcurrent.
+	// MaxConcurrentPerTenant bounds the calls in flight of one tenant. MaxConcurrent.
 	MaxConcurrentPerTenant int
-	// MaxWait is the longest wait before another attempt; a provider that asks
-	// for more patience than this ends the call. 20 s.
+	// MaxWait is the longest wait before another attempt. An endpoint that asks for a
+	// longer one ends the call. 20 s.
 	MaxWait time.Duration
 	// MinWait is the wait after the first failed attempt; it doubles with each. 250 ms.
 	MinWait time.Duration
@@ -59,7 +61,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Configured reports whether the operator has said anything about the provider.
+// Configured reports whether the address or the key is set.
 func (c Config) Configured() bool { return c.APIKey != "" || c.BaseURL != "" }
 
 func (c Config) withDefaults() Config {
@@ -72,7 +74,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Client calls one provider. It is safe for concurrent use.
+// Client calls one endpoint. Safe for concurrent use.
 type Client struct {
 	name   string
 	config Config
@@ -80,7 +82,7 @@ type Client struct {
 	http   *http.Client
 }
 
-// New returns a client. The name is how callers are told about the provider:
+// New returns a Client. name stands for the endpoint in error messages, such as
 // "the embedding provider openai".
 func New(name string, config Config) *Client {
 	config = config.withDefaults()
@@ -89,34 +91,33 @@ func New(name string, config Config) *Client {
 		config: config,
 		calls:  limit.New[string](int64(config.MaxConcurrent), int64(config.MaxConcurrentPerTenant)),
 		http: &http.Client{
-			// A span for each attempt of a traced request; the provider is not told of it.
+			// A span for each attempt of a traced request, without trace headers.
 			Transport: otelhttp.NewTransport(newTransport(config.MaxConcurrent),
 				otelhttp.WithPropagators(propagation.NewCompositeTextMapPropagator())),
-			// What tenants send goes to the address configured and to no other.
+			// What tenants send goes to the configured address only.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// Name is how callers are told about the provider.
+// Name returns the endpoint's name in error messages.
 func (c *Client) Name() string { return c.name }
 
-// Do makes a call: it waits for a free place among the calls of all and of the
-// tenant, then attempts until an attempt succeeds, fails for good, or attempts
-// or time run out. It keeps its place while it waits for the next attempt, so
-// that a provider in trouble gets fewer calls and not more. The context of an
-// attempt ends after the configured timeout.
-// Whether to try again is read from the attempt's error:
+// Do makes a call for a tenant. It waits for a slot, then runs attempt until it
+// succeeds, fails permanently, or attempts or time run out. The slot is kept between
+// attempts, so that an endpoint in trouble gets fewer calls. The context of an
+// attempt ends after the configured timeout. The error of an attempt decides whether
+// there is another:
 //
 //   - a *fault.Error is returned as it is;
-//   - a *StatusError is tried again for 408, 409, 425, 429 and 5xx;
-//   - a *NonsenseError is tried once more;
-//   - anything else is the network's fault and tried again.
+//   - a *StatusError is retried for 408, 409, 425, 429 and 5xx;
+//   - a *NonsenseError is retried once;
+//   - any other error is taken for one of the network and retried.
 //
-// Errors by kind: Precondition when the key is refused or the model unknown,
-// Invalid when the request is refused, Exhausted with RetryAfter when the
-// provider limits us, Unavailable when it is down, slow or talks nonsense; the
-// error of ctx when that ends first. The cause is for logs.
+// Errors by kind: Precondition when the key is refused or the model unknown; Invalid
+// when the request is refused; Exhausted with RetryAfter when the endpoint limits the
+// rate of calls; Unavailable when it is down, slow or answers nonsense; the error of
+// ctx when that ends first. The cause is for logs.
 func (c *Client) Do(ctx context.Context, tenant string, attempt func(context.Context) error) error {
 	if err := c.calls.Acquire(ctx, tenant); err != nil {
 		return fmt.Errorf("wait for a free call to %s: %w", c.name, err)
@@ -143,14 +144,13 @@ func (c *Client) once(ctx context.Context, attempt func(context.Context) error) 
 	return attempt(ctx)
 }
 
-// retry says whether, and after which wait, to follow the n-th attempt with
-// another.
+// retry returns whether another attempt follows the n-th, and after which wait.
 func (c *Client) retry(err error, n int) (time.Duration, bool) {
 	if n >= c.config.MaxAttempts {
 		return 0, false
 	}
 	wait := c.config.MinWait << (n - 1)
-	wait = wait/2 + rand.N(wait/2+1) // so that those who failed together do not come back together
+	wait = wait/2 + rand.N(wait/2+1) // calls that failed together are retried at different times
 	var (
 		known    *fault.Error
 		status   *StatusError
@@ -168,7 +168,8 @@ func (c *Client) retry(err error, n int) (time.Duration, bool) {
 	return min(wait, c.config.MaxWait), true
 }
 
-// sleep waits for d, or reports false at once if ctx cannot last that long.
+// sleep waits for d. It reports false if ctx ends meanwhile, at once if its deadline
+// is nearer than d.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
 		return false
@@ -183,7 +184,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// classify turns the last attempt's error into one with a kind.
+// classify returns the last attempt's error with a kind.
 func (c *Client) classify(err error) error {
 	var (
 		known    *fault.Error

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of one answer: 2,048 vectors of 3,072 values
-// written out take some 70 MB.
+// maxAnswer bounds the bytes that are read of one answer: 2,048 vectors of 3,072
+// decimal numbers take some 70 MB.
 const maxAnswer = 128 << 20
 
-// newTransport returns a transport of its own for each provider, so that one
-// with many connections does not push out another's.
+// newTransport returns a transport with a connection pool of its own, so that
+// endpoints do not evict each other's idle connections.
 func newTransport(connections int) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns = connections
@@ -24,7 +24,7 @@ func newTransport(connections int) http.RoundTripper {
 	return limited{t}
 }
 
-// limited cuts answers off at maxAnswer; what is left then does not parse.
+// limited cuts answers off at maxAnswer bytes. An answer cut off does not parse.
 type limited struct{ *http.Transport }
 
 func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -38,11 +38,11 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// HTTP returns the client to use for requests to this provider, for SDKs.
+// HTTP returns the HTTP client for requests to the endpoint, for use by SDKs.
 func (c *Client) HTTP() *http.Client { return c.http }
 
-// Check is a middleware for SDKs: it turns an answer that is not a success into
-// a *StatusError.
+// Check is a middleware for SDKs. It returns a *StatusError for an answer that is not
+// a success.
 func (c *Client) Check(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	response, err := next(request)
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *Client) Check(request *http.Request, next func(*http.Request) (*http.Re
 	return response, nil
 }
 
-// PostJSON sends in to the path below the base URL, with the API key, and reads
-// the answer into out. It is one attempt, for use inside Do.
+// PostJSON posts in to the path below the base URL, with the API key, and decodes the
+// answer into out. It is one attempt, for use inside Do.
 func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	return Decode(answer, out)
 }
 
-// Decode reads a JSON answer; a *NonsenseError if it is none.
+// Decode decodes a JSON answer into out. Errors: *NonsenseError.
 func Decode(answer []byte, out any) error {
 	if err := json.Unmarshal(answer, out); err != nil {
 		return Nonsense("%d bytes that are not the JSON expected", len(answer))

@@ -16,12 +16,12 @@ import (
 // StatusError is an answer that is not a success.
 type StatusError struct {
 	Status     int
-	RetryAfter time.Duration // what the provider asked for, 0 if nothing
-	Code       string        // the provider's own name of the error, if any
-	Message    string        // what it says about it, cut short; for logs
+	RetryAfter time.Duration // the wait that the endpoint asked for, 0 if none
+	Code       string        // the endpoint's name of the error, if any
+	Message    string        // the endpoint's message, shortened; for logs
 }
 
-// Error returns what an operator needs to know, and no secrets.
+// Error returns the status, the code and the message, without secrets.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("status %d", e.Status)
 	if e.Code != "" {
@@ -33,14 +33,15 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Refused reports a status that blames the content of the request, so that
-// other content may pass.
+// Refused reports whether the status blames the content of the request: other content
+// may be accepted.
 func (e *StatusError) Refused() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge ||
 		e.Status == http.StatusUnprocessableEntity
 }
 
-// codeNoQuota is how OpenAI and its likes say with 429 that no waiting will help.
+// codeNoQuota is the code with which OpenAI-compatible servers say 429 when the
+// account has no quota left, so that retrying does not help.
 const codeNoQuota = "insufficient_quota"
 
 func (e *StatusError) transient() bool {
@@ -53,29 +54,29 @@ func (e *StatusError) transient() bool {
 	return e.Status >= 500
 }
 
-// NonsenseError is a success whose content cannot be used: not JSON, cut off,
-// or with something missing.
+// NonsenseError is a successful answer whose content cannot be used: it is not JSON,
+// cut off, or incomplete.
 type NonsenseError struct{ What string }
 
 func (e *NonsenseError) Error() string { return e.What }
 
-// Nonsense returns a NonsenseError. The text must not quote the answer, which
-// may hold what a tenant sent.
+// Nonsense returns a *NonsenseError. The text must not quote the answer, which may
+// repeat what a tenant sent.
 func Nonsense(format string, args ...any) error {
 	return &NonsenseError{What: fmt.Sprintf(format, args...)}
 }
 
-// check returns nil for a success, else reads and closes the body and returns a
-// *StatusError.
+// check returns nil for a success. Otherwise it reads and closes the body and returns
+// a *StatusError.
 func (c *Client) check(response *http.Response) error {
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return nil
 	}
 	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // what of it can be read
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // as much as can be read
 	e := &StatusError{Status: response.StatusCode, RetryAfter: retryAfter(response.Header, time.Now())}
 	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden {
-		return e // such answers like to repeat the key, or most of it
+		return e // such answers often repeat the key
 	}
 	e.Code, e.Message = describe(body)
 	if c.config.APIKey != "" {
@@ -84,7 +85,7 @@ func (c *Client) check(response *http.Response) error {
 	return e
 }
 
-// describe finds the code and the message in the error bodies that are common:
+// describe returns the code and the message of the common error bodies:
 // {"error":{"code","message"}}, {"error":"..."}, {"message"}, {"detail"}.
 func describe(body []byte) (code, message string) {
 	var outer struct {
@@ -117,8 +118,8 @@ func describe(body []byte) (code, message string) {
 	return textlimit.Shorten(code, 64), textlimit.Shorten(message, 300)
 }
 
-// retryAfter reads Retry-After, in seconds or as a date, and the finer
-// Retry-After-Ms.
+// retryAfter parses Retry-After-Ms, or Retry-After in seconds or as a date. It returns
+// 0 if there is neither.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
 		return bounded(ms / 1000)
@@ -133,8 +134,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// bounded turns seconds into a duration between nothing and a day, because a
-// server may say anything, NaN included.
+// bounded converts seconds to a duration from 0 to a day. Servers may send anything,
+// NaN included.
 func bounded(seconds float64) time.Duration {
 	const day = 24 * 60 * 60
 	if !(seconds > 0) {

@@ -1,14 +1,11 @@
-// Package fault is the one vocabulary of errors: a kind that decides what the
-// caller sees on the wire, and a message written for that caller. Whatever else
-// is known about the failure travels as the wrapped cause and goes to the log
-// only.
+// Package fault defines the errors of the service. An error has a kind, which decides its
+// code on the wire, and a message for the caller. Its cause goes to the log only.
 //
 //	return fault.New(fault.NotFound, "index %q not found", name)
 //	return fault.Field("topK", "must be between 1 and %d, got %d", max, n)
 //	return fault.Wrap(fault.Unavailable, err, "the embedding provider is not answering")
 //
-// An error without a kind is a bug of ours and is shown to callers as
-// "internal error" and nothing else.
+// An error without a kind is a bug. Callers see only "internal error".
 package fault
 
 import (
@@ -19,20 +16,20 @@ import (
 	"time"
 )
 
-// Kind says what went wrong in terms that a caller can act on.
+// Kind classifies an error by what a caller can do about it.
 type Kind uint8
 
-// The kinds. Internal is the zero value: an error nobody classified.
+// The kinds. Internal, the zero value, is the kind of an unclassified error.
 const (
-	Internal        Kind = iota // a bug; nothing of it is shown
+	Internal        Kind = iota // a bug; the message is not shown
 	Invalid                     // a bad field, filter or dimension; do not retry
 	Unauthenticated             // no credential, or an unknown one
 	Denied                      // the credential lacks the right
 	NotFound                    // absent, or another tenant's
 	Exists                      // the name is taken with other content
 	Conflict                    // lost a race; retry
-	Precondition                // not in a state in which this can be done
-	Exhausted                   // quota, rate or queue limit; retry later
+	Precondition                // the state does not allow the request
+	Exhausted                   // quota, rate or backlog limit; retry later
 	Unavailable                 // the database or a model is down; retry
 	Canceled                    // the caller left
 	Deadline                    // the deadline passed
@@ -43,7 +40,7 @@ var kindNames = [...]string{
 	"conflict", "precondition", "exhausted", "unavailable", "canceled", "deadline",
 }
 
-// String returns the kind's name as it stands in logs, metrics and job errors.
+// String returns the kind's name in logs, metrics and errors of jobs.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -51,10 +48,10 @@ func (k Kind) String() string {
 	return "internal"
 }
 
-// Violation is one field that a request got wrong.
+// Violation is an invalid field of a request.
 type Violation struct {
 	Field  string // path in the request's JSON names, such as "chunking.maxSize"
-	Reason string // what is wrong and what would be right
+	Reason string // what is wrong and what is allowed
 }
 
 // Error is a classified failure. Message is public; Cause never is.
@@ -77,12 +74,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New returns an error of the kind whose message is shown to the caller.
+// New returns an error of a kind. The message is shown to the caller.
 func New(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap is New with a cause that is logged but not shown.
+// Wrap returns an error like New, with a cause that is logged but not shown.
 func Wrap(kind Kind, cause error, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
 }
@@ -98,15 +95,15 @@ func Field(field, format string, args ...any) *Error {
 	}
 }
 
-// Under returns err with every field path of its violations prefixed, so that a
-// part of a request can be validated by code that does not know where in the
-// request it stands. Other errors are returned as they are.
+// Under returns err with prefix and a dot before the field of each violation, for code
+// that validates an inner object of a request. Errors without violations are returned
+// unchanged.
 func Under(prefix string, err error) error {
 	return reField(err, func(field string) string { return prefix + "." + field })
 }
 
-// Rename returns err with the field from, and what is below it, called to, for a
-// part of a request that the validating code knows under another name.
+// Rename returns err with the field from renamed to to, in paths below it too. Errors
+// without violations are returned unchanged.
 func Rename(from, to string, err error) error {
 	return reField(err, func(field string) string {
 		below, ok := strings.CutPrefix(field, from)
@@ -117,7 +114,7 @@ func Rename(from, to string, err error) error {
 	})
 }
 
-// reField returns err with other names for the fields of its violations.
+// reField returns err with name applied to the field of each violation.
 func reField(err error, name func(field string) string) error {
 	var e *Error
 	if !errors.As(err, &e) || len(e.Violations) == 0 {
@@ -155,7 +152,7 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// Permanent reports whether the same is bound to fail again, however often it is tried.
+// Permanent reports whether retrying cannot help: Invalid, Precondition and Denied.
 func Permanent(err error) bool {
 	switch KindOf(err) {
 	case Invalid, Precondition, Denied:
@@ -164,8 +161,8 @@ func Permanent(err error) bool {
 	return false
 }
 
-// Public returns what the caller may read of err. For an Internal error that is
-// a fixed sentence that reveals nothing.
+// Public returns the message of err for the caller. For an Internal error it is the
+// fixed text "internal error".
 func Public(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Kind != Internal {

@@ -51,9 +51,9 @@ func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chun
 	if parsed.Format.TextType() == "" || keepsSource(f.Chunking, parsed.Format) {
 		chunk.Locate(parsed.Text, options, chunks) // lines of what was sent
 	}
-	places := parsed.Places()
+	spans := parsed.SpanIndex()
 	for i := range chunks {
-		place := places.Of(chunks[i].StartByte, chunks[i].EndByte)
+		place := spans.Metadata(chunks[i].StartByte, chunks[i].EndByte)
 		if place == nil {
 			continue
 		}

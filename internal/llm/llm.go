@@ -1,6 +1,6 @@
-// Package llm asks language models: one question, one answer, as JSON of a given
-// schema if wanted. It knows endpoints that speak OpenAI's /chat/completions and
-// holds no conversation.
+// Package llm asks language models single questions, optionally for an answer in JSON of
+// a given schema. It calls endpoints that implement OpenAI's /chat/completions and keeps
+// no conversation.
 //
 //	client := llm.New(llm.Config{OpenAI: endpoint.Config{APIKey: key}})
 //	answer, err := client.Ask(ctx, llm.Question{Tenant: "acme", Model: "openai/gpt-5-mini", User: "..."})
@@ -22,46 +22,46 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Config says which providers there are.
+// Config configures the providers.
 type Config struct {
-	// OpenAI is the endpoint of the openai provider; a zero one leaves the
-	// provider out.
+	// OpenAI is the endpoint of the openai provider. The provider is missing if it is
+	// zero.
 	OpenAI endpoint.Config
 }
 
-// Client asks language models. It is safe for concurrent use.
+// Client asks language models. Safe for concurrent use.
 type Client struct {
-	openai  *endpoint.Client // nil if not configured
-	api     openai.ChatCompletionService
-	manners sync.Map // model -> the manner it took
+	openai *endpoint.Client // nil if not configured
+	api    openai.ChatCompletionService
+	modes  sync.Map // model -> the mode that it accepted
 }
 
-// Question is what to ask.
+// Question is a question to a language model.
 type Question struct {
-	Tenant string // whose share of the concurrency it takes
+	Tenant string // whose slot of the endpoint it takes
 	Model  string // provider/model
-	System string // what the model is to do
-	User   string // what it is to do it with
-	// Schema asks for an answer in JSON of this form. Servers that cannot promise
-	// a schema are asked for JSON, and those that cannot do that are just told by
-	// System, so Accept must check all the same.
+	System string // the instructions
+	User   string // the input
+	// Schema asks for an answer in JSON of this schema. Servers that do not support
+	// schemas are asked for any JSON, others only by System, so Accept must check the
+	// answer in any case.
 	Schema *Schema
-	// Accept refuses answers that cannot be used; the model is then asked once
-	// more. Nil accepts anything.
+	// Accept returns an error for an answer that cannot be used. If it is a
+	// *endpoint.NonsenseError, the model is asked once more. Nil accepts any answer.
 	Accept func(answer string) error
-	// MaxTokens bounds the answer, thinking included. 2048.
+	// MaxTokens bounds the tokens of the answer, with those of reasoning. 0 means 2048.
 	MaxTokens int
 }
 
-// Schema is the form of a JSON answer.
+// Schema is the schema of a JSON answer.
 type Schema struct {
 	Name string         // letters, digits, _ and -
 	JSON map[string]any // JSON Schema, of the subset that OpenAI calls strict
 }
 
-// JSON writes what a question is about: as JSON, a text cannot pretend to be anything
-// else. Texts keep their angle brackets, which JSON does not mind and models read more
-// easily. It panics for what JSON cannot hold.
+// JSON returns a message as JSON. In JSON a text of a document cannot pass for part of
+// the instructions. Angle brackets are not escaped, because models read them more easily
+// like that. It panics for values that JSON cannot hold.
 func JSON(message any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -72,27 +72,27 @@ func JSON(message any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Answer is what came back.
+// Answer is the answer of a model.
 type Answer struct {
-	// Text is the answer without white space around it, or without the code fence
-	// that some models put around JSON.
+	// Text is the answer without surrounding white space and without a code fence
+	// around it.
 	Text  string
 	Usage Usage
 }
 
-// Usage is what questions cost, repeated attempts included.
+// Usage counts calls and tokens, with those of repeated attempts.
 type Usage struct {
 	Calls, InputTokens, OutputTokens int
 }
 
-// Add adds what another question cost.
+// Add adds the usage of another question.
 func (u *Usage) Add(other Usage) {
 	u.Calls += other.Calls
 	u.InputTokens += other.InputTokens
 	u.OutputTokens += other.OutputTokens
 }
 
-// New returns a client of the configured providers.
+// New returns a Client of the configured providers.
 func New(config Config) *Client {
 	c := &Client{}
 	if !config.OpenAI.Configured() {
@@ -103,7 +103,7 @@ func New(config Config) *Client {
 	options := []option.RequestOption{
 		option.WithBaseURL(config.OpenAI.BaseURL),
 		option.WithHTTPClient(c.openai.HTTP()),
-		option.WithMaxRetries(0), // endpoint.Client retries, with what it knows of deadlines
+		option.WithMaxRetries(0), // endpoint.Client retries
 		option.WithMiddleware(c.openai.Check),
 	}
 	if config.OpenAI.APIKey != "" {
@@ -113,9 +113,8 @@ func New(config Config) *Client {
 	return c
 }
 
-// Check returns the error that Ask would give for the model's name, without
-// asking: Invalid for one that is not provider/model with a known provider,
-// Precondition if the provider is not configured.
+// Check checks the name of a model without a call. Errors: Invalid unless it is
+// provider/model of a known provider; Precondition if the provider is not configured.
 func (c *Client) Check(model string) error {
 	name, id, ok := strings.Cut(model, "/")
 	switch {
@@ -129,11 +128,11 @@ func (c *Client) Check(model string) error {
 	return nil
 }
 
-// manner is a way of asking. Servers and models refuse what they do not know:
-// some cannot promise a schema, some only think at their own temperature.
-type manner struct {
+// mode is a combination of request options. Servers and models refuse options that they
+// do not support: some have no schemas, some no temperature.
+type mode struct {
 	format format
-	cool   bool // at temperature 0, for answers that do not vary
+	cool   bool // temperature 0, for answers that do not vary
 }
 
 type format uint8
@@ -144,23 +143,23 @@ const (
 	inText
 )
 
-// manners are tried in this order until the server takes one.
-var manners = []manner{{inSchema, true}, {inSchema, false}, {inJSON, true}, {inJSON, false}, {inText, true}, {inText, false}}
+// modes are tried in this order until the server accepts one.
+var modes = []mode{{inSchema, true}, {inSchema, false}, {inJSON, true}, {inJSON, false}, {inText, true}, {inText, false}}
 
-// Ask asks and blocks for the answer. The usage in the answer is right even if
-// there is an error. Errors by kind are those of Check and of provider's
-// Client.Do; an answer that Accept refuses twice is Unavailable.
+// Ask sends a question and blocks until the answer arrives. Answer.Usage is set even if
+// there is an error. Errors: those of Check and endpoint.Client.Do; Unavailable for an
+// answer that Accept refuses twice.
 func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 	var answer Answer
 	if err := c.Check(q.Model); err != nil {
 		return answer, err
 	}
-	if known, ok := c.manners.Load(q.Model); ok && q.Schema != nil {
-		err := c.ask(ctx, q, known.(manner), &answer) // a refusal now blames the content
+	if known, ok := c.modes.Load(q.Model); ok && q.Schema != nil {
+		err := c.ask(ctx, q, known.(mode), &answer) // the mode is accepted: a refusal blames the content
 		return answer, err
 	}
 	var err error
-	for _, m := range manners {
+	for _, m := range modes {
 		if q.Schema == nil && m.format != inText {
 			continue
 		}
@@ -170,15 +169,15 @@ func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 			continue
 		}
 		if err == nil && q.Schema != nil {
-			c.manners.Store(q.Model, m)
+			c.modes.Store(q.Model, m)
 		}
 		break
 	}
 	return answer, err
 }
 
-// ask asks in one manner.
-func (c *Client) ask(ctx context.Context, q Question, m manner, answer *Answer) error {
+// ask sends the question in one mode.
+func (c *Client) ask(ctx context.Context, q Question, m mode, answer *Answer) error {
 	_, model, _ := strings.Cut(q.Model, "/")
 	params := openai.ChatCompletionNewParams{
 		Model:               model,
@@ -198,7 +197,7 @@ func (c *Client) ask(ctx context.Context, q Question, m manner, answer *Answer) 
 	}
 	return c.openai.Do(ctx, q.Tenant, func(ctx context.Context) error {
 		answer.Usage.Calls++
-		var body []byte // read as bytes, because not every server says that it is JSON
+		var body []byte // as bytes, because not every server sends the content type of JSON
 		if _, err := c.api.New(ctx, params, option.WithResponseBodyInto(&body)); err != nil {
 			return err
 		}
@@ -217,7 +216,7 @@ func (c *Client) ask(ctx context.Context, q Question, m manner, answer *Answer) 
 	})
 }
 
-// decode reads the body of an answer.
+// decode decodes the body of an answer.
 func decode(body []byte) (text string, usage Usage, err error) {
 	var completion struct {
 		Choices []struct {
@@ -251,7 +250,7 @@ func decode(body []byte) (text string, usage Usage, err error) {
 	return unfence(choice.Message.Content), usage, nil
 }
 
-// unfence takes off a code fence around the whole text.
+// unfence removes white space and a code fence around the text.
 func unfence(text string) string {
 	text = strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(text, "```")

@@ -1,5 +1,5 @@
-// Package metadata holds the limits of what callers may say about a document or
-// a vector.
+// Package metadata encodes the metadata of documents and vectors and checks it against
+// limits.
 package metadata
 
 import (
@@ -15,9 +15,9 @@ const (
 	MaxDepth = 32
 )
 
-// Marshal returns metadata as JSON, {} for nil. Errors: Invalid, naming the
-// field, for what is too large or nested too deep, or what PostgreSQL cannot
-// store.
+// Marshal returns metadata as JSON, {} for nil. Errors: Invalid, naming the field, for
+// metadata that is too large, nested too deep, or holds a null character, which
+// PostgreSQL cannot store.
 func Marshal(field string, m map[string]any) ([]byte, error) {
 	if m == nil {
 		return []byte("{}"), nil
@@ -38,7 +38,7 @@ func Marshal(field string, m map[string]any) ([]byte, error) {
 	return raw, nil
 }
 
-// depth returns how deep a JSON value is nested, at most most.
+// depth returns the nesting depth of a JSON value, at most most.
 func depth(v any, most int) int {
 	if most == 0 {
 		return 0

@@ -1,7 +1,6 @@
-// Package pagination makes and reads the opaque tokens that lists are paged with. A
-// token holds the sort key of the last row that was shown, so that pages stay
-// stable while rows come and go, and reading a page costs the same however far
-// down the list it is.
+// Package pagination pages lists with opaque tokens. A token holds the sort key of the
+// last row of a page, so that pages stay stable while rows are added and removed, and
+// every page costs the same.
 package pagination
 
 import (
@@ -17,15 +16,14 @@ const (
 	MaxSize     = 1000
 )
 
-// maxTokenBytes bounds the token a caller may send.
+// maxTokenBytes bounds the token that a caller sends.
 const maxTokenBytes = 4096
 
-// List reads a page of a caller's list, of the size that was asked for, DefaultSize
-// for 0, behind the row that the token of the page before names, and returns it with
-// the token of the next page, "" if there is none. first stands before the first
-// row, key is a row's sort key, and read returns the rows after a key, at most so
-// many; a token is data from outside: the key it holds is a position in the caller's
-// own list and nothing more. Errors: Invalid for pageSize and pageToken; those of
+// List returns a page of a list and the token of the next page, "" if there is none.
+// asked is the page size, 0 for DefaultSize; token is that of the previous page, "" for
+// the first. first is a sort key before all rows, key returns the sort key of a row, and
+// read returns at most so many rows after a key, in order. Callers can forge tokens: read
+// must not give access by the key. Errors: Invalid for pageSize and pageToken; those of
 // read.
 func List[T, K any](asked int32, token string, first K, key func(T) K, read func(after K, most int) ([]T, error)) ([]T, string, error) {
 	size, err := sizeOf(asked)

@@ -16,11 +16,10 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// Members yields the files of a zip or tar archive, a tar also packed with gzip,
-// in the order of the archive. Folders, links, and what a system leaves behind
-// (hidden files, __MACOSX) are passed over. A member that cannot be read comes
-// with its FileName and the reason; an archive that cannot be read any further
-// ends the sequence with the reason and no FileName.
+// Members yields the files of a zip, tar or gzipped tar archive in the order of the
+// archive. It skips folders, links, hidden files and __MACOSX. A member that cannot be
+// read is yielded with its FileName and an error; an archive that cannot be read any
+// further ends the sequence with an error and no FileName.
 func Members(src Source) iter.Seq2[Source, error] { return members(src, newBudget()) }
 
 func members(src Source, b *budget) iter.Seq2[Source, error] {
@@ -121,7 +120,7 @@ func tarMembers(content []byte, b *budget, yield func(Source, error) bool) {
 	}
 }
 
-// passedOver reports whether a member is nobody's document.
+// passedOver reports whether a member is hidden or made by an operating system.
 func passedOver(name string) bool {
 	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
 		if part == "__MACOSX" || strings.HasPrefix(part, ".") && part != "." && part != ".." {
@@ -131,8 +130,8 @@ func passedOver(name string) bool {
 	return false
 }
 
-// archive makes one document of all the members of an archive: each under its
-// name as a heading. Members that cannot be read are skipped, and it says so.
+// archive joins all members of an archive into one document, each under its name as a
+// heading. Members that cannot be read are listed in Document.Skipped.
 func (p *parser) archive(ctx context.Context) error {
 	if p.nesting == 0 {
 		return tooLarge(p.format, "archives stand in each other more than %d deep", maxNesting)
@@ -154,12 +153,12 @@ func (p *parser) archive(ctx context.Context) error {
 	return nil
 }
 
-// joinedType is the content type of the texts of several files. It is Markdown,
-// but its headings are those of the files and say nothing about each other.
+// joinedType is the content type of several joined files: Markdown in which the
+// headings of different files are not related.
 const joinedType = markdownType + "; variant=joined"
 
-// skip notes that a part could not be read. It returns the errors that are not the
-// part's: the end of time, and a budget that is used up.
+// skip records that a member could not be read. It returns err if the member is not to
+// blame: the context has ended, or the budget is used up.
 func (p *parser) skip(name string, err error) error {
 	if err == nil {
 		return nil
@@ -175,7 +174,7 @@ func (p *parser) skip(name string, err error) error {
 
 const maxSkipped = 100
 
-// member appends a file's text with its places.
+// member appends a file's text with its spans.
 func (p *parser) member(ctx context.Context, src Source) error {
 	inner, err := parseWithin(ctx, src, p.budget, p.nesting-1)
 	if err != nil {

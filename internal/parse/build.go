@@ -2,9 +2,8 @@ package parse
 
 import "strings"
 
-// textBuilder collects the text of a document and the spans in it. It makes the
-// text fit to be stored: valid UTF-8 without null characters. Over MaxText it
-// keeps nothing and is full.
+// textBuilder collects the text of a document and its spans. The text is storable: valid
+// UTF-8 without null characters. Text over MaxText bytes is dropped, and full is set.
 type textBuilder struct {
 	strings.Builder
 	spans []Span
@@ -21,7 +20,7 @@ func (b *textBuilder) write(text string) {
 	}
 }
 
-// block appends a paragraph, heading or table, apart from what is before it.
+// block appends a paragraph, heading or table after a blank line.
 func (b *textBuilder) block(text string) {
 	text = strings.Trim(text, "\n")
 	if strings.TrimSpace(text) == "" {
@@ -33,7 +32,7 @@ func (b *textBuilder) block(text string) {
 	b.write(text)
 }
 
-// span says that what fill appends stood in one place. Nothing appended, no span.
+// span adds a span over the text that fill appends, unless it appends nothing.
 func (b *textBuilder) span(s Span, fill func() error) error {
 	start := b.Len()
 	if err := fill(); err != nil {
@@ -50,7 +49,7 @@ func (b *textBuilder) span(s Span, fill func() error) error {
 	return nil
 }
 
-// storable returns text as PostgreSQL and JSON take it.
+// storable returns text as valid UTF-8 without null characters.
 func storable(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexByte(text, 0) >= 0 {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// csv writes a table a record a line.
+// csv reads a table, a line of text for each record.
 func (p *parser) csv(ctx context.Context) error {
 	text, err := p.utf8()
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *parser) csv(ctx context.Context) error {
 	}
 }
 
-// delimiter is what separates most fields of the first line.
+// delimiter returns the character that separates most fields of the first line.
 func delimiter(text string) rune {
 	line, _, _ := strings.Cut(text, "\n")
 	best, most := ',', 0
@@ -50,10 +50,9 @@ func delimiter(text string) rune {
 	return best
 }
 
-// table writes the rows of a table as lines of "column: value; column: value", so
-// that every line says what it is about wherever the text is cut. The columns'
-// names are those of the first row, if that looks like names; else a line has
-// values only.
+// table writes the rows of a table as lines of "column: value; column: value", so that
+// every line is understood wherever the text is cut. The column names are the cells of
+// the first row if they look like names; otherwise lines have values only.
 type table struct {
 	begun   bool
 	written bool // a row
@@ -95,7 +94,7 @@ func (t *table) row(out *textBuilder, cells []string) {
 	}
 }
 
-// finish writes the names of a table that has no other row.
+// finish writes the column names of a table without other rows.
 func (t *table) finish(out *textBuilder) {
 	if t.columns != nil && !t.written {
 		out.write(strings.Join(t.columns, "; "))
@@ -111,8 +110,7 @@ func blank(cells []string) bool {
 	return true
 }
 
-// areNames reports whether cells could be the names of columns: short, with a
-// letter, no two the same.
+// areNames reports whether cells look like column names: short, with a letter, distinct.
 func areNames(cells []string) bool {
 	seen := map[string]bool{}
 	for _, c := range cells {

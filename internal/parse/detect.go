@@ -13,11 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// Detect says what a file is. What its bytes show beats what it is called and
-// declared to be; among the formats that are text the declared type decides, then
-// the name, then the look of the text. Errors: Invalid for what cannot be read,
-// such as a picture, an encrypted or an old Office file, and for a file that was
-// declared to be something that it is not.
+// Detect returns the format of a file. A signature in its bytes decides first; among the
+// text formats the declared content type, then the name, then the text itself. Errors:
+// Invalid for a file that cannot be read, such as a picture, an encrypted file or one of
+// Office before 2007, and for a file whose declared type is wrong.
 func Detect(src Source) (Format, error) {
 	format, err := bySignature(src)
 	if format != "" || err != nil {
@@ -48,7 +47,7 @@ func Detect(src Source) (Format, error) {
 	return byLook(src.Content), nil
 }
 
-// bySignature recognises what begins with bytes of its own; "" if nothing does.
+// bySignature returns the format whose signature the content begins with, "" for none.
 func bySignature(src Source) (Format, error) {
 	content := src.Content
 	switch {
@@ -76,10 +75,11 @@ func bySignature(src Source) (Format, error) {
 	return "", nil
 }
 
-// pdfHeader is the whole first line of a PDF file.
+// pdfHeader matches the first line of a PDF file.
 var pdfHeader = regexp.MustCompile(`^\s*%PDF-[0-9]\.[0-9]\s*?([\r\n]|$)`)
 
-// isPDF wants more than the first bytes, with which a text about PDF may begin.
+// isPDF reports whether content is a PDF file. The first bytes alone do not tell: a text
+// about PDF may begin with them.
 func isPDF(content []byte) bool {
 	head := content[:min(len(content), 1024)]
 	at := bytes.Index(head, []byte("%PDF-"))
@@ -116,7 +116,7 @@ func isTar(content []byte) bool {
 	return len(content) >= 512 && bytes.Equal(content[257:262], []byte("ustar"))
 }
 
-// zipFormat tells by its members what a zip file is a package of.
+// zipFormat returns the format of a zip file by its members.
 func zipFormat(src Source) (Format, error) {
 	archive, err := zip.NewReader(bytes.NewReader(src.Content), int64(len(src.Content)))
 	if err != nil {
@@ -160,8 +160,8 @@ func gzipFormat(content []byte) (Format, error) {
 	return "", unsupported("a single file packed with gzip", "unpack it, or pack its folder as tar.gz")
 }
 
-// oldOffice is what begins like an Office file of before 2007: it may also be a
-// newer one inside an encrypted wrapping.
+// oldOffice returns the error for a file with the signature of Office before 2007, which
+// an encrypted newer file has too.
 func oldOffice(src Source) error {
 	if bytes.Contains(src.Content, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e")) {
 		if format, known := formatOfName(src.FileName); known && !format.IsText() {
@@ -172,11 +172,10 @@ func oldOffice(src Source) error {
 	return unsupported("an Office file of the format used before 2007", "save it as DOCX, XLSX or PPTX")
 }
 
-// maxJSONLook bounds the text that is checked for being JSON without being called
-// so.
+// maxJSONLook bounds the bytes of a text that is checked for undeclared JSON.
 const maxJSONLook = 1 << 20
 
-// byLook tells what a text is of which nothing else is known.
+// byLook returns the format of a text without a declared type or a known name.
 func byLook(content []byte) Format {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\xef\xbb\xbf")))
 	switch {
@@ -192,7 +191,7 @@ func byLook(content []byte) Format {
 	return Text
 }
 
-// looksLikeEmail wants a header that only a delivered or sent message has.
+// looksLikeEmail reports whether there is a header that only sent messages have.
 func looksLikeEmail(content []byte) bool {
 	var from, date, technical bool
 	for line := range bytes.Lines(content[:min(len(content), 32<<10)]) {

@@ -43,15 +43,15 @@ func (p *parser) docx(ctx context.Context) error {
 	return nil
 }
 
-// wordStyle is what a paragraph's style says about its part in the text.
+// wordStyle is the meaning of a paragraph style.
 type wordStyle struct {
 	basedOn string
 	level   int // as a heading, 0 for none
 	listed  int // its depth in a list from 1, 0 for none
 }
 
-// wordStyles returns the styles of a document by their ids, completed by those that
-// they are based on. The title is a heading of level 1.
+// wordStyles returns the styles of a document by id, with what they inherit. The title
+// is a heading of level 1.
 func wordStyles(from *pack) (map[string]wordStyle, error) {
 	data, err := from.optional("word/styles.xml")
 	if err != nil || data == nil {
@@ -105,7 +105,7 @@ func newWordStyle(n *node) wordStyle {
 	return s
 }
 
-// listDepth is the depth in a list that a level, counted from 0, stands for.
+// listDepth returns the list depth of a level that is counted from 0.
 func listDepth(level string) int {
 	depth, _ := strconv.Atoi(level)
 	return min(max(depth, 0), 8) + 1
@@ -125,8 +125,7 @@ type wordReader struct {
 	wasListed bool
 }
 
-// wordTable is a table whose cells are being read. A table in a table's cell is
-// read into that cell.
+// wordTable is a table being read. A nested table becomes text of its outer cell.
 type wordTable struct {
 	rows [][]string
 	row  []string
@@ -155,8 +154,8 @@ func (w *wordReader) visit(token xml.Token, _ int) error {
 	return nil
 }
 
-// isLeftOut names deleted text, the fallback of a drawing that was read before, and
-// the codes of fields, of which the results stand beside.
+// isLeftOut reports whether an element is skipped: deleted text, the fallback of a
+// drawing that was read already, and the code of a field whose result follows.
 func isLeftOut(name string) bool {
 	switch name {
 	case "del", "moveFrom", "delText", "instrText", "Fallback", "separator":
@@ -249,13 +248,13 @@ func (w *wordReader) finishParagraph(in *wordTable) {
 	}
 }
 
-// headingLine is a Markdown heading; levels below 6 do not exist there.
+// headingLine returns a Markdown heading, of level 6 at most.
 func headingLine(level int, text string) string {
 	return strings.Repeat("#", min(max(level, 1), 6)) + " " + strings.Join(strings.Fields(text), " ")
 }
 
-// markdownTable writes rows as a table whose first row is its head. A table of one
-// column is what it was used for: a frame around text.
+// markdownTable returns rows as a Markdown table with the first row as head. A table of
+// one column is a frame around text and becomes plain text.
 func markdownTable(rows [][]string) string {
 	columns := 0
 	for _, row := range rows {

@@ -21,8 +21,8 @@ import (
 // maxParts bounds the parts of a message.
 const maxParts = 500
 
-// email reads a message: subject, sender and recipients, the body and, as members,
-// the attachments that are documents themselves.
+// email reads a message: subject, sender, recipients and body, and as members the
+// attachments that can be read.
 func (p *parser) email(ctx context.Context) error {
 	entity, err := message.ReadWithOptions(bytes.NewReader(p.src.Content), &message.ReadOptions{MaxHeaderBytes: 1 << 20})
 	if err != nil && !message.IsUnknownCharset(err) {
@@ -87,11 +87,11 @@ func (p *parser) describeMessage(h mail.Header) {
 	p.text.block(strings.Join(about, "\n"))
 }
 
-// maxReferences bounds the messages that one refers to: of a longer thread its first
-// and its latest are kept.
+// maxReferences bounds the references of a message. Of more, the first and the latest
+// are kept.
 const maxReferences = 32
 
-// describeThread notes which message this is and which it answers.
+// describeThread stores the ids of the message and of those that it answers.
 func (p *parser) describeThread(h mail.Header) {
 	for key, field := range map[string]string{"messageId": "Message-Id", "inReplyTo": "In-Reply-To"} {
 		if ids := messageIDs(h.Get(field)); len(ids) > 0 {
@@ -105,8 +105,8 @@ func (p *parser) describeThread(h mail.Header) {
 	p.doc.References = references
 }
 
-// messageIDs returns the ids in a field, without their brackets. Programs write all
-// kinds of things around them, which are passed over, and some leave the brackets out.
+// messageIDs returns the ids in a field, without their brackets. Other text around them
+// is skipped. Some programs write an id without brackets.
 func messageIDs(field string) (ids []string) {
 	for part := range strings.SplitSeq(field, "<") {
 		id, _, closed := strings.Cut(part, ">")
@@ -190,7 +190,7 @@ func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
 	return nil
 }
 
-// body is the text of the message: the plain form if there is one.
+// body returns the text of the message, the plain part if there is one.
 func (m *messageReader) body() (string, error) {
 	if text := strings.TrimSpace(strings.Join(m.plain, "\n\n")); text != "" {
 		return text, nil

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// epub reads a book: its chapters in the order of reading, without the cover, the
-// navigation and what else stands outside of that order.
+// epub reads a book: its chapters in reading order, without cover and navigation.
 func (p *parser) epub(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -46,7 +45,8 @@ func (p *parser) epub(ctx context.Context) error {
 	return nil
 }
 
-// protectedBook refuses a book whose text is encrypted; many encrypt only fonts.
+// protectedBook returns an error for a book whose text is encrypted. Many books encrypt
+// only fonts.
 func protectedBook(from *pack) error {
 	data, err := from.part("META-INF/encryption.xml")
 	if err != nil {
@@ -65,7 +65,7 @@ func protectedBook(from *pack) error {
 	return err
 }
 
-// packageName returns the part that describes the book.
+// packageName returns the name of the package document.
 func packageName(from *pack) (string, error) {
 	data, err := from.part("META-INF/container.xml")
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *parser) describeBook(book *node) {
 	})
 }
 
-// chapters returns the parts of the book's spine.
+// chapters returns the names of the chapters in the order of the spine.
 func chapters(book *node, packageName string) []string {
 	type item struct{ name, properties string }
 	items := map[string]item{}

@@ -7,26 +7,26 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// The ways in which a file cannot be read. Each names the format and what to do.
+// Errors of files that cannot be read. Each names the format and what to do.
 
-// broken is a file that is not what its format says. The cause goes to the log.
+// broken returns the error for a file that is damaged. The cause goes to the log.
 func broken(f Format, cause error) error {
 	err := fault.Field("content", "is a broken %s file: open it in the program that made it and save it again", f.Name())
 	err.Cause = cause
 	return err
 }
 
-// encrypted is a file that needs a password.
+// encrypted returns the error for a file that needs a password.
 func encrypted(f Format) error {
 	return fault.Field("content", "is an encrypted %s file: remove its password and upload it again", f.Name())
 }
 
-// tooLarge is a file that would grow beyond a limit when it is read.
+// tooLarge returns the error for a file that exceeds a limit when it is read.
 func tooLarge(f Format, format string, args ...any) error {
 	return fault.Field("content", "is %s file that is too large inside: "+format+"; split it", append([]any{f.aName()}, args...)...)
 }
 
-// noText is a file in which there is nothing to search.
+// noText returns the error for a file without text.
 func noText(f Format, skipped []string) error {
 	switch {
 	case len(skipped) > 0:
@@ -37,7 +37,7 @@ func noText(f Format, skipped []string) error {
 	return fault.Field("content", "is %s file without text: there is nothing to search in it", f.aName())
 }
 
-// unsupported is a format that is known and cannot be read.
+// unsupported returns the error for a known format that cannot be read.
 func unsupported(what, remedy string) error {
 	return fault.Field("content", "is %s, which cannot be read: %s", what, remedy)
 }

@@ -2,11 +2,11 @@ package parse
 
 import "strings"
 
-// Format is what a file is.
+// Format is the format of a file.
 type Format string
 
-// The formats. Text is also what every text is of which nothing more is known;
-// Code is source code in any language.
+// The formats. Text is the format of any text of which nothing more is known; Code is
+// source code in any language.
 const (
 	Text      Format = "text"
 	Code      Format = "code"
@@ -26,8 +26,8 @@ const (
 	Tar       Format = "tar"
 )
 
-// formats describes each of them: its name in messages, its media type and the
-// other media types and the endings of names that mean it.
+// formats holds for each format its name in messages, its media type, further media
+// types and the extensions of its files.
 var formats = []struct {
 	format     Format
 	name       string
@@ -53,7 +53,7 @@ var formats = []struct {
 	{Tar, "tar", "application/x-tar application/gzip application/x-gzip application/x-gtar", ".tar .tgz .tar.gz"},
 }
 
-// Name is the format's name in messages.
+// Name returns the format's name in messages.
 func (f Format) Name() string {
 	for _, known := range formats {
 		if known.format == f {
@@ -63,7 +63,7 @@ func (f Format) Name() string {
 	return string(f)
 }
 
-// aName is Name with its article.
+// aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
 	case HTML, XLSX, EPUB, Email:
@@ -72,7 +72,7 @@ func (f Format) aName() string {
 	return "a " + f.Name()
 }
 
-// MediaType is the content type of files of the format.
+// MediaType returns the content type of files of the format.
 func (f Format) MediaType() string {
 	for _, known := range formats {
 		if known.format == f {
@@ -83,8 +83,8 @@ func (f Format) MediaType() string {
 	return "text/plain"
 }
 
-// TextType is the content type of what Parse makes of files of the format, "" where
-// that is the source and keeps its own.
+// TextType returns the content type of the text that Parse returns for files of the
+// format, or "" if that is the source itself.
 func (f Format) TextType() string {
 	switch {
 	case f == CSV || f == JSONLines:
@@ -95,8 +95,8 @@ func (f Format) TextType() string {
 	return ""
 }
 
-// IsText reports whether files of the format are text that a person can read as it
-// is. Everything else is Parse's business alone.
+// IsText reports whether files of the format are text that a person can read without
+// Parse.
 func (f Format) IsText() bool {
 	switch f {
 	case PDF, DOCX, PPTX, XLSX, EPUB, Email, Zip, Tar:
@@ -105,11 +105,11 @@ func (f Format) IsText() bool {
 	return true
 }
 
-// IsContainer reports whether a file of the format holds files, see Members.
+// IsContainer reports whether files of the format hold other files: see Members.
 func (f Format) IsContainer() bool { return f == Zip || f == Tar }
 
-// FormatOf returns the format that a media type means, if it means one: text/plain
-// and application/octet-stream are said of anything.
+// FormatOf returns the format of a media type, or "" for one that is used for any file,
+// such as text/plain and application/octet-stream.
 func FormatOf(mediaType string) (Format, bool) {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))

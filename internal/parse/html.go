@@ -39,7 +39,7 @@ func (p *parser) html() error {
 	return nil
 }
 
-// describePage keeps the title and what the head says about the page.
+// describePage stores the title and the metadata in the head of the page.
 func (p *parser) describePage(page *html.Node) {
 	for n := range page.Descendants() {
 		switch n.DataAtom {
@@ -58,7 +58,7 @@ func (p *parser) describePage(page *html.Node) {
 	}
 }
 
-// pageText returns the content of a page as Markdown. It changes the page.
+// pageText returns the main content of a page as Markdown. It changes page.
 func pageText(page *html.Node) (string, error) {
 	prune(page, isNoise)
 	whole := textLength(page)
@@ -83,7 +83,7 @@ func newConverter() *converter.Converter {
 	)
 }
 
-// prune removes the nodes for which drop says so.
+// prune removes the nodes for which drop returns true.
 func prune(root *html.Node, drop func(*html.Node) bool) {
 	for n := root.FirstChild; n != nil; {
 		next := n.NextSibling
@@ -96,7 +96,7 @@ func prune(root *html.Node, drop func(*html.Node) bool) {
 	}
 }
 
-// isNoise reports what nobody reads on any page.
+// isNoise reports whether a node is never content: scripts, forms, hidden elements.
 func isNoise(n *html.Node) bool {
 	if n.Type == html.CommentNode {
 		return true
@@ -113,15 +113,14 @@ func isNoise(n *html.Node) bool {
 	return hasAttribute(n, "hidden") || attribute(n, "aria-hidden") == "true" || strings.Contains(style, "display:none")
 }
 
-// surroundings are the words in a class, id or role by which pages call what is
-// not their content.
+// surroundings are words in a class, id or role that mark an element as not content.
 var surroundings = []string{
 	"navigation", "banner", "contentinfo", "complementary", "search", "nav", "navbar", "menu", "sidebar", "footer",
 	"breadcrumb", "breadcrumbs", "cookie", "cookies", "cookie-banner", "cookie-consent", "advert", "advertisement", "ads", "social", "share", "toc-sidebar",
 	"site-header", "site-footer", "page-header", "page-footer", "skip-link", "related", "newsletter", "popup", "modal",
 }
 
-// isSurrounding reports what stands around a page's content.
+// isSurrounding reports whether an element stands around the content of the page.
 func isSurrounding(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -144,11 +143,11 @@ func isSurrounding(n *html.Node) bool {
 	return isLinkList(n)
 }
 
-// maxLinkSample bounds the nodes that are looked at to know a list of links: such
-// lists stand in others, and each is looked at.
+// maxLinkSample bounds the nodes that are visited to recognise a list of links. Such
+// lists are nested, and each is visited.
 const maxLinkSample = 300
 
-// isLinkList reports whether n is a list of little but links.
+// isLinkList reports whether n is a list that consists mostly of links.
 func isLinkList(n *html.Node) bool {
 	if n.DataAtom != atom.Ul && n.DataAtom != atom.Ol && n.DataAtom != atom.Div {
 		return false
@@ -158,7 +157,7 @@ func isLinkList(n *html.Node) bool {
 	return c.links >= 5 && c.linked*10 >= c.text*9 && c.text/c.links < 40
 }
 
-// linkCount says how much of a part of a page is links.
+// linkCount counts the links of an element and their text.
 type linkCount struct {
 	links        int
 	linked, text int // bytes
@@ -183,7 +182,7 @@ func (c *linkCount) add(n *html.Node, inLink bool) {
 	}
 }
 
-// mainContent returns the element that the page says is its content, else the page.
+// mainContent returns the element that the page marks as its content, or else the page.
 func mainContent(page *html.Node, whole int) *html.Node {
 	var articles []*html.Node
 	for n := range page.Descendants() {
@@ -203,8 +202,8 @@ func mainContent(page *html.Node, whole int) *html.Node {
 	return page
 }
 
-// flatten leaves of links, emphasis and images only their text: an address or a
-// star between words is in the way of whoever looks for the words.
+// flatten replaces links, emphasis and images by their text. Addresses and stars would
+// separate terms from each other.
 func flatten(root *html.Node) {
 	var nodes []*html.Node
 	for n := range root.Descendants() {

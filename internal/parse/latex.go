@@ -7,7 +7,7 @@ var latexLevels = map[string]int{
 	"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsubsection": 5, "paragraph": 6,
 }
 
-// latexSections returns the parts of a LaTeX text by its sectioning commands.
+// latexSections returns the sections of a LaTeX text.
 func latexSections(text string) []Span { return nest(latexHeadings(text), len(text)) }
 
 func latexHeadings(text string) func(yield func(heading) bool) {
@@ -45,7 +45,7 @@ func latexArgument(text, command string) string {
 // maxArgument bounds a title in a LaTeX source, in bytes.
 const maxArgument = 1024
 
-// braced returns what stands in the braces that text begins with.
+// braced returns the content of the braces that text begins with.
 func braced(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return ""

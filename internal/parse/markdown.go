@@ -8,11 +8,11 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// maxTitleSearch bounds how far into a text its title is looked for, in bytes.
+// maxTitleSearch is how many bytes of a text are searched for a title.
 const maxTitleSearch = 16 << 10
 
-// TitleOf finds the title in a text: the first heading of the first level of
-// Markdown, the title element of an HTML page, \title of LaTeX, else none.
+// TitleOf returns the title of a text: the first heading of level 1 in Markdown, the
+// title element in HTML, \title in LaTeX. It returns "" if there is none.
 func TitleOf(contentType, text string) string {
 	head := text[:min(len(text), maxTitleSearch)]
 	title := ""
@@ -46,14 +46,13 @@ func htmlTitle(page string) string {
 	}
 }
 
-// heading is a section's beginning.
+// heading is the heading of a section.
 type heading struct {
 	start, level int
 	text         string
 }
 
-// headings yields the headings of a Markdown text that are marked by #, outside of
-// fenced code.
+// headings yields the # headings of a Markdown text, without those in fenced code.
 func headings(text string) func(yield func(heading) bool) {
 	return func(yield func(heading) bool) {
 		fence := ""
@@ -91,11 +90,11 @@ const (
 	maxSectionPath = 512 // bytes
 )
 
-// sections returns the parts of a Markdown text by their headings.
+// sections returns the sections of a Markdown text.
 func sections(text string) []Span { return nest(headings(text), len(text)) }
 
-// nest makes spans of headings: each reaches to the next heading and is named by
-// the headings above it and itself.
+// nest returns a span for each heading, up to the next one. Its name is the path of
+// headings to it.
 func nest(all func(yield func(heading) bool), end int) []Span {
 	var spans []Span
 	var above []heading

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// describeOffice keeps what an Office file says about itself in docProps/core.xml.
+// describeOffice stores the properties in docProps/core.xml of an Office file.
 func (p *parser) describeOffice(from *pack) error {
 	data, err := from.optional("docProps/core.xml")
 	if err != nil || data == nil {

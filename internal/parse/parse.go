@@ -1,19 +1,18 @@
-// Package parse turns files into text: Markdown where the format has structure,
-// the source itself where it is text already. It keeps what is known about places
-// (pages, slides, sheets, sections, members of archives) as spans of that text, so
-// that whatever is cut out of it can say where it stood.
+// Package parse turns files into text: Markdown where the format has structure, the
+// source itself where it is text already. Spans of the text record the pages, slides,
+// sheets, sections and members of archives that it came from.
 //
 //	doc, err := parse.Parse(ctx, parse.Source{Content: content, FileName: "plan.docx"})
 //
-// Detect decides by the content what a file is; its name and the content type that
-// somebody declared only decide among the formats that are all text.
+// Detect finds the format of a file by its content. The name and the declared content
+// type only decide between text formats.
 //
-// Parse does no I/O, keeps no state and is safe for concurrent use. Its memory and
-// time are bounded by the limits here, but it runs other people's parsers: what
-// comes from outside belongs into a process of its own, see package sandbox.
+// Parse does no I/O, keeps no state and is safe for concurrent use. Limits bound its
+// memory and time, but third-party parsers may still crash or loop: read files of
+// callers in a process of their own, see package subprocess.
 //
-// Every error that the file is to blame for is a fault of the kind Invalid on the
-// field content, and says what to do.
+// An error that the file is to blame for is a fault of kind Invalid on the field content
+// and says what to do.
 package parse
 
 import (
@@ -44,7 +43,7 @@ type Source struct {
 	FileName string
 }
 
-// Document is what a file says.
+// Document is the text of a file and what else is known of it.
 type Document struct {
 	// Format is what the file is.
 	Format Format
@@ -70,7 +69,7 @@ type Document struct {
 	Skipped []string
 }
 
-// Kind says what a span is.
+// Kind is the kind of a span.
 type Kind string
 
 // The kinds of spans. Pages and slides have numbers, the others names.
@@ -82,8 +81,8 @@ const (
 	Member  Kind = "file"    // of an archive, or an attachment
 )
 
-// Span is a part of a document's text that stood in one place:
-// Text[Start:End], in bytes on code point borders.
+// Span is the part Text[Start:End] of a document's text that came from one page, slide,
+// sheet, section or member. Start and End are bytes on code point boundaries.
 type Span struct {
 	Kind       Kind
 	Start, End int
@@ -91,13 +90,13 @@ type Span struct {
 	Name       string // of a sheet, section or member
 }
 
-// Parse reads a file. Errors: Invalid for a file that is encrypted, broken, empty,
-// too large inside or of an unknown format; the context's.
+// Parse reads a file. Errors: Invalid for a file that is encrypted, damaged, empty, too
+// large when unpacked or of an unknown format; that of ctx.
 func Parse(ctx context.Context, src Source) (Document, error) {
 	return parseWithin(ctx, src, newBudget(), maxNesting)
 }
 
-// parseWithin is Parse for a part of a file whose parts share a budget.
+// parseWithin is Parse for a member of a file whose members share a budget.
 func parseWithin(ctx context.Context, src Source, b *budget, nesting int) (Document, error) {
 	if err := ctx.Err(); err != nil {
 		return Document{}, err
@@ -154,7 +153,7 @@ func (p *parser) parse(ctx context.Context) error {
 	return p.plain()
 }
 
-// finish completes and checks what a parser made.
+// finish completes and checks the document that a parser made.
 func (p *parser) finish() (Document, error) {
 	d := &p.doc
 	if p.text.full {
@@ -179,7 +178,7 @@ func (p *parser) finish() (Document, error) {
 	return *d, nil
 }
 
-// property keeps what the file says about itself, if it says something.
+// property stores a property of the file unless it is empty.
 func (p *parser) property(key, value string) {
 	value = textlimit.OneLine(value, maxProperty)
 	if value == "" {
@@ -196,5 +195,5 @@ const (
 	maxProperty = 512
 )
 
-// baseName is the last part of a path.
+// baseName returns the last segment of a path.
 func baseName(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }

@@ -169,7 +169,7 @@ func TestPlaces(t *testing.T) {
 		{Kind: Page, Start: 12, End: 20, Number: 2}, {Kind: Page, Start: 20, End: 30, Number: 3},
 		{Kind: Section, Start: 30, End: 40, Name: "A > B"}, {Kind: Member, Start: 70, End: 90, Name: "a.md"},
 	}}
-	places := d.Places()
+	spans := d.SpanIndex()
 	for _, tc := range []struct {
 		start, end int
 		want       map[string]any
@@ -183,7 +183,7 @@ func TestPlaces(t *testing.T) {
 		{60, 90, nil},
 		{70, 80, map[string]any{"file": "a.md"}},
 	} {
-		if diff := cmp.Diff(tc.want, places.Of(tc.start, tc.end)); diff != "" {
+		if diff := cmp.Diff(tc.want, spans.Metadata(tc.start, tc.end)); diff != "" {
 			t.Errorf("Of(%d, %d) (-want +got)\n%s", tc.start, tc.end, diff)
 		}
 	}

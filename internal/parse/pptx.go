@@ -33,7 +33,7 @@ func (p *parser) pptx(ctx context.Context) error {
 	return nil
 }
 
-// slideParts returns the parts that are slides, in the order of the show.
+// slideParts returns the names of the slides in the order of the show.
 func slideParts(from *pack) ([]string, error) {
 	const show = "ppt/presentation.xml"
 	data, err := from.part(show)

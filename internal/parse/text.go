@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// plain keeps a text as it is.
+// plain reads a text unchanged.
 func (p *parser) plain() error {
 	text, err := p.utf8()
 	if err != nil {
@@ -31,11 +31,11 @@ func (p *parser) plain() error {
 	return nil
 }
 
-// IsEncoded reports whether Parse decodes a text that is not UTF-8: UTF-16 with its
-// mark, and a page in whatever encoding it says.
+// IsEncoded reports whether Parse decodes a text that is not UTF-8: UTF-16 with a byte
+// order mark, and HTML in its declared encoding.
 func IsEncoded(f Format, content []byte) bool { return f == HTML || isUTF16(content) }
 
-// utf8 returns the source as text: UTF-8, or UTF-16 that begins with its mark.
+// utf8 returns the source as text: UTF-8, or UTF-16 with a byte order mark.
 func (p *parser) utf8() (string, error) {
 	content := bytes.TrimPrefix(p.src.Content, []byte("\xef\xbb\xbf"))
 	if isUTF16(content) {
@@ -51,8 +51,7 @@ func (p *parser) utf8() (string, error) {
 	return string(content), nil
 }
 
-// jsonLines writes a paragraph for each record, so that no record is cut where
-// two fit. A record is what its line says.
+// jsonLines writes a paragraph for each line, so that chunks end between records.
 func (p *parser) jsonLines() error {
 	text, err := p.utf8()
 	if err != nil {

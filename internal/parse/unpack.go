@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// budget is what a file may still unpack to, shared by all that is in it.
+// budget is how many bytes a file may still unpack to, shared by all of its members.
 type budget struct {
 	left int64 // bytes
 }
@@ -20,7 +20,7 @@ func newBudget() *budget { return &budget{left: maxUnpacked} }
 // errBudget says that a file unpacks to more than it may.
 var errBudget = errors.New("unpacks to more than the limit")
 
-// read reads all of r, at most one member's limit and what is left of the budget.
+// read reads all of r, at most the limit of a member and what is left of the budget.
 func (b *budget) read(r io.Reader) ([]byte, error) {
 	most := min(b.left, maxMember)
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
@@ -74,7 +74,7 @@ func (p *pack) part(name string) ([]byte, error) {
 	return data, p.failure(err)
 }
 
-// failure says what an error of reading a part means.
+// failure returns the error for a part that cannot be read.
 func (p *pack) failure(err error) error {
 	switch {
 	case errors.Is(err, errBudget):
@@ -85,7 +85,7 @@ func (p *pack) failure(err error) error {
 	return nil
 }
 
-// spend takes all parts off the budget and keeps none, for a reader that unpacks
+// spend takes the unpacked size of all parts off the budget, for a reader that unpacks
 // them itself.
 func (p *pack) spend() error {
 	for _, f := range p.files {
@@ -96,7 +96,7 @@ func (p *pack) spend() error {
 	return nil
 }
 
-// skim unpacks a member and keeps nothing of it.
+// skim unpacks a member and discards it.
 func (b *budget) skim(f *zip.File) error {
 	r, err := f.Open()
 	if err != nil {
@@ -110,7 +110,7 @@ func (b *budget) skim(f *zip.File) error {
 	return err
 }
 
-// optional is part for one that need not be there; nil if it is not.
+// optional returns the content of a part, nil if there is none.
 func (p *pack) optional(name string) ([]byte, error) {
 	if _, ok := p.files[strings.TrimPrefix(name, "/")]; !ok {
 		return nil, nil
@@ -118,10 +118,10 @@ func (p *pack) optional(name string) ([]byte, error) {
 	return p.part(name)
 }
 
-// unpacksTooFar is a file that uses up its budget.
+// unpacksTooFar returns the error for a file that exceeds its budget.
 func unpacksTooFar(f Format) error {
 	return tooLarge(f, "it unpacks to more than %d bytes, or a part of it to more than %d", maxUnpacked, maxMember)
 }
 
-// isInvalid reports whether a file is to blame for an error.
+// isInvalid reports whether the file is to blame for an error.
 func isInvalid(err error) bool { return fault.KindOf(err) == fault.Invalid }

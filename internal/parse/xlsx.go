@@ -10,11 +10,11 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// maxCells bounds the cells of a workbook: its rows may be wide and all but empty.
+// maxCells bounds the cells of a workbook. Rows may be wide and almost empty.
 const maxCells = 20_000_000
 
-// xlsx reads a workbook: each sheet under its name, a record a line. Formulas are
-// their last results, numbers and dates look as in the program that made them.
+// xlsx reads a workbook: each sheet under its name, a line for each row. A formula is
+// its last result; numbers and dates are formatted as in the workbook.
 func (p *parser) xlsx(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxXMLDepth bounds how deep elements may stand in each other.
+// maxXMLDepth bounds the nesting of elements.
 const maxXMLDepth = 512
 
 // node is an element of a small XML file, such as a list of relations.
@@ -42,8 +42,8 @@ func (n *node) all(name string, visit func(*node)) {
 	}
 }
 
-// newDecoder returns a decoder without entities of the file's own: an entity that
-// XML does not have is an error, so nothing can grow.
+// newDecoder returns a decoder that knows no entities but those of XML, so that entities
+// of the file cannot expand.
 func newDecoder(data []byte) *xml.Decoder {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = func(label string, input io.Reader) (io.Reader, error) { return charset.NewReaderLabel(label, input) }

@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Service keeps tenants' tools. Safe for concurrent use.
+// Service stores the tools of the calling tenant. Safe for concurrent use.
 type Service struct {
 	db      *tenant.DB
 	indexes *index.Service
@@ -18,8 +18,8 @@ type Service struct {
 // New returns a Service.
 func New(db *tenant.DB, indexes *index.Service) *Service { return &Service{db, indexes} }
 
-// Create makes a tool. Errors: Invalid; Exists; Exhausted when the tenant has too
-// many; NotFound for an index that does not exist.
+// Create stores a new tool. Errors: Invalid; Exists; Exhausted when the tenant has too
+// many tools; NotFound for an index that does not exist.
 func (s *Service) Create(ctx context.Context, wanted Tool) (Tool, error) {
 	h, err := s.whole(ctx)
 	if err != nil {
@@ -31,7 +31,8 @@ func (s *Service) Create(ctx context.Context, wanted Tool) (Tool, error) {
 	return insert(ctx, h, wanted)
 }
 
-// whole returns the caller's handle if it may change what all of the tenant sees.
+// whole returns a handle of the caller's tenant. Errors: Denied unless the caller may
+// change what the whole tenant sees.
 func (s *Service) whole(ctx context.Context) (*tenant.Handle, error) {
 	r, err := tenant.RequireWhole(ctx, tenant.Write)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	})
 }
 
-// Change is what Update changes: what is not nil.
+// Change holds the fields that Update changes. Nil leaves a field unchanged.
 type Change struct {
 	Title       *string
 	Description *string
@@ -81,8 +82,8 @@ type Change struct {
 	Fixed       *bool
 }
 
-// Update changes a tool. Errors: NotFound; Invalid; Conflict when another call
-// changed it meanwhile.
+// Update changes a tool. Errors: NotFound; Invalid; Conflict when another call changed it
+// at the same time.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, error) {
 	h, err := s.whole(ctx)
 	if err != nil {

@@ -40,8 +40,7 @@ func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
 	return row.tool(), err
 }
 
-// list returns up to limit tools in the order of their names, from the one after
-// the given name.
+// list returns at most limit tools whose names follow after, ordered by name.
 func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Tool, error) {
 	rows, err := tenant.Select[toolRow](ctx, q, `
 		SELECT `+toolColumns+` FROM tenant.tools WHERE tool_name > $1 ORDER BY tool_name LIMIT $2`, after, limit)
@@ -52,7 +51,7 @@ func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Too
 	return tools, err
 }
 
-// insert makes a tool, one at a time, so that the limit holds.
+// insert stores a new tool. A table lock makes the limit hold for concurrent calls.
 func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
 		if _, err := tx.Exec(ctx, `LOCK TABLE tenant.tools IN SHARE ROW EXCLUSIVE MODE`); err != nil {
@@ -78,7 +77,7 @@ func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error
 	return made, err
 }
 
-// update writes a tool that was as of the given time.
+// update stores a changed tool if it was last updated at asOf.
 func update(ctx context.Context, h *tenant.Handle, t Tool, asOf time.Time) (Tool, error) {
 	row, err := tenant.Get[toolRow](ctx, h, `
 		UPDATE tenant.tools SET title = $2, description = $3, settings = $4, arguments = $5, fixed = $6,

@@ -1,6 +1,6 @@
-// Package tool keeps the tools that tenants make for their agents: a builtin kind
-// of tool with a name, a description and settings of its own. It stores and checks
-// them; internal/mcp offers and runs them.
+// Package tool stores and checks the tools that tenants define for their agents: a
+// builtin kind of tool with a name, a description and settings. Package mcp lists and
+// runs them.
 package tool
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// Kind is the builtin tool that a tenant's tool is made from.
+// Kind is the builtin tool that a tenant's tool is based on.
 type Kind string
 
 // The kinds.
@@ -25,27 +25,27 @@ const (
 	DocumentChunker Kind = "document_chunker"
 )
 
-// arguments are those that a model may give if the tenant names none.
+// arguments are the default arguments of each kind.
 var arguments = map[Kind][]string{
 	VectorQuery:     {"queryText", "topK", "filter"},
 	GraphRag:        {"queryText", "topK", "filter"},
 	DocumentChunker: {"text"},
 }
 
-// descriptions are what a model reads if the tenant says nothing.
+// descriptions are the default descriptions of each kind, written for models.
 var descriptions = map[Kind]string{
 	VectorQuery:     "Finds the passages of the stored documents that answer a question best. Ask one question per call, in full words, and cite a passage by its number.",
 	GraphRag:        "Finds passages that answer a question together, by following what they mention and what they have in common. Use it for questions about connections, which no single passage answers. Cite a passage by its number.",
 	DocumentChunker: "Cuts a text into chunks and stores nothing.",
 }
 
-// Tool is a tool that a tenant made.
+// Tool is a tool that a tenant has defined.
 type Tool struct {
 	Name        string
 	Kind        Kind
 	Title       string
 	Description string
-	// Settings are fields of the kind's request in JSON.
+	// Settings are fields of the kind's request, by their JSON names.
 	Settings map[string]any
 	// Arguments are the fields of the kind's request that a model may give.
 	Arguments []string
@@ -64,23 +64,22 @@ const (
 	maxArguments        = 64
 )
 
-// reserved are the names that tenants cannot take: of the builtin tools, and of
-// those that are likely to come.
+// reserved are names that tenants cannot use: those of builtin tools, present and
+// planned.
 var reserved = []string{
 	"vector_query", "graph_rag", "rerank", "document_chunker", "list_indexes", "describe_index", "create_index", "update_index", "delete_index",
 	"list_documents", "get_document", "upload_document", "delete_document", "delete_documents", "get_chunks", "list_chunks", "get_job", "list_jobs",
 	"cancel_job", "retry_job", "sync_source", "list_sources", "embed", "search", "fetch", "list_tools", "create_tool", "delete_tool",
 }
 
-// Reserved reports whether tenants cannot take a name.
+// Reserved reports whether tenants cannot use a name. Case does not matter.
 func Reserved(name string) bool {
 	return slices.Contains(reserved, strings.ToLower(name)) || strings.HasPrefix(strings.ToLower(name), "ragd")
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// complete fills in what was left out of a tool and checks the rest. Errors:
-// Invalid.
+// complete sets the defaults of empty fields and checks the tool. Errors: Invalid.
 func (t *Tool) complete() error {
 	if !namePattern.MatchString(t.Name) {
 		return fault.Field("toolName", "must be 1 to 64 letters, digits, _ and -")

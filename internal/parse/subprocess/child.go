@@ -48,14 +48,14 @@ func start(config Config) (*child, error) {
 	return c, nil
 }
 
-// request is a file on its way to a child.
+// request is a file sent to a child.
 type request struct {
 	Source  parse.Source
 	Timeout time.Duration
 	Memory  uint64
 }
 
-// answer is what a child says of a file: a document, or an error in its parts.
+// answer is the result of a child: a document, or the fields of an error.
 type answer struct {
 	Document parse.Document
 	Failed   bool
@@ -77,7 +77,7 @@ func (a answer) err() error {
 	return &err
 }
 
-// endedError says that a child has ended instead of answering.
+// endedError is returned for a child that ended instead of answering.
 type endedError struct {
 	reason  error
 	unheard bool // it was gone before it could read the file
@@ -85,8 +85,8 @@ type endedError struct {
 
 func (e *endedError) Error() string { return e.reason.Error() }
 
-// parse has the child read a file. An *endedError says that the child is of no more
-// use.
+// parse sends a file to the child and waits for the document. After an *endedError the
+// child cannot be used any more.
 func (c *child) parse(ctx context.Context, src parse.Source, config Config) (parse.Document, error) {
 	c.files++
 	limited, cancel := context.WithTimeout(ctx, config.Timeout)
@@ -109,7 +109,7 @@ func (c *child) parse(ctx context.Context, src parse.Source, config Config) (par
 	return parse.Document{}, &endedError{reason: c.postMortem(waited, config), unheard: sent != nil}
 }
 
-// postMortem says why a child ended.
+// postMortem returns the reason why a child ended.
 func (c *child) postMortem(waited error, config Config) error {
 	said := c.stderr.String()
 	cause := fmt.Errorf("the child that read it ended: %w: %s", waited, said)
@@ -130,22 +130,21 @@ func (c *child) postMortem(waited error, config Config) error {
 	return err
 }
 
-// ranOutOfMemory reports whether the runtime's last words are about memory. With the
-// race detector they are others.
+// ranOutOfMemory reports whether the runtime's last message is about memory. The race
+// detector has messages of its own.
 func ranOutOfMemory(said string) bool {
 	return strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") ||
 		strings.Contains(said, "address space collisions")
 }
 
-// kill ends the child, whatever it is doing.
+// kill ends the child at once.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.input.Close()
 	_ = c.cmd.Wait() // that it was killed is no news, and that it was waited for neither
 }
 
-// crashNote keeps the beginning of what is written to it, where a crash says what it is,
-// and forgets the rest.
+// crashNote keeps the beginning of what is written to it, where the cause of a crash is.
 type crashNote struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// limitMemory lets the process grow by so many bytes and no further. It counts
-// address space, of which the runtime has reserved some already.
+// limitMemory bounds the growth of the process in bytes of address space, beyond what
+// the runtime has reserved already.
 func limitMemory(bytes uint64) error {
 	raw, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -2,6 +2,5 @@
 
 package subprocess
 
-// limitMemory has no means here: what bounds a child's memory are the limits of the
-// parsers themselves.
+// limitMemory does nothing on this system: only the limits of the parsers bound memory.
 func limitMemory(uint64) error { return nil }

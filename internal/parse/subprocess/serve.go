@@ -14,15 +14,15 @@ import (
 	"github.com/ragdhq/ragd/internal/parse"
 )
 
-// maxStack bounds the stack of a child's goroutines, in bytes: what recurs deeper is
-// caught in a loop.
+// maxStack bounds the stack of each goroutine of a child, in bytes. Deeper recursion is
+// taken for an endless loop.
 const maxStack = 64 << 20
 
-// grace is how long a child that is out of time may take to say so itself.
+// grace is how long after the deadline a child may still answer.
 const grace = time.Second
 
-// Serve is a child's life: it reads files from in and writes what they say to out
-// until in ends. A file that makes read panic ends the process.
+// Serve runs in a child. It receives files from in and writes their documents to out
+// until in ends. A panic in read ends the process.
 func Serve(in io.Reader, out io.Writer, read func(context.Context, parse.Source) (parse.Document, error)) error {
 	debug.SetMaxStack(maxStack)
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
@@ -48,10 +48,10 @@ func Serve(in io.Reader, out io.Writer, read func(context.Context, parse.Source)
 	}
 }
 
-// keptMemory is what a child that waits may hold, in bytes.
+// keptMemory is how many bytes an idle child may keep.
 const keptMemory = 64 << 20
 
-// rest gives memory back, if a file has left much.
+// rest returns memory to the system after a large file.
 func rest() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -1,18 +1,17 @@
-// Package subprocess reads files in child processes, so that a file that makes a
-// parser crash, loop or eat memory fails alone: its child ends, the service goes on.
+// Package subprocess reads files in child processes. A file that makes a parser crash,
+// loop or use too much memory ends its child and nothing else.
 //
-// A child is the same program, started by a command whose one job is to call Serve.
-// It has no environment, and so none of the service's secrets. It reads many files,
-// one after the other, until it fails or its parent closes its input. It runs as the
-// same user: this is a wall against crashes and floods, not against code that takes
-// over a parser.
+// A child is the same program, started with a command that calls Serve. It has an empty
+// environment, so none of the service's secrets. It reads one file after another until
+// it fails or its parent closes its input. It runs as the same user: this contains
+// crashes and excessive memory, not code that takes over a parser.
 //
-//	pool := sandbox.New(sandbox.Config{Command: []string{self, "parse-worker"}})
+//	pool := subprocess.New(subprocess.Config{Command: []string{self, "parse-worker"}})
 //	defer pool.Close()
 //	doc, err := pool.Parse(ctx, src)
 //
-// What is plain text is read in the service's own process: those parsers are simple,
-// and most documents are of that kind.
+// Plain text is read in the service's own process: its parsers are simple, and most
+// documents are plain text.
 package subprocess
 
 import (
@@ -35,7 +34,7 @@ type Config struct {
 	Memory    uint64        // of one child, in bytes; default 1 GiB
 }
 
-// Pool reads files in children of its own. Safe for concurrent use.
+// Pool reads files in child processes. Safe for concurrent use.
 type Pool struct {
 	config Config
 	slots  chan struct{} // one is taken by each file that is being read
@@ -45,7 +44,7 @@ type Pool struct {
 	closed bool
 }
 
-// New returns a Pool. It starts children when there is work for them.
+// New returns a Pool. Children are started when there are files to read.
 func New(config Config) *Pool {
 	config.Processes = cmp.Or(config.Processes, runtime.NumCPU())
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
@@ -53,12 +52,12 @@ func New(config Config) *Pool {
 	return &Pool{config: config, slots: make(chan struct{}, config.Processes)}
 }
 
-// maxOwnHTML is the size in bytes up to which a page is read in our own process:
-// as a tree it needs some forty times as much.
+// maxOwnHTML is the size in bytes up to which an HTML page is read in this process. Its
+// tree takes about forty times as much memory.
 const maxOwnHTML = 1 << 20
 
-// Parse is parse.Parse. Errors beyond those of that: Invalid if the file makes its
-// child crash, takes too long or too much memory; Unavailable if no child can run.
+// Parse reads a file as parse.Parse does. Further errors: Invalid if the file crashes its
+// child or takes too much time or memory; Unavailable if no child can be started.
 func (p *Pool) Parse(ctx context.Context, src parse.Source) (parse.Document, error) {
 	format, err := parse.Detect(src)
 	if err != nil {
@@ -76,8 +75,7 @@ func (p *Pool) Parse(ctx context.Context, src parse.Source) (parse.Document, err
 	return p.read(ctx, src)
 }
 
-// read has a file read by a child. A child that has ended between two files, which
-// is nobody's fault, is replaced once.
+// read sends a file to a child. A child that ended between two files is replaced once.
 func (p *Pool) read(ctx context.Context, src parse.Source) (parse.Document, error) {
 	for {
 		c, used, err := p.take()
@@ -98,7 +96,7 @@ func (p *Pool) read(ctx context.Context, src parse.Source) (parse.Document, erro
 	}
 }
 
-// take returns a child, and whether it has read files before.
+// take returns an idle or new child, and whether it has read files before.
 func (p *Pool) take() (c *child, used bool, err error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -116,8 +114,8 @@ func (p *Pool) take() (c *child, used bool, err error) {
 	return c, false, err
 }
 
-// maxFiles is how many files a child reads before it is replaced, in case a parser
-// keeps something of each.
+// maxFiles is how many files a child reads before it is replaced, in case a parser leaks
+// memory.
 const maxFiles = 500
 
 func (p *Pool) give(c *child) {
@@ -132,7 +130,7 @@ func (p *Pool) give(c *child) {
 	}
 }
 
-// Close ends the children that are idle; the others end with their files.
+// Close ends the idle children. The others end after their current file.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	idle := p.idle
