@@ -113,6 +113,12 @@ func TestHTML(t *testing.T) {
 			[]string{`"one two. x y 1 2 a bc" map[h1:T xpath:/h1[1]] "one <b>t<i>w</i>o</b>.</p><ul><li>x<li>y</ul><table><tr><td>1<td>2</table>a<br>b<wbr>c"`},
 		},
 		{
+			"a span within a word leaves no space",
+			`<h1>T</h1>un<span class=x>break</span>able`,
+			chunk.Settings{Headers: headers("h1")},
+			[]string{`"unbreakable" map[h1:T xpath:/h1[1]] "un<span class=x>break</span>able"`},
+		},
+		{
 			"line breaks between tags leave one",
 			"<h1>T</h1>\n<div>\n  <p>a  b</p>\n\n  <p>c\nd </p>\n</div>\n",
 			chunk.Settings{Headers: headers("h1")},

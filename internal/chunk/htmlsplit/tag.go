@@ -21,7 +21,7 @@ var traits = map[string]tagTraits{
 	"big": inlineTag, "cite": inlineTag, "code": inlineTag, "data": inlineTag, "del": inlineTag, "dfn": inlineTag,
 	"em": inlineTag, "font": inlineTag, "i": inlineTag, "ins": inlineTag, "kbd": inlineTag, "label": inlineTag,
 	"mark": inlineTag, "nobr": inlineTag, "q": inlineTag, "rp": inlineTag, "rt": inlineTag, "ruby": inlineTag,
-	"s": inlineTag, "samp": inlineTag, "small": inlineTag, "textspan.Span": inlineTag, "strike": inlineTag,
+	"s": inlineTag, "samp": inlineTag, "small": inlineTag, "span": inlineTag, "strike": inlineTag,
 	"strong": inlineTag, "sub": inlineTag, "sup": inlineTag, "time": inlineTag, "tt": inlineTag, "u": inlineTag,
 	"var": inlineTag,
 
