@@ -3,8 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -60,4 +65,242 @@ func (f documentFlags) find(ctx context.Context, c *client, args []string) (*rag
 		req.DocumentId = args[0]
 	}
 	return c.documents.GetDocument(ctx, req)
+}
+
+func (p *program) documentList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List documents in the order in which they were made",
+		Example: `  ragd document list --index handbook
+  ragd document list --filter '{"team": "legal"}' --json | jq -r .uri`,
+		Args: arguments(),
+	}
+	name := indexFlag(cmd)
+	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
+	filter := objectFlag(cmd.Flags(), "filter", "only documents whose metadata match")
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		index, err := c.existingIndex(cmd.Context(), *name)
+		if err != nil {
+			return err
+		}
+		documents := pages(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
+			page, err := c.documents.ListDocuments(cmd.Context(), &ragdv1.ListDocumentsRequest{
+				IndexName: index, Namespace: *namespace, Filter: filter(), PageSize: size, PageToken: token,
+			})
+			return page.GetDocuments(), page.GetNextPageToken(), err
+		})
+		return list(p, "documents", documents, "DOCUMENT URI STATUS CHUNKS BYTES UPDATED", func(d *ragdv1.Document) []any {
+			return []any{
+				d.GetDocumentId(), d.GetUri(), d.GetStatus(), d.GetChunkCount(), d.GetByteSize(), stamp(d.GetUpdateTime()),
+			}
+		})
+	}
+	return cmd
+}
+
+func (p *program) documentGet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "get DOCUMENT",
+		Short: "Show a document's state",
+		Example: `  ragd document get 01hx3e8g --index handbook
+  ragd document get --uri handbook/travel.md`,
+	}
+	named := newDocumentFlags(cmd)
+	cmd.Args = named.arguments
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		document, err := named.find(cmd.Context(), c, args)
+		if err != nil {
+			return err
+		}
+		return p.show(document, showDocument(document))
+	}
+	return cmd
+}
+
+func showDocument(document *ragdv1.Document) func(io.Writer) {
+	return func(w io.Writer) {
+		field(w, "document", document.GetDocumentId())
+		field(w, "index", document.GetIndexName())
+		field(w, "namespace", document.GetNamespace())
+		field(w, "uri", document.GetUri())
+		field(w, "title", document.GetTitle())
+		field(w, "status", document.GetStatus())
+		field(w, "error", document.GetError())
+		field(w, "type", document.GetContentType())
+		field(w, "bytes", document.GetByteSize())
+		field(w, "chunks", document.GetChunkCount())
+		field(w, "version", document.GetVersion())
+		field(w, "metadata", compactJSON(document.GetMetadata()))
+		field(w, "created", stamp(document.GetCreateTime()))
+		field(w, "updated", stamp(document.GetUpdateTime()))
+	}
+}
+
+func (p *program) documentChunks() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "chunks DOCUMENT",
+		Short:   "Print a document's chunks in reading order",
+		Example: `  ragd document chunks --uri handbook/travel.md`,
+	}
+	named := newDocumentFlags(cmd)
+	limit := limitFlag(cmd.Flags())
+	cmd.Args = named.arguments
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		document, err := named.find(cmd.Context(), c, args)
+		if err != nil {
+			return err
+		}
+		return p.printChunks(pages(*limit, func(size int32, token string) ([]*ragdv1.Chunk, string, error) {
+			page, err := c.documents.ListChunks(cmd.Context(), &ragdv1.ListChunksRequest{
+				IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId(), PageSize: size, PageToken: token,
+			})
+			return page.GetChunks(), page.GetNextPageToken(), err
+		}))
+	}
+	return cmd
+}
+
+func (p *program) documentDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete [DOCUMENT...]",
+		Short: "Delete documents and their chunks",
+		Long: `Delete documents and their chunks, also while they are being processed: those
+that are named by their ids or uris, those whose metadata match a filter, or with
+--namespace alone all of a namespace. --dry-run says which they are.
+
+Of several that are named, those that are not there are passed over, and it says so.`,
+		Example: `  ragd document delete --uri handbook/travel.md --yes
+  ragd document delete --filter '{"team": "legal", "year": {"$lt": 2020}}' --dry-run
+  ragd document delete --namespace rosa`,
+	}
+	index := indexFlag(cmd)
+	flags := cmd.Flags()
+	which := &ragdv1.DeleteDocumentsRequest{}
+	flags.StringArrayVar(&which.Uris, "uri", nil, "name a document by its uri instead of its id; may be repeated")
+	flags.StringVar(&which.Namespace, "namespace", "", `namespace of the uris (default "default"); with a filter, only documents of it`)
+	filter := objectFlag(flags, "filter", "documents whose metadata match")
+	dryRun := flags.Bool("dry-run", false, "say what would be deleted")
+	yes := yesFlag(cmd)
+	cmd.Args = func(_ *cobra.Command, args []string) error { return checkDeletion(flags, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		if which.IndexName, err = c.existingIndex(cmd.Context(), *index); err != nil {
+			return err
+		}
+		which.DocumentIds, which.Filter, which.DryRun = args, filter(), true
+		res, err := c.documents.DeleteDocuments(cmd.Context(), which)
+		if err != nil {
+			return err
+		}
+		if err := p.noteAbsent(which, res); err != nil {
+			return err
+		}
+		if !*dryRun && res.GetDeletedCount() > 0 {
+			if err := p.confirm(cmd.Context(), *yes, "yes", "This deletes %s.", selectedDocuments(which, res)); err != nil {
+				return err
+			}
+			which.DryRun = false
+			if res, err = c.documents.DeleteDocuments(cmd.Context(), which); err != nil {
+				return err
+			}
+		}
+		return p.show(res, showDeleted(which, res))
+	}
+	return cmd
+}
+
+// checkDeletion refuses flags that select nothing, or in two ways.
+func checkDeletion(flags *pflag.FlagSet, args []string) error {
+	ways := 0
+	for _, given := range []bool{len(args) > 0, flags.Changed("uri"), flags.Changed("filter")} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return errors.New("DOCUMENT, --uri and --filter exclude each other")
+	case ways == 0 && !flags.Changed("namespace"):
+		return errors.New("DOCUMENT, --uri, --filter or --namespace is missing")
+	}
+	return nil
+}
+
+// noteAbsent says which of the documents that were named are not there. That none is
+// there is an error.
+func (p *program) noteAbsent(which *ragdv1.DeleteDocumentsRequest, found *ragdv1.DeleteDocumentsResponse) error {
+	named := slices.Concat(which.GetDocumentIds(), which.GetUris())
+	if len(named) == 0 || int(found.GetDeletedCount()) > len(found.GetDocuments()) { // not all that were found are known
+		return nil
+	}
+	there := map[string]bool{}
+	for _, d := range found.GetDocuments() {
+		there[d.GetDocumentId()], there[d.GetUri()] = true, true
+	}
+	absent := slices.DeleteFunc(named, func(name string) bool { return there[name] })
+	if len(named) == 1 && len(absent) == 1 {
+		return fmt.Errorf("document %q not found", absent[0])
+	}
+	for _, name := range absent {
+		note(p.stderr, "not found: %s", oneLine(name))
+	}
+	if found.GetDeletedCount() == 0 {
+		return errors.New("none of the documents was found")
+	}
+	return nil
+}
+
+// selectedDocuments names the documents that are to be deleted.
+func selectedDocuments(which *ragdv1.DeleteDocumentsRequest, found *ragdv1.DeleteDocumentsResponse) string {
+	if documents := found.GetDocuments(); len(documents) == 1 {
+		return fmt.Sprintf("document %s (%s)", documents[0].GetDocumentId(), oneLine(documents[0].GetUri()))
+	}
+	const most = 3
+	var uris []string
+	for _, d := range found.GetDocuments()[:min(len(found.GetDocuments()), most)] {
+		uris = append(uris, oneLine(d.GetUri()))
+	}
+	text := count(int(found.GetDeletedCount()), "document") + " of index " + which.GetIndexName()
+	if len(uris) > 0 {
+		text += ", such as " + strings.Join(uris, ", ")
+	}
+	return text
+}
+
+func showDeleted(which *ragdv1.DeleteDocumentsRequest, res *ragdv1.DeleteDocumentsResponse) func(io.Writer) {
+	documents, n := res.GetDocuments(), int(res.GetDeletedCount())
+	return func(w io.Writer) {
+		switch {
+		case n == 0:
+			fmt.Fprintf(w, "no document of index %s is selected\n", which.GetIndexName())
+		case which.GetDryRun():
+			for _, d := range documents {
+				fmt.Fprintf(w, "%s\t%s\n", d.GetDocumentId(), oneLine(d.GetUri()))
+			}
+			if more := n - len(documents); more > 0 {
+				fmt.Fprintf(w, "and %d more\n", more)
+			}
+			fmt.Fprintf(w, "would delete %s of index %s\n", count(n, "document"), which.GetIndexName())
+		case n == 1:
+			fmt.Fprintf(w, "deleted document %s (%s)\n", documents[0].GetDocumentId(), oneLine(documents[0].GetUri()))
+		default:
+			fmt.Fprintf(w, "deleted %s of index %s\n", count(n, "document"), which.GetIndexName())
+		}
+	}
 }

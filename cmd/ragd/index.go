@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -60,4 +62,252 @@ func (c *client) onlyIndex(ctx context.Context, name string) (string, error) {
 		names = append(names, "...")
 	}
 	return "", usagef("--index is missing and there are several: %s", strings.Join(names, ", "))
+}
+
+func (p *program) indexCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create INDEX",
+		Short: "Make an index",
+		Long: `Make an index. The same index again is no error; the same name with other
+settings is. What is left out is chosen by the service: its default embedding
+model, the model's dimension, cosine, an HNSW index. The embedding model cannot
+be changed later.`,
+		Example: `  ragd index create handbook
+  ragd index create papers --embedding-model openai/text-embedding-3-small \
+      --strategy markdown --max-size 1200 --overlap 100
+  ragd index create small --type flat`,
+		Args: arguments("INDEX"),
+	}
+	flags := cmd.Flags()
+	model := flags.String("embedding-model", "", "provider/model (default of the service)")
+	dimension := flags.Int32("dimension", 0, "of the embeddings (default that of the model)")
+	metric := flags.String("metric", "", "cosine, euclidean or dotproduct (default cosine)")
+	kind := flags.String("type", "", "hnsw, or flat for exact search (default hnsw)")
+	m := flags.Int32("m", 0, "links per node of an HNSW index (default of the service)")
+	ef := flags.Int32("ef-construction", 0, "candidates while an HNSW index is built (default of the service)")
+	language := flags.String("text-language", "", "language of keyword search (default english)")
+	chunking := chunkingFlags(flags)
+	graph := graphFlags(flags, "graph-")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		req := &ragdv1.CreateIndexRequest{
+			IndexName: args[0], Dimension: *dimension, Metric: *metric,
+			EmbeddingModel: *model, Chunking: chunking(), TextLanguage: *language, Graph: graph(),
+		}
+		if *kind != "" || *m != 0 || *ef != 0 {
+			req.IndexConfig = &ragdv1.IndexConfig{Type: *kind}
+		}
+		if *m != 0 || *ef != 0 {
+			req.IndexConfig.Hnsw = &ragdv1.HnswConfig{M: *m, EfConstruction: *ef}
+		}
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		index, err := c.indexes.CreateIndex(cmd.Context(), req)
+		if err != nil {
+			return err
+		}
+		return p.show(index, showIndex(index))
+	}
+	return cmd
+}
+
+func (p *program) indexDescribe() *cobra.Command {
+	return &cobra.Command{
+		Use:     "describe INDEX",
+		Short:   "Show an index and how many documents it has",
+		Example: `  ragd index describe handbook --json | jq .documentCount`,
+		Args:    arguments("INDEX"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			index, err := c.indexes.DescribeIndex(cmd.Context(), &ragdv1.DescribeIndexRequest{IndexName: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(index, showIndex(index))
+		},
+	}
+}
+
+func (p *program) indexList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the indexes in the order of their names",
+		Example: `  ragd index list`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		indexes := pages(*limit, func(size int32, token string) ([]*ragdv1.Index, string, error) {
+			page, err := c.indexes.ListIndexes(cmd.Context(), &ragdv1.ListIndexesRequest{PageSize: size, PageToken: token})
+			return page.GetIndexes(), page.GetNextPageToken(), err
+		})
+		return list(p, "indexes", indexes, "INDEX MODEL DIMENSION READY PENDING FAILED CHUNKS STATUS", func(i *ragdv1.Index) []any {
+			return []any{
+				i.GetIndexName(), i.GetEmbeddingModel(), i.GetDimension(), i.GetDocumentCount(),
+				i.GetPendingDocumentCount(), i.GetFailedDocumentCount(), i.GetCount(), i.GetStatus(),
+			}
+		})
+	}
+	return cmd
+}
+
+func (p *program) indexGraph() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "graph INDEX",
+		Short: "Choose which edges an index keeps, or find them anew",
+		Long: `Choose which edges an index keeps between its chunks. What is left out goes back
+to its default. The graph is then rebuilt in the background; --rebuild alone does
+that without a change, and links chunks by similarity that were loaded before the
+index over their embeddings was built.`,
+		Example: `  ragd index graph handbook --edge-types mention,next
+  ragd index graph handbook --off
+  ragd index graph handbook --rebuild`,
+		Args: arguments("INDEX"),
+	}
+	flags := cmd.Flags()
+	settings := graphFlags(flags, "")
+	rebuild := flags.Bool("rebuild", false, "find the edges anew and keep the settings")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		wanted := settings()
+		if *rebuild == (wanted != nil) {
+			return usagef("either settings are needed or --rebuild")
+		}
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		if *rebuild {
+			started, err := c.indexes.RebuildGraph(cmd.Context(), &ragdv1.RebuildGraphRequest{IndexName: args[0]})
+			if err != nil {
+				return err
+			}
+			note(p.stderr, "rebuilding the graph: see ragd job watch %s", started.GetJobId())
+			if p.json {
+				return p.showJSON(started)
+			}
+			return nil
+		}
+		index, err := c.indexes.UpdateIndex(cmd.Context(), &ragdv1.UpdateIndexRequest{IndexName: args[0], Graph: wanted})
+		if err != nil {
+			return err
+		}
+		return p.show(index, showIndex(index))
+	}
+	return cmd
+}
+
+// graphFlags adds the flags that say which edges an index keeps, their names
+// after a prefix. The result is nil if none is given.
+func graphFlags(flags *pflag.FlagSet, prefix string) func() *ragdv1.GraphSettings {
+	off := flags.Bool(prefix+"off", false, "keep no graph")
+	types := flags.StringSlice(prefix+"edge-types", nil, "edges to keep: mention, next, similar (default all)")
+	threshold := flags.Float64(prefix+"threshold", 0, "cosine from which chunks are linked as similar (default of the service)")
+	return func() *ragdv1.GraphSettings {
+		if !flags.Changed(prefix+"off") && !flags.Changed(prefix+"edge-types") && !flags.Changed(prefix+"threshold") {
+			return nil
+		}
+		settings := &ragdv1.GraphSettings{Off: *off, EdgeTypes: *types}
+		if flags.Changed(prefix + "threshold") {
+			settings.Threshold = threshold
+		}
+		return settings
+	}
+}
+
+// graphWords says in one line which edges an index keeps and what they are.
+func graphWords(g *ragdv1.Graph) string {
+	settings := g.GetSettings()
+	if settings.GetOff() {
+		return "off"
+	}
+	words := "all edges"
+	if types := settings.GetEdgeTypes(); len(types) > 0 {
+		words = strings.Join(types, ", ")
+	}
+	if g.GetNodes() == 0 { // empty, or not described
+		return words
+	}
+	words += fmt.Sprintf(": %d names, %d mentions, %d similar pairs", g.GetNames(), g.GetMentions(), g.GetSimilarities())
+	if g.GetComponents() > 0 {
+		words += fmt.Sprintf(", %d components", g.GetComponents())
+	}
+	return words
+}
+
+func (p *program) indexReembed() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reembed INDEX",
+		Short: "Give an index another embedding model, while it serves",
+		Long: `Give an index another embedding model. All documents are embedded again beside the
+present embeddings, which serve until everything is there. It follows the job to its
+end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the index as it is.`,
+		Example: `  ragd index reembed papers --model openai/text-embedding-3-large
+  ragd index reembed papers --model openai/text-embedding-3-large --dimension 1024 --wait=false`,
+		Args: arguments("INDEX"),
+	}
+	flags := cmd.Flags()
+	model := flags.String("model", "", "the new model, as provider/model")
+	dimension := flags.Int32("dimension", 0, "of the new embeddings (default the model's own)")
+	wait := flags.Bool("wait", true, "follow the job to its end")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *model == "" {
+			return usagef("--model is missing")
+		}
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		index, err := c.indexes.UpdateIndex(cmd.Context(), &ragdv1.UpdateIndexRequest{
+			IndexName: args[0], EmbeddingModel: *model, Dimension: *dimension,
+		})
+		if err != nil {
+			return err
+		}
+		job := index.GetReembedJobId()
+		if !*wait || job == "" {
+			return p.show(index, showIndex(index))
+		}
+		note(p.stderr, "job %s embeds index %s with %s", job, index.GetIndexName(), oneLine(index.GetNextEmbeddingModel()))
+		ended, err := p.watch(cmd.Context(), c, job)
+		if err == nil && ended.GetStatus() != "succeeded" {
+			err = fmt.Errorf("job %s ended as %s: %s", job, ended.GetStatus(), ended.GetError())
+		}
+		return err
+	}
+	return cmd
+}
+
+func (p *program) indexDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete INDEX",
+		Short: "Delete an index with its documents",
+		Long: `Delete an index with its documents and chunks. It cannot be undone, so it asks
+for the index's name unless --yes is given.`,
+		Example: `  ragd index delete handbook --yes`,
+		Args:    arguments("INDEX"),
+	}
+	yes := yesFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := p.confirm(cmd.Context(), *yes, args[0], "This deletes index %s with its documents.", args[0]); err != nil {
+			return err
+		}
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		res, err := c.indexes.DeleteIndex(cmd.Context(), &ragdv1.DeleteIndexRequest{IndexName: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted index %s\n", args[0]) })
+	}
+	return cmd
 }

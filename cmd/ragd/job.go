@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -44,4 +45,145 @@ func jobProgress(job *ragdv1.Job) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d %s", progress.GetDone(), progress.GetTotal(), progress.GetUnit())
+}
+
+func (p *program) jobList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List jobs, newest first",
+		Example: `  ragd job list --status failed --limit 20`,
+		Args:    arguments(),
+	}
+	status := cmd.Flags().String("status", "", "only jobs in this state")
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		jobs := pages(*limit, func(size int32, token string) ([]*ragdv1.Job, string, error) {
+			page, err := c.documents.ListJobs(cmd.Context(), &ragdv1.ListJobsRequest{
+				Status: *status, PageSize: size, PageToken: token,
+			})
+			return page.GetJobs(), page.GetNextPageToken(), err
+		})
+		return list(p, "jobs", jobs, "JOB KIND STATUS PROGRESS INDEX DOCUMENT CREATED ERROR", func(j *ragdv1.Job) []any {
+			return []any{
+				j.GetJobId(), j.GetKind(), j.GetStatus(), jobProgress(j), j.GetIndexName(), j.GetDocumentId(),
+				stamp(j.GetCreateTime()), j.GetError(),
+			}
+		})
+	}
+	return cmd
+}
+
+func (p *program) jobGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get JOB",
+		Short:   "Show a job",
+		Example: `  ragd job get 4711`,
+		Args:    arguments("JOB"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			job, err := c.documents.GetJob(cmd.Context(), &ragdv1.GetJobRequest{JobId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(job, showJob(job))
+		},
+	}
+}
+
+func (p *program) jobWatch() *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch JOB",
+		Short: "Follow a job until it has ended",
+		Long: `Follow a job until it has ended, a line for each change. It exits with 0 only if
+the job succeeded.`,
+		Example: `  ragd job watch 4711`,
+		Args:    arguments("JOB"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			job, err := p.watch(cmd.Context(), c, args[0])
+			switch {
+			case err != nil:
+				return err
+			case job.GetStatus() == "succeeded":
+				return nil
+			case job.GetStatus() == "failed" || job.GetStatus() == "cancelled":
+				return fmt.Errorf("job %s ended as %s: %s", args[0], job.GetStatus(), job.GetError())
+			}
+			return fmt.Errorf("the service stopped following job %s before its end", args[0])
+		},
+	}
+}
+
+// watch prints a job as it changes and returns its last state.
+func (p *program) watch(ctx context.Context, c *client, id string) (*ragdv1.Job, error) {
+	stream, err := c.documents.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	var last *ragdv1.Job
+	for stream.Receive() {
+		last = stream.Msg()
+		if p.json {
+			err = p.showLine(last)
+		} else {
+			_, err = fmt.Fprintln(p.stdout, oneLine(last.GetStatus()+" "+jobProgress(last)))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return last, stream.Err()
+}
+
+func (p *program) jobCancel() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel JOB",
+		Short: "End a job that is queued or running",
+		Long: `End a job that is queued or running. A document that was being processed is failed
+then, and its last good version, if it has one, stays searchable.`,
+		Example: `  ragd job cancel 4711`,
+		Args:    arguments("JOB"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			job, err := c.documents.CancelJob(cmd.Context(), &ragdv1.CancelJobRequest{JobId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(job, showJob(job))
+		},
+	}
+}
+
+func (p *program) jobRetry() *cobra.Command {
+	return &cobra.Command{
+		Use:     "retry JOB",
+		Short:   "Start the work of a failed or cancelled job again, as a new job",
+		Example: `  ragd job retry 4711`,
+		Args:    arguments("JOB"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			job, err := c.documents.RetryJob(cmd.Context(), &ragdv1.RetryJobRequest{JobId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(job, showJob(job))
+		},
+	}
 }

@@ -1,6 +1,17 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
 
 func (p *program) keyCommands() *cobra.Command {
 	return p.clientFlags(p.group("key", "Manage the API keys of a tenant", `
@@ -10,4 +21,119 @@ client.conf; an admin of a tenant manages its own with RAGD_API_KEY and no
 --tenant.`,
 		p.keyCreate(), p.keyList(), p.keyRevoke(),
 	))
+}
+
+func (p *program) keyCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make an API key and show its secret, once",
+		Long: `Make an API key and show its secret. The service keeps only a hash of it: write
+it down now. Scopes are read, write and admin of the tenant, and operator of the
+service; each includes those before it.`,
+		Example: `  ragd key create --tenant acme --name "search frontend" --scopes read
+  ragd key create --tenant acme --expires 720h --filter '{"team": "legal"}'
+  export RAGD_API_KEY=$(ragd key create --tenant acme --json | jq -r .secret)`,
+		Args: arguments(),
+	}
+	flags := cmd.Flags()
+	name := flags.String("name", "", "name for people")
+	scopes := flags.StringSlice("scopes", nil, "what the key may do (default read,write)")
+	expires := flags.Duration("expires", 0, "how long the key is valid, such as 720h (default for ever)")
+	filter := objectFlag(flags, "filter", "filter that every read with this key is subject to")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forKeys)
+		if err != nil {
+			return err
+		}
+		req := &ragdv1.CreateApiKeyRequest{
+			TenantId: c.access.tenant, DisplayName: *name, Scopes: *scopes, MandatoryFilter: filter(),
+		}
+		if slices.Contains(*scopes, "operator") && p.settings.Tenant == "" {
+			req.TenantId = "" // an operator's key belongs to no tenant
+		}
+		if *expires != 0 {
+			req.ExpireTime = timestamppb.New(time.Now().Add(*expires))
+		}
+		res, err := c.tenants.CreateApiKey(cmd.Context(), req)
+		if err != nil {
+			return err
+		}
+		return p.show(res, func(w io.Writer) {
+			key := res.GetApiKey()
+			field(w, "key", key.GetApiKeyId())
+			field(w, "tenant", key.GetTenantId())
+			field(w, "name", key.GetDisplayName())
+			field(w, "scopes", strings.Join(key.GetScopes(), ", "))
+			field(w, "filter", compactJSON(key.GetMandatoryFilter()))
+			field(w, "expires", stamp(key.GetExpireTime()))
+			field(w, "secret", res.GetSecret())
+			note(p.stderr, "the secret is shown this once")
+		})
+	}
+	return cmd
+}
+
+func (p *program) keyList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List a tenant's keys, newest first, revoked ones included",
+		Example: `  ragd key list --tenant acme`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forKeys)
+		if err != nil {
+			return err
+		}
+		keys := pages(*limit, func(size int32, token string) ([]*ragdv1.ApiKey, string, error) {
+			page, err := c.tenants.ListApiKeys(cmd.Context(), &ragdv1.ListApiKeysRequest{
+				TenantId: c.access.tenant, PageSize: size, PageToken: token,
+			})
+			return page.GetApiKeys(), page.GetNextPageToken(), err
+		})
+		return list(p, "keys", keys, "KEY PREFIX NAME SCOPES CREATED STATE", func(k *ragdv1.ApiKey) []any {
+			return []any{
+				k.GetApiKeyId(), k.GetPrefix(), k.GetDisplayName(), strings.Join(k.GetScopes(), ","),
+				stamp(k.GetCreateTime()), keyState(k, time.Now()),
+			}
+		})
+	}
+	return cmd
+}
+
+func keyState(key *ragdv1.ApiKey, now time.Time) string {
+	expires := key.GetExpireTime()
+	switch {
+	case key.GetRevokeTime() != nil:
+		return "revoked " + stamp(key.GetRevokeTime())
+	case expires == nil:
+		return "valid"
+	case expires.AsTime().Before(now):
+		return "expired " + stamp(expires)
+	}
+	return "valid until " + stamp(expires)
+}
+
+func (p *program) keyRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke KEY",
+		Short: "End a key",
+		Long: `End a key: at once on the instance that answers, within seconds on all others.
+KEY is the id that "ragd key list" shows, not the secret. It does not ask, so
+that a leaked key is ended quickly.`,
+		Example: `  ragd key revoke --tenant acme 01hx3e8g`,
+		Args:    arguments("KEY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forKeys)
+			if err != nil {
+				return err
+			}
+			res, err := c.tenants.RevokeApiKey(cmd.Context(), &ragdv1.RevokeApiKeyRequest{ApiKeyId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "revoked key %s\n", args[0]) })
+		},
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -26,4 +27,133 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 		field(w, "created", stamp(tenant.GetCreateTime()))
 		field(w, "updated", stamp(tenant.GetUpdateTime()))
 	}
+}
+
+func (p *program) tenantCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create TENANT",
+		Short: "Make a tenant with its own schema and database role",
+		Long: `Make a tenant with its own schema and database role. TENANT is 1 to 40
+characters of a-z, 0-9 and -, the first a letter.`,
+		Example: `  ragd tenant create acme --name "Acme Ltd."
+  ragd key create --tenant acme`,
+		Args: arguments("TENANT"),
+	}
+	name := cmd.Flags().String("name", "", "name for people")
+	settings := objectFlag(cmd.Flags(), "settings", "free-form settings")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forOperator)
+		if err != nil {
+			return err
+		}
+		tenant, err := c.tenants.CreateTenant(cmd.Context(), &ragdv1.CreateTenantRequest{
+			TenantId: args[0], DisplayName: *name, Settings: settings(),
+		})
+		if err != nil {
+			return err
+		}
+		return p.show(tenant, showTenant(tenant))
+	}
+	return cmd
+}
+
+func (p *program) tenantGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get TENANT",
+		Short:   "Show a tenant",
+		Example: `  ragd tenant get acme --json`,
+		Args:    arguments("TENANT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forOperator)
+			if err != nil {
+				return err
+			}
+			tenant, err := c.tenants.GetTenant(cmd.Context(), &ragdv1.GetTenantRequest{TenantId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(tenant, showTenant(tenant))
+		},
+	}
+}
+
+func (p *program) tenantList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the tenants in the order of their ids",
+		Example: `  ragd tenant list --json | jq -r .tenantId`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forOperator)
+		if err != nil {
+			return err
+		}
+		tenants := pages(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
+			page, err := c.tenants.ListTenants(cmd.Context(), &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
+			return page.GetTenants(), page.GetNextPageToken(), err
+		})
+		return list(p, "tenants", tenants, "TENANT NAME CREATED", func(t *ragdv1.Tenant) []any {
+			return []any{t.GetTenantId(), t.GetDisplayName(), stamp(t.GetCreateTime())}
+		})
+	}
+	return cmd
+}
+
+func (p *program) tenantUpdate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "update TENANT",
+		Short:   "Change a tenant's name or settings",
+		Example: `  ragd tenant update acme --name "Acme Inc." --settings '{"plan": "large"}'`,
+		Args:    arguments("TENANT"),
+	}
+	name := cmd.Flags().String("name", "", "name for people")
+	settings := objectFlag(cmd.Flags(), "settings", "settings, which replace the present ones as a whole")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		req := &ragdv1.UpdateTenantRequest{TenantId: args[0], Settings: settings()}
+		if cmd.Flags().Changed("name") {
+			req.DisplayName = name
+		}
+		if req.DisplayName == nil && req.Settings == nil {
+			return usagef("nothing to change: give --name or --settings")
+		}
+		c, err := p.connect(credentials.forOperator)
+		if err != nil {
+			return err
+		}
+		tenant, err := c.tenants.UpdateTenant(cmd.Context(), req)
+		if err != nil {
+			return err
+		}
+		return p.show(tenant, showTenant(tenant))
+	}
+	return cmd
+}
+
+func (p *program) tenantDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete TENANT",
+		Short: "Delete a tenant with everything it owns",
+		Long: `Delete a tenant with everything it owns: documents, indexes, keys, jobs. It
+cannot be undone, so it asks for the tenant's id unless --yes is given.`,
+		Example: `  ragd tenant delete acme --yes`,
+		Args:    arguments("TENANT"),
+	}
+	yes := yesFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := p.confirm(cmd.Context(), *yes, args[0], "This deletes tenant %s with everything it owns.", args[0]); err != nil {
+			return err
+		}
+		c, err := p.connect(credentials.forOperator)
+		if err != nil {
+			return err
+		}
+		res, err := c.tenants.DeleteTenant(cmd.Context(), &ragdv1.DeleteTenantRequest{TenantId: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tenant %s\n", args[0]) })
+	}
+	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -82,5 +83,130 @@ func showTool(tool *ragdv1.Tool) func(io.Writer) {
 		}
 		field(w, "created", stamp(tool.GetCreateTime()))
 		field(w, "updated", stamp(tool.GetUpdateTime()))
+	}
+}
+
+func (p *program) toolCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create TOOL",
+		Short: "Make a tool",
+		Long: `Make a tool. Agents that are connected are told of it. What a call asks for is put
+together from the request context, then the model's arguments, then the settings;
+filters are joined.`,
+		Example: `  ragd tool create ask_handbook --index handbook \
+      --description "What our handbook says. Use it for questions about rules and travel."
+  ragd tool create public_faq --index faq --filter '{"audience": "public"}' --fixed
+  ragd tool create cut_sentences --kind document_chunker --settings '{"chunking": {"strategy": "sentence", "maxSize": 400}}'`,
+		Args: arguments("TOOL"),
+	}
+	kind := cmd.Flags().String("kind", "vector_query", "vector_query, graph_rag or document_chunker")
+	flags := newToolFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		tool, err := c.tools.CreateTool(cmd.Context(), &ragdv1.CreateToolRequest{
+			ToolName: args[0], Kind: *kind, Title: *flags.title, Description: *flags.description,
+			Settings: flags.all(), Arguments: *flags.arguments, Fixed: *flags.fixed,
+		})
+		if err != nil {
+			return err
+		}
+		return p.show(tool, showTool(tool))
+	}
+	return cmd
+}
+
+func (p *program) toolUpdate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "update TOOL",
+		Short: "Change a tool",
+		Long: `Change what is given of a tool and leave the rest. Settings, with index and filter,
+are replaced as a whole.`,
+		Example: `  ragd tool update ask_handbook --description "What our handbook says."
+  ragd tool update ask_handbook --index handbook --settings '{"topK": 8}'`,
+		Args: arguments("TOOL"),
+	}
+	flags := newToolFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		tool, err := c.tools.UpdateTool(cmd.Context(), &ragdv1.UpdateToolRequest{
+			ToolName: args[0], Title: given(flags, "title", flags.title), Description: given(flags, "description", flags.description),
+			Settings: flags.all(), Arguments: *flags.arguments, Fixed: given(flags, "fixed", flags.fixed),
+		})
+		if err != nil {
+			return err
+		}
+		return p.show(tool, showTool(tool))
+	}
+	return cmd
+}
+
+func (p *program) toolGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get TOOL",
+		Short:   "Show a tool",
+		Example: `  ragd tool get ask_handbook --json`,
+		Args:    arguments("TOOL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			tool, err := c.tools.GetTool(cmd.Context(), &ragdv1.GetToolRequest{ToolName: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(tool, showTool(tool))
+		},
+	}
+}
+
+func (p *program) toolList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the tools in the order of their names",
+		Example: `  ragd tool list`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		tools := pages(*limit, func(size int32, token string) ([]*ragdv1.Tool, string, error) {
+			page, err := c.tools.ListTools(cmd.Context(), &ragdv1.ListToolsRequest{PageSize: size, PageToken: token})
+			return page.GetTools(), page.GetNextPageToken(), err
+		})
+		return list(p, "tools", tools, "TOOL KIND INDEX DESCRIPTION", func(t *ragdv1.Tool) []any {
+			index := t.GetSettings().GetFields()["indexName"].GetStringValue()
+			return []any{t.GetToolName(), t.GetKind(), index, t.GetDescription()}
+		})
+	}
+	return cmd
+}
+
+func (p *program) toolDelete() *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete TOOL",
+		Short:   "Delete a tool",
+		Example: `  ragd tool delete ask_handbook`,
+		Args:    arguments("TOOL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.connect(credentials.forTenant)
+			if err != nil {
+				return err
+			}
+			res, err := c.tools.DeleteTool(cmd.Context(), &ragdv1.DeleteToolRequest{ToolName: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tool %s\n", args[0]) })
+		},
 	}
 }
