@@ -71,7 +71,7 @@ func newPool(t *testing.T, config Config) *Pool {
 
 func file(t testing.TB, name string) parse.Source {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("../parse/testdata", name))
+	content, err := os.ReadFile(filepath.Join("../testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
