@@ -18,8 +18,12 @@ const module = "github.com/ragdhq/ragd/"
 var mayImport = map[string][]string{
 	"bench/chunkspans":             {"internal/chunk"},
 	"bench/retrieval":              {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/dataset/synthetic"},
+	"cmd/ragd/internal/config":     {},
 	"cmd/ragd/internal/graphdraw":  {},
 	"cmd/ragd/internal/localfiles": {"internal/fault", "internal/parse"},
+	"cmd/ragd/internal/output":     {},
+	"cmd/ragd/internal/paging":     {},
+	"cmd/ragd/internal/progress":   {"cmd/ragd/internal/output", "cmd/ragd/internal/upload"},
 	"cmd/ragd/internal/upload":     {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 	"hack/mcp-conformance":         {"internal/mcp/mcphttp", "internal/tenant"},
 	"internal/backlog":             {"internal/fault", "internal/postgres", "internal/tenant"},

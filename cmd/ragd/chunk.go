@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -88,10 +89,10 @@ func (p *program) printChunks(chunks iter.Seq2[*ragdv1.Chunk, error]) error {
 		if err != nil {
 			return err
 		}
-		if p.json {
-			err = p.showLine(chunk)
+		if p.out.JSON {
+			err = p.out.MessageLine(chunk)
 		} else {
-			err = printChunk(p.stdout, chunk)
+			err = printChunk(p.out.Stdout, chunk)
 		}
 		if err != nil {
 			return err
@@ -105,9 +106,9 @@ func printChunk(w io.Writer, chunk *ragdv1.Chunk) error {
 	if chunk.GetTokenCount() > 0 {
 		head += fmt.Sprintf("  %d tokens", chunk.GetTokenCount())
 	}
-	if metadata := compactJSON(chunk.GetMetadata()); metadata != "" {
-		head += "  " + oneLine(metadata)
+	if metadata := output.CompactJSON(chunk.GetMetadata()); metadata != "" {
+		head += "  " + output.OneLine(metadata)
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", head, indented(wrapped(chunk.GetText())))
+	_, err := fmt.Fprintf(w, "%s\n%s\n", head, output.Indent(output.Wrap(chunk.GetText())))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 )
 
@@ -40,11 +41,11 @@ func (p *program) clientFlags(cmd *cobra.Command) *cobra.Command {
 // connect returns a client whose credential is the one that choose takes from the
 // settings and the client configuration.
 func (p *program) connect(choose func(credentials) access) (*client, error) {
-	path, err := p.clientConfigPath()
+	path, err := config.ClientPath(p.getenv)
 	if err != nil {
 		return nil, err
 	}
-	local, err := readClientConfig(path)
+	local, err := config.ReadClient(path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 // flag, environment or file of settings, and what `ragd serve` left for us.
 type credentials struct {
 	settings settings
-	local    clientConfig
+	local    config.Client
 }
 
 // access is how a call shows who it comes from.

@@ -23,10 +23,10 @@ func (p *program) confirm(ctx context.Context, yes bool, word, format string, ar
 	if !p.asks {
 		return usagef("needs --yes where nobody can be asked")
 	}
-	fmt.Fprintf(p.stderr, format+" Type %q to go on: ", append(args, word)...)
+	fmt.Fprintf(p.out.Stderr, format+" Type %q to go on: ", append(args, word)...)
 	answer, err := await(ctx, func() (string, error) { return bufio.NewReader(p.stdin).ReadString('\n') })
 	if ctx.Err() != nil {
-		fmt.Fprintln(p.stderr)
+		fmt.Fprintln(p.out.Stderr)
 		return ctx.Err()
 	}
 	if err != nil || strings.TrimSpace(answer) != word {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
@@ -77,7 +78,7 @@ func (p *program) examine(ctx context.Context, checks []check) error {
 			failed++
 			detail = p.describe(err)
 		}
-		findings = append(findings, finding{check.name, err == nil, oneLine(detail)})
+		findings = append(findings, finding{check.name, err == nil, output.OneLine(detail)})
 	}
 	if err := p.printFindings(findings); err != nil {
 		return err
@@ -89,10 +90,10 @@ func (p *program) examine(ctx context.Context, checks []check) error {
 }
 
 func (p *program) printFindings(findings []finding) error {
-	if p.json {
-		return p.printJSON(map[string]any{"checks": findings})
+	if p.out.JSON {
+		return p.out.Value(map[string]any{"checks": findings})
 	}
-	w := newTable(p.stdout)
+	w := output.NewTable(p.out.Stdout)
 	for _, f := range findings {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", map[bool]string{true: "ok", false: "FAILED"}[f.OK], f.Check, f.Detail)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -88,15 +90,15 @@ func (p *program) documentList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		documents := pages(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
+		documents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
 			page, err := c.documents.ListDocuments(cmd.Context(), &ragdv1.ListDocumentsRequest{
 				IndexName: index, Namespace: *namespace, Filter: filter(), PageSize: size, PageToken: token,
 			})
 			return page.GetDocuments(), page.GetNextPageToken(), err
 		})
-		return list(p, "documents", documents, "DOCUMENT URI STATUS CHUNKS BYTES UPDATED", func(d *ragdv1.Document) []any {
+		return output.List(p.out, "documents", documents, "DOCUMENT URI STATUS CHUNKS BYTES UPDATED", func(d *ragdv1.Document) []any {
 			return []any{
-				d.GetDocumentId(), d.GetUri(), d.GetStatus(), d.GetChunkCount(), d.GetByteSize(), stamp(d.GetUpdateTime()),
+				d.GetDocumentId(), d.GetUri(), d.GetStatus(), d.GetChunkCount(), d.GetByteSize(), output.Stamp(d.GetUpdateTime()),
 			}
 		})
 	}
@@ -121,27 +123,27 @@ func (p *program) documentGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(document, showDocument(document))
+		return p.out.Show(document, showDocument(document))
 	}
 	return cmd
 }
 
 func showDocument(document *ragdv1.Document) func(io.Writer) {
 	return func(w io.Writer) {
-		field(w, "document", document.GetDocumentId())
-		field(w, "index", document.GetIndexName())
-		field(w, "namespace", document.GetNamespace())
-		field(w, "uri", document.GetUri())
-		field(w, "title", document.GetTitle())
-		field(w, "status", document.GetStatus())
-		field(w, "error", document.GetError())
-		field(w, "type", document.GetContentType())
-		field(w, "bytes", document.GetByteSize())
-		field(w, "chunks", document.GetChunkCount())
-		field(w, "version", document.GetVersion())
-		field(w, "metadata", compactJSON(document.GetMetadata()))
-		field(w, "created", stamp(document.GetCreateTime()))
-		field(w, "updated", stamp(document.GetUpdateTime()))
+		output.Field(w, "document", document.GetDocumentId())
+		output.Field(w, "index", document.GetIndexName())
+		output.Field(w, "namespace", document.GetNamespace())
+		output.Field(w, "uri", document.GetUri())
+		output.Field(w, "title", document.GetTitle())
+		output.Field(w, "status", document.GetStatus())
+		output.Field(w, "error", document.GetError())
+		output.Field(w, "type", document.GetContentType())
+		output.Field(w, "bytes", document.GetByteSize())
+		output.Field(w, "chunks", document.GetChunkCount())
+		output.Field(w, "version", document.GetVersion())
+		output.Field(w, "metadata", output.CompactJSON(document.GetMetadata()))
+		output.Field(w, "created", output.Stamp(document.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(document.GetUpdateTime()))
 	}
 }
 
@@ -163,7 +165,7 @@ func (p *program) documentChunks() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.printChunks(pages(*limit, func(size int32, token string) ([]*ragdv1.Chunk, string, error) {
+		return p.printChunks(paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Chunk, string, error) {
 			page, err := c.documents.ListChunks(cmd.Context(), &ragdv1.ListChunksRequest{
 				IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId(), PageSize: size, PageToken: token,
 			})
@@ -220,7 +222,7 @@ Of several that are named, those that are not there are passed over, and it says
 				return err
 			}
 		}
-		return p.show(res, showDeleted(which, res))
+		return p.out.Show(res, showDeleted(which, res))
 	}
 	return cmd
 }
@@ -258,7 +260,7 @@ func (p *program) noteAbsent(which *ragdv1.DeleteDocumentsRequest, found *ragdv1
 		return fmt.Errorf("document %q not found", absent[0])
 	}
 	for _, name := range absent {
-		note(p.stderr, "not found: %s", oneLine(name))
+		output.Note(p.out.Stderr, "not found: %s", output.OneLine(name))
 	}
 	if found.GetDeletedCount() == 0 {
 		return errors.New("none of the documents was found")
@@ -269,14 +271,14 @@ func (p *program) noteAbsent(which *ragdv1.DeleteDocumentsRequest, found *ragdv1
 // selectedDocuments names the documents that are to be deleted.
 func selectedDocuments(which *ragdv1.DeleteDocumentsRequest, found *ragdv1.DeleteDocumentsResponse) string {
 	if documents := found.GetDocuments(); len(documents) == 1 {
-		return fmt.Sprintf("document %s (%s)", documents[0].GetDocumentId(), oneLine(documents[0].GetUri()))
+		return fmt.Sprintf("document %s (%s)", documents[0].GetDocumentId(), output.OneLine(documents[0].GetUri()))
 	}
 	const most = 3
 	var uris []string
 	for _, d := range found.GetDocuments()[:min(len(found.GetDocuments()), most)] {
-		uris = append(uris, oneLine(d.GetUri()))
+		uris = append(uris, output.OneLine(d.GetUri()))
 	}
-	text := count(int(found.GetDeletedCount()), "document") + " of index " + which.GetIndexName()
+	text := output.Count(int(found.GetDeletedCount()), "document") + " of index " + which.GetIndexName()
 	if len(uris) > 0 {
 		text += ", such as " + strings.Join(uris, ", ")
 	}
@@ -291,16 +293,16 @@ func showDeleted(which *ragdv1.DeleteDocumentsRequest, res *ragdv1.DeleteDocumen
 			fmt.Fprintf(w, "no document of index %s is selected\n", which.GetIndexName())
 		case which.GetDryRun():
 			for _, d := range documents {
-				fmt.Fprintf(w, "%s\t%s\n", d.GetDocumentId(), oneLine(d.GetUri()))
+				fmt.Fprintf(w, "%s\t%s\n", d.GetDocumentId(), output.OneLine(d.GetUri()))
 			}
 			if more := n - len(documents); more > 0 {
 				fmt.Fprintf(w, "and %d more\n", more)
 			}
-			fmt.Fprintf(w, "would delete %s of index %s\n", count(n, "document"), which.GetIndexName())
+			fmt.Fprintf(w, "would delete %s of index %s\n", output.Count(n, "document"), which.GetIndexName())
 		case n == 1:
-			fmt.Fprintf(w, "deleted document %s (%s)\n", documents[0].GetDocumentId(), oneLine(documents[0].GetUri()))
+			fmt.Fprintf(w, "deleted document %s (%s)\n", documents[0].GetDocumentId(), output.OneLine(documents[0].GetUri()))
 		default:
-			fmt.Fprintf(w, "deleted %s of index %s\n", count(n, "document"), which.GetIndexName())
+			fmt.Fprintf(w, "deleted %s of index %s\n", output.Count(n, "document"), which.GetIndexName())
 		}
 	}
 }

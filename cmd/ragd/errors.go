@@ -9,6 +9,8 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 )
 
 // usageError is a command line that cannot be carried out as it stands.
@@ -21,13 +23,13 @@ func (p *program) report(cmd *cobra.Command, err error) int {
 	var usage usageError
 	switch {
 	case errors.As(err, &usage) || !p.running:
-		fmt.Fprintf(p.stderr, "%s: %s (see `%s --help`)\n", cmd.CommandPath(), oneLine(err.Error()), cmd.CommandPath())
+		fmt.Fprintf(p.out.Stderr, "%s: %s (see `%s --help`)\n", cmd.CommandPath(), output.OneLine(err.Error()), cmd.CommandPath())
 		return exitUsage
 	case interrupted(err):
-		fmt.Fprintf(p.stderr, "ragd: interrupted\n")
+		fmt.Fprintf(p.out.Stderr, "ragd: interrupted\n")
 		return exitInterrupted
 	}
-	fmt.Fprintf(p.stderr, "ragd: %s\n", oneLine(p.describe(err)))
+	fmt.Fprintf(p.out.Stderr, "ragd: %s\n", output.OneLine(p.describe(err)))
 	return exitFailed
 }
 

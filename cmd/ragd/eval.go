@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/evaluate"
 )
@@ -127,7 +129,7 @@ func (p *program) evalIndex(ctx context.Context, c *client, index, documents str
 	}
 	// Standard output is for the measures.
 	quiet := *p
-	quiet.stdout, quiet.json = p.stderr, false
+	quiet.out = output.Printer{Stdout: p.out.Stderr, Stderr: p.out.Stderr}
 	return quiet.ingest(ctx, c, ingestOptions{
 		paths: []string{documents}, jsonl: true, index: index, create: true, concurrency: concurrency,
 	})
@@ -166,7 +168,7 @@ func (p *program) readQuestions(queries, qrels string) ([]question, error) {
 		questions = append(questions, question{line.URI, line.Text, judged[line.URI]})
 	}
 	if unjudged > 0 {
-		note(p.stderr, "left out %s without a relevant document", count(unjudged, "question"))
+		output.Note(p.out.Stderr, "left out %s without a relevant document", output.Count(unjudged, "question"))
 	}
 	if len(questions) == 0 {
 		return nil, fmt.Errorf("%s: no question has a relevant document in %s", queries, qrels)
@@ -203,8 +205,8 @@ func (p *program) evaluate(ctx context.Context, c *client, e evaluation) error {
 		s := evaluate.Summarize(answers, e.ks)
 		measures = append(measures, measure{mode, s, milliseconds(s.P50), milliseconds(s.P99)})
 	}
-	if p.json {
-		return p.printJSON(map[string]any{"index": e.index, "modes": measures})
+	if p.out.JSON {
+		return p.out.Value(map[string]any{"index": e.index, "modes": measures})
 	}
 	return p.printMeasures(measures)
 }
@@ -214,7 +216,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // ask asks every question in one mode. The first query that fails ends it: a
 // measure over the rest would be of something else.
 func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string) ([]evaluate.Answer, error) {
-	bar := newBar(p.stderr, int64(len(e.questions)), mode, progressbar.OptionSetVisibility(p.animates), progressbar.OptionShowCount())
+	bar := progress.NewBar(p.out.Stderr, int64(len(e.questions)), mode, progressbar.OptionSetVisibility(p.animates), progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
 	answers := make([]evaluate.Answer, len(e.questions))
 	topK := int32(slices.Max(e.ks))
@@ -255,7 +257,7 @@ func (c *client) find(ctx context.Context, e evaluation, mode, text string, topK
 }
 
 func (p *program) printMeasures(measures []measure) error {
-	w := newTable(p.stdout)
+	w := output.NewTable(p.out.Stdout)
 	header := []string{"MODE", "QUESTIONS"}
 	for _, name := range []string{"RECALL", "NDCG", "ALL"} {
 		for _, cut := range measures[0].Cuts {

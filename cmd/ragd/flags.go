@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -82,4 +83,13 @@ func rerankerFlag(flags *pflag.FlagSet, usage string) func() *ragdv1.Reranker {
 		}
 		return &ragdv1.Reranker{Kind: kind, Model: model}
 	}
+}
+
+func limitFlag(flags *pflag.FlagSet) *int {
+	return flags.Int("limit", 0, "print at most this many (default all)")
+}
+
+// jsonFlag adds --json to cmd and the commands below it.
+func (p *program) jsonFlag(cmd *cobra.Command) {
+	cmd.PersistentFlags().BoolVar(&p.out.JSON, "json", false, "print JSON")
 }

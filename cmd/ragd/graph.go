@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/graphdraw"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -42,7 +43,7 @@ with --dot - it is printed instead of the chunks.`,
 	dot := flags.String("dot", "", "write the walk in the DOT language into this file, - for standard output")
 	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *dot == "-" && p.json {
+		if *dot == "-" && p.out.JSON {
 			return usagef("--json and --dot - both write to standard output: give --dot a file")
 		}
 		c, err := p.connect(credentials.forTenant)
@@ -73,16 +74,16 @@ with --dot - it is printed instead of the chunks.`,
 		switch {
 		case *dot == "-":
 			for _, warning := range answer.GetWarnings() {
-				note(p.stderr, "warning: %s", oneLine(warning))
+				output.Note(p.out.Stderr, "warning: %s", output.OneLine(warning))
 			}
-			return walk.writeDOT(p.stdout)
+			return walk.writeDOT(p.out.Stdout)
 		case *dot != "":
 			if err := writeFile(*dot, walk.writeDOT); err != nil {
 				return err
 			}
 		}
-		if p.json {
-			return p.showJSON(answer)
+		if p.out.JSON {
+			return p.out.Message(answer)
 		}
 		return p.printSources(answer.GetSources(), answer.GetWarnings(), *full)
 	}

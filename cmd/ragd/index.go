@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -21,23 +23,23 @@ An index is a set of documents that are cut, embedded and searched alike.`,
 
 func showIndex(index *ragdv1.Index) func(io.Writer) {
 	return func(w io.Writer) {
-		field(w, "index", index.GetIndexName())
-		field(w, "status", index.GetStatus())
-		field(w, "embedding model", index.GetEmbeddingModel())
-		field(w, "dimension", index.GetDimension())
-		field(w, "next embedding model", index.GetNextEmbeddingModel())
-		field(w, "reembedding job", index.GetReembedJobId())
-		field(w, "metric", index.GetMetric())
-		field(w, "type", index.GetIndexConfig().GetType())
-		field(w, "text language", index.GetTextLanguage())
-		field(w, "chunking", compactJSON(index.GetChunking()))
-		field(w, "documents ready", index.GetDocumentCount())
-		field(w, "documents pending", index.GetPendingDocumentCount())
-		field(w, "documents failed", index.GetFailedDocumentCount())
-		field(w, "chunks", index.GetCount())
-		field(w, "graph", graphWords(index.GetGraph()))
-		field(w, "created", stamp(index.GetCreateTime()))
-		field(w, "updated", stamp(index.GetUpdateTime()))
+		output.Field(w, "index", index.GetIndexName())
+		output.Field(w, "status", index.GetStatus())
+		output.Field(w, "embedding model", index.GetEmbeddingModel())
+		output.Field(w, "dimension", index.GetDimension())
+		output.Field(w, "next embedding model", index.GetNextEmbeddingModel())
+		output.Field(w, "reembedding job", index.GetReembedJobId())
+		output.Field(w, "metric", index.GetMetric())
+		output.Field(w, "type", index.GetIndexConfig().GetType())
+		output.Field(w, "text language", index.GetTextLanguage())
+		output.Field(w, "chunking", output.CompactJSON(index.GetChunking()))
+		output.Field(w, "documents ready", index.GetDocumentCount())
+		output.Field(w, "documents pending", index.GetPendingDocumentCount())
+		output.Field(w, "documents failed", index.GetFailedDocumentCount())
+		output.Field(w, "chunks", index.GetCount())
+		output.Field(w, "graph", graphWords(index.GetGraph()))
+		output.Field(w, "created", output.Stamp(index.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(index.GetUpdateTime()))
 	}
 }
 
@@ -107,7 +109,7 @@ be changed later.`,
 		if err != nil {
 			return err
 		}
-		return p.show(index, showIndex(index))
+		return p.out.Show(index, showIndex(index))
 	}
 	return cmd
 }
@@ -127,7 +129,7 @@ func (p *program) indexDescribe() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(index, showIndex(index))
+			return p.out.Show(index, showIndex(index))
 		},
 	}
 }
@@ -145,11 +147,11 @@ func (p *program) indexList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		indexes := pages(*limit, func(size int32, token string) ([]*ragdv1.Index, string, error) {
+		indexes := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Index, string, error) {
 			page, err := c.indexes.ListIndexes(cmd.Context(), &ragdv1.ListIndexesRequest{PageSize: size, PageToken: token})
 			return page.GetIndexes(), page.GetNextPageToken(), err
 		})
-		return list(p, "indexes", indexes, "INDEX MODEL DIMENSION READY PENDING FAILED CHUNKS STATUS", func(i *ragdv1.Index) []any {
+		return output.List(p.out, "indexes", indexes, "INDEX MODEL DIMENSION READY PENDING FAILED CHUNKS STATUS", func(i *ragdv1.Index) []any {
 			return []any{
 				i.GetIndexName(), i.GetEmbeddingModel(), i.GetDimension(), i.GetDocumentCount(),
 				i.GetPendingDocumentCount(), i.GetFailedDocumentCount(), i.GetCount(), i.GetStatus(),
@@ -189,9 +191,9 @@ index over their embeddings was built.`,
 			if err != nil {
 				return err
 			}
-			note(p.stderr, "rebuilding the graph: see ragd job watch %s", started.GetJobId())
-			if p.json {
-				return p.showJSON(started)
+			output.Note(p.out.Stderr, "rebuilding the graph: see ragd job watch %s", started.GetJobId())
+			if p.out.JSON {
+				return p.out.Message(started)
 			}
 			return nil
 		}
@@ -199,7 +201,7 @@ index over their embeddings was built.`,
 		if err != nil {
 			return err
 		}
-		return p.show(index, showIndex(index))
+		return p.out.Show(index, showIndex(index))
 	}
 	return cmd
 }
@@ -273,9 +275,9 @@ end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the ind
 		}
 		job := index.GetReembedJobId()
 		if !*wait || job == "" {
-			return p.show(index, showIndex(index))
+			return p.out.Show(index, showIndex(index))
 		}
-		note(p.stderr, "job %s embeds index %s with %s", job, index.GetIndexName(), oneLine(index.GetNextEmbeddingModel()))
+		output.Note(p.out.Stderr, "job %s embeds index %s with %s", job, index.GetIndexName(), output.OneLine(index.GetNextEmbeddingModel()))
 		ended, err := p.watch(cmd.Context(), c, job)
 		if err == nil && ended.GetStatus() != "succeeded" {
 			err = fmt.Errorf("job %s ended as %s: %s", job, ended.GetStatus(), ended.GetError())
@@ -307,7 +309,7 @@ for the index's name unless --yes is given.`,
 		if err != nil {
 			return err
 		}
-		return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted index %s\n", args[0]) })
+		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted index %s\n", args[0]) })
 	}
 	return cmd
 }

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -136,9 +138,9 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 
 // upload uploads under a meter.
 func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], size int64, cfg upload.Config) (*upload.Result, error) {
-	meter := p.meter(size)
-	defer meter.finish()
-	cfg.Progress, cfg.Retrying = meter.progress, meter.retrying
+	meter := progress.New(p.out.Stderr, size, p.animates)
+	defer meter.Finish()
+	cfg.Progress, cfg.Retrying = meter.Update, meter.Retrying
 	return upload.Run(ctx, c.uploads(), docs, cfg)
 }
 
@@ -193,7 +195,7 @@ func (p *program) ensureIndex(ctx context.Context, c *client, name string, creat
 	if err != nil {
 		return "", err
 	}
-	note(p.stderr, "made index %s (%s, %d dimensions)", name, oneLine(index.GetEmbeddingModel()), index.GetDimension())
+	output.Note(p.out.Stderr, "made index %s (%s, %d dimensions)", name, output.OneLine(index.GetEmbeddingModel()), index.GetDimension())
 	return name, nil
 }
 
@@ -221,15 +223,15 @@ type skip struct {
 // documents failed.
 func (p *program) reportIngest(index string, result *upload.Result, err error) error {
 	rate := rateOf(result)
-	if p.json {
-		if printErr := p.printJSON(newIngestReport(index, result, rate)); printErr != nil {
+	if p.out.JSON {
+		if printErr := p.out.Value(newIngestReport(index, result, rate)); printErr != nil {
 			return printErr
 		}
 	} else {
 		p.printIngest(index, result, rate)
 	}
 	if err != nil && result.Uploaded > 0 {
-		note(p.stderr, "what is uploaded is safe; the same command again goes on from here")
+		output.Note(p.out.Stderr, "what is uploaded is safe; the same command again goes on from here")
 	}
 	if err != nil {
 		return err
@@ -240,7 +242,7 @@ func (p *program) reportIngest(index string, result *upload.Result, err error) e
 // failures is an error if documents failed.
 func failures(result *upload.Result) error {
 	if failed := len(result.Failures); failed > 0 {
-		return fmt.Errorf("%s failed", count(failed, "document"))
+		return fmt.Errorf("%s failed", output.Count(failed, "document"))
 	}
 	return nil
 }
@@ -271,47 +273,39 @@ func newIngestReport(index string, result *upload.Result, rate float64) ingestRe
 func (p *program) printIngest(index string, result *upload.Result, rate float64) {
 	p.printSkips(result.Skips)
 	for _, failure := range result.Failures {
-		note(p.stderr, "failed: %s: %s", oneLine(failure.Place), oneLine(failure.Reason))
+		output.Note(p.out.Stderr, "failed: %s: %s", output.OneLine(failure.Place), output.OneLine(failure.Reason))
 	}
 	took := result.Elapsed.Round(10 * time.Millisecond)
-	line := fmt.Sprintf("%s ready in index %s", count(result.Ready, "document"), index)
+	line := fmt.Sprintf("%s ready in index %s", output.Count(result.Ready, "document"), index)
 	if result.Unchanged > 0 {
 		line += fmt.Sprintf(", %d of them unchanged", result.Unchanged)
 	}
 	if result.Pending > 0 {
 		line += fmt.Sprintf(", %d being processed", result.Pending)
 	}
-	fmt.Fprintf(p.stdout, "%s: %v, %.0f documents/s\n", line, took, rate)
+	fmt.Fprintf(p.out.Stdout, "%s: %v, %.0f documents/s\n", line, took, rate)
 	if e := result.Extraction; e != nil {
-		fmt.Fprintln(p.stdout, "extraction: "+extractionLine(e.Calls, e.InputTokens, e.OutputTokens, e.Failed))
+		fmt.Fprintln(p.out.Stdout, "extraction: "+extractionLine(e.Calls, e.InputTokens, e.OutputTokens, e.Failed))
 		if e.Failed > 0 {
-			note(p.stderr, "why something was not extracted, its job says: ragd job get %s", e.FailedJob)
+			output.Note(p.out.Stderr, "why something was not extracted, its job says: ragd job get %s", e.FailedJob)
 		}
 	}
 }
 
 // extractionLine is what finding out about chunks took.
 func extractionLine(calls, in, out, failed int) string {
-	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", count(calls, "call"), in, out, failed)
+	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", output.Count(calls, "call"), in, out, failed)
 }
 
 func (p *program) printSkips(skips []localfiles.Skip) {
 	const shown = 10
 	for i, s := range skips {
 		if i == shown {
-			note(p.stderr, "skipped %d more; --json names all", len(skips)-shown)
+			output.Note(p.out.Stderr, "skipped %d more; --json names all", len(skips)-shown)
 			return
 		}
-		note(p.stderr, "skipped: %s: %s", oneLine(s.Place), s.Reason)
+		output.Note(p.out.Stderr, "skipped: %s: %s", output.OneLine(s.Place), s.Reason)
 	}
-}
-
-// count returns "1 document" or "2 documents".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // syncOptions say how an index is made to have what a path has.
@@ -375,7 +369,7 @@ func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[loca
 		Gone: orEmpty(plan.Gone), Kept: orEmpty(plan.Kept), Unread: plan.Unread,
 	}
 	for _, uri := range plan.Kept {
-		note(p.stderr, "kept, though its file cannot be read any more: %s", oneLine(uri))
+		output.Note(p.out.Stderr, "kept, though its file cannot be read any more: %s", output.OneLine(uri))
 	}
 	if o.dryRun {
 		return p.showSync(cfg.Index, report, plan.GoneCount)
@@ -389,38 +383,38 @@ func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[loca
 			return err
 		}
 	} else if plan.GoneCount > 0 {
-		note(p.stderr, "nothing is deleted, as %s could not be read", count(plan.Unread, "document"))
+		output.Note(p.out.Stderr, "nothing is deleted, as %s could not be read", output.Count(plan.Unread, "document"))
 	}
-	if p.json {
+	if p.out.JSON {
 		ingest := newIngestReport(cfg.Index, result, rateOf(result))
 		report.Ingest = &ingest
-		if err := p.printJSON(report); err != nil {
+		if err := p.out.Value(report); err != nil {
 			return err
 		}
 		return failures(result)
 	}
 	err = p.reportIngest(cfg.Index, result, nil)
-	fmt.Fprintf(p.stdout, "%d new, %d changed, %d unchanged, %d deleted\n", len(plan.New), len(plan.Changed), plan.Unchanged, report.Deleted)
+	fmt.Fprintf(p.out.Stdout, "%d new, %d changed, %d unchanged, %d deleted\n", len(plan.New), len(plan.Changed), plan.Unchanged, report.Deleted)
 	return err
 }
 
 // showSync prints what a sync would do.
 func (p *program) showSync(index string, report syncReport, gone int) error {
-	if p.json {
-		return p.printJSON(report)
+	if p.out.JSON {
+		return p.out.Value(report)
 	}
 	for _, part := range []struct {
 		mark string
 		uris []string
 	}{{"new      ", report.New}, {"changed  ", report.Changed}, {"gone     ", report.Gone}} {
 		for _, uri := range part.uris {
-			fmt.Fprintln(p.stdout, part.mark+oneLine(uri))
+			fmt.Fprintln(p.out.Stdout, part.mark+output.OneLine(uri))
 		}
 	}
-	fmt.Fprintf(p.stdout, "would upload %d new and %d changed documents to index %s, delete %d and leave %d\n",
+	fmt.Fprintf(p.out.Stdout, "would upload %d new and %d changed documents to index %s, delete %d and leave %d\n",
 		len(report.New), len(report.Changed), index, gone, report.Unchanged)
 	if report.Unread > 0 {
-		note(p.stderr, "nothing would be deleted, as %s could not be read", count(report.Unread, "document"))
+		output.Note(p.out.Stderr, "nothing would be deleted, as %s could not be read", output.Count(report.Unread, "document"))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
@@ -167,7 +167,7 @@ func TestIngestShowsABarOnATerminal(t *testing.T) {
 	s := newSession(t, refusing(t)...)
 	var out, errs bytes.Buffer
 	p := &program{
-		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, animates: true,
+		stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs}, animates: true,
 		getenv: func(key string) string { return s.env[key] },
 	}
 	if code := p.run(t.Context(), []string{"ingest", folder(t)}); code != 1 {
@@ -175,17 +175,6 @@ func TestIngestShowsABarOnATerminal(t *testing.T) {
 	}
 	if !strings.Contains(errs.String(), "uploading") || !strings.Contains(errs.String(), "processing") {
 		t.Errorf("no bar in %q", errs.String())
-	}
-}
-
-func TestMeterPrintsLinesWhereNoBarCanBe(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	m := &lineMeter{out: &out} // due at once
-	m.retrying(errors.New("unavailable:\nno"))
-	m.retrying(errors.New("too soon for another line"))
-	if got := out.String(); got != "trying again: unavailable: no\n" {
-		t.Errorf("printed %q", got)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -20,22 +22,22 @@ embedding a document. It is queued, running, succeeded, failed or cancelled.`,
 
 func showJob(job *ragdv1.Job) func(io.Writer) {
 	return func(w io.Writer) {
-		field(w, "job", job.GetJobId())
-		field(w, "kind", job.GetKind())
-		field(w, "status", job.GetStatus())
-		field(w, "progress", jobProgress(job))
-		field(w, "attempts", job.GetAttempts())
-		field(w, "error", job.GetError())
+		output.Field(w, "job", job.GetJobId())
+		output.Field(w, "kind", job.GetKind())
+		output.Field(w, "status", job.GetStatus())
+		output.Field(w, "progress", jobProgress(job))
+		output.Field(w, "attempts", job.GetAttempts())
+		output.Field(w, "error", job.GetError())
 		if e := job.GetExtraction(); e != nil {
-			field(w, "extraction", extractionLine(int(e.GetCalls()), int(e.GetInputTokens()), int(e.GetOutputTokens()), int(e.GetFailed())))
+			output.Field(w, "extraction", extractionLine(int(e.GetCalls()), int(e.GetInputTokens()), int(e.GetOutputTokens()), int(e.GetFailed())))
 			for _, f := range e.GetFailures() {
-				field(w, fmt.Sprintf("chunk %d", f.GetOrdinal()), oneLine(f.GetField()+": "+f.GetReason()))
+				output.Field(w, fmt.Sprintf("chunk %d", f.GetOrdinal()), output.OneLine(f.GetField()+": "+f.GetReason()))
 			}
 		}
-		field(w, "index", job.GetIndexName())
-		field(w, "document", job.GetDocumentId())
-		field(w, "created", stamp(job.GetCreateTime()))
-		field(w, "updated", stamp(job.GetUpdateTime()))
+		output.Field(w, "index", job.GetIndexName())
+		output.Field(w, "document", job.GetDocumentId())
+		output.Field(w, "created", output.Stamp(job.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(job.GetUpdateTime()))
 	}
 }
 
@@ -61,16 +63,16 @@ func (p *program) jobList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		jobs := pages(*limit, func(size int32, token string) ([]*ragdv1.Job, string, error) {
+		jobs := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Job, string, error) {
 			page, err := c.documents.ListJobs(cmd.Context(), &ragdv1.ListJobsRequest{
 				Status: *status, PageSize: size, PageToken: token,
 			})
 			return page.GetJobs(), page.GetNextPageToken(), err
 		})
-		return list(p, "jobs", jobs, "JOB KIND STATUS PROGRESS INDEX DOCUMENT CREATED ERROR", func(j *ragdv1.Job) []any {
+		return output.List(p.out, "jobs", jobs, "JOB KIND STATUS PROGRESS INDEX DOCUMENT CREATED ERROR", func(j *ragdv1.Job) []any {
 			return []any{
 				j.GetJobId(), j.GetKind(), j.GetStatus(), jobProgress(j), j.GetIndexName(), j.GetDocumentId(),
-				stamp(j.GetCreateTime()), j.GetError(),
+				output.Stamp(j.GetCreateTime()), j.GetError(),
 			}
 		})
 	}
@@ -92,7 +94,7 @@ func (p *program) jobGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(job, showJob(job))
+			return p.out.Show(job, showJob(job))
 		},
 	}
 }
@@ -134,10 +136,10 @@ func (p *program) watch(ctx context.Context, c *client, id string) (*ragdv1.Job,
 	var last *ragdv1.Job
 	for stream.Receive() {
 		last = stream.Msg()
-		if p.json {
-			err = p.showLine(last)
+		if p.out.JSON {
+			err = p.out.MessageLine(last)
 		} else {
-			_, err = fmt.Fprintln(p.stdout, oneLine(last.GetStatus()+" "+jobProgress(last)))
+			_, err = fmt.Fprintln(p.out.Stdout, output.OneLine(last.GetStatus()+" "+jobProgress(last)))
 		}
 		if err != nil {
 			return nil, err
@@ -163,7 +165,7 @@ then, and its last good version, if it has one, stays searchable.`,
 			if err != nil {
 				return err
 			}
-			return p.show(job, showJob(job))
+			return p.out.Show(job, showJob(job))
 		},
 	}
 }
@@ -183,7 +185,7 @@ func (p *program) jobRetry() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(job, showJob(job))
+			return p.out.Show(job, showJob(job))
 		},
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -58,16 +60,16 @@ service; each includes those before it.`,
 		if err != nil {
 			return err
 		}
-		return p.show(res, func(w io.Writer) {
+		return p.out.Show(res, func(w io.Writer) {
 			key := res.GetApiKey()
-			field(w, "key", key.GetApiKeyId())
-			field(w, "tenant", key.GetTenantId())
-			field(w, "name", key.GetDisplayName())
-			field(w, "scopes", strings.Join(key.GetScopes(), ", "))
-			field(w, "filter", compactJSON(key.GetMandatoryFilter()))
-			field(w, "expires", stamp(key.GetExpireTime()))
-			field(w, "secret", res.GetSecret())
-			note(p.stderr, "the secret is shown this once")
+			output.Field(w, "key", key.GetApiKeyId())
+			output.Field(w, "tenant", key.GetTenantId())
+			output.Field(w, "name", key.GetDisplayName())
+			output.Field(w, "scopes", strings.Join(key.GetScopes(), ", "))
+			output.Field(w, "filter", output.CompactJSON(key.GetMandatoryFilter()))
+			output.Field(w, "expires", output.Stamp(key.GetExpireTime()))
+			output.Field(w, "secret", res.GetSecret())
+			output.Note(p.out.Stderr, "the secret is shown this once")
 		})
 	}
 	return cmd
@@ -86,16 +88,16 @@ func (p *program) keyList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		keys := pages(*limit, func(size int32, token string) ([]*ragdv1.ApiKey, string, error) {
+		keys := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ApiKey, string, error) {
 			page, err := c.tenants.ListApiKeys(cmd.Context(), &ragdv1.ListApiKeysRequest{
 				TenantId: c.access.tenant, PageSize: size, PageToken: token,
 			})
 			return page.GetApiKeys(), page.GetNextPageToken(), err
 		})
-		return list(p, "keys", keys, "KEY PREFIX NAME SCOPES CREATED STATE", func(k *ragdv1.ApiKey) []any {
+		return output.List(p.out, "keys", keys, "KEY PREFIX NAME SCOPES CREATED STATE", func(k *ragdv1.ApiKey) []any {
 			return []any{
 				k.GetApiKeyId(), k.GetPrefix(), k.GetDisplayName(), strings.Join(k.GetScopes(), ","),
-				stamp(k.GetCreateTime()), keyState(k, time.Now()),
+				output.Stamp(k.GetCreateTime()), keyState(k, time.Now()),
 			}
 		})
 	}
@@ -106,13 +108,13 @@ func keyState(key *ragdv1.ApiKey, now time.Time) string {
 	expires := key.GetExpireTime()
 	switch {
 	case key.GetRevokeTime() != nil:
-		return "revoked " + stamp(key.GetRevokeTime())
+		return "revoked " + output.Stamp(key.GetRevokeTime())
 	case expires == nil:
 		return "valid"
 	case expires.AsTime().Before(now):
-		return "expired " + stamp(expires)
+		return "expired " + output.Stamp(expires)
 	}
-	return "valid until " + stamp(expires)
+	return "valid until " + output.Stamp(expires)
 }
 
 func (p *program) keyRevoke() *cobra.Command {
@@ -133,7 +135,7 @@ that a leaked key is ended quickly.`,
 			if err != nil {
 				return err
 			}
-			return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "revoked key %s\n", args[0]) })
+			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "revoked key %s\n", args[0]) })
 		},
 	}
 }

@@ -11,13 +11,15 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	p := &program{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr},
 		getenv:   os.Getenv,
 		asks:     term.IsTerminal(int(os.Stdin.Fd())),
 		animates: term.IsTerminal(int(os.Stderr.Fd())),
@@ -31,17 +33,16 @@ func main() {
 // program is one run of ragd with everything it touches of its surroundings, so
 // that a test can be those. Its run method may be called once.
 type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	asks           bool // a person at stdin can be asked
-	animates       bool // stderr is a terminal that can show a bar
-	localChecks    []check
+	stdin       io.Reader
+	out         output.Printer
+	getenv      func(string) string
+	asks        bool // a person at stdin can be asked
+	animates    bool // stderr is a terminal that can show a bar
+	localChecks []check
 
 	settings settings
 	client   *client // once connected
 	running  bool    // the command line was understood
-	json     bool    // --json
 }
 
 // Exit codes besides 0.

@@ -26,9 +26,9 @@ that --server names, with the rights of the key.`,
 			}
 			return mcp.ServeStdio(cmd.Context(), mcp.Config{
 				API:     mcp.NewClient(c.http, c.server, connect.WithInterceptors(c.access)),
-				Logger:  slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+				Logger:  slog.New(slog.NewTextHandler(p.out.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 				Version: readBuild().Version,
-			}, p.stdin, p.stdout)
+			}, p.stdin, p.out.Stdout)
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -31,24 +32,24 @@ func (p *program) migrate(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	config, err := p.settings.serviceConfig(log)
+	cfg, err := p.settings.serviceConfig(log)
 	if err != nil {
 		return err
 	}
 	tenants := 0
-	failed, err := service.Migrate(cmd.Context(), config, func(m tenant.Migrated) {
+	failed, err := service.Migrate(cmd.Context(), cfg, func(m tenant.Migrated) {
 		tenants++
 		switch {
 		case m.Err != nil:
-			note(p.stdout, "tenant %s: FAILED: %v", m.Tenant, m.Err)
+			output.Note(p.out.Stdout, "tenant %s: FAILED: %v", m.Tenant, m.Err)
 		case m.Applied > 0:
-			note(p.stdout, "tenant %s: %d migrations applied", m.Tenant, m.Applied)
+			output.Note(p.out.Stdout, "tenant %s: %d migrations applied", m.Tenant, m.Applied)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	note(p.stdout, "%d of %d tenants are up to date", tenants-failed, tenants)
+	output.Note(p.out.Stdout, "%d of %d tenants are up to date", tenants-failed, tenants)
 	if failed > 0 {
 		return fmt.Errorf("%d tenants could not be migrated; run the command again", failed)
 	}

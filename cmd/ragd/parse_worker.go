@@ -15,6 +15,6 @@ func (p *program) parseWorkerCommand() *cobra.Command {
 		Use: parseWorker, Hidden: true, Args: cobra.NoArgs,
 		// A child has no settings.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
-		RunE:              func(*cobra.Command, []string) error { return subprocess.Serve(p.stdin, p.stdout, parse.Parse) },
+		RunE:              func(*cobra.Command, []string) error { return subprocess.Serve(p.stdin, p.out.Stdout, parse.Parse) },
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -55,10 +56,10 @@ question may be left out.`,
 		switch {
 		case err != nil:
 			return err
-		case p.json:
-			return p.showJSON(answer)
+		case p.out.JSON:
+			return p.out.Message(answer)
 		case *onlyContext:
-			_, err := fmt.Fprintln(p.stdout, printable(answer.GetRelevantContext()))
+			_, err := fmt.Fprintln(p.out.Stdout, output.Printable(answer.GetRelevantContext()))
 			return err
 		}
 		if err := p.printSources(answer.GetSources(), answer.GetWarnings(), *full); err != nil {
@@ -73,13 +74,13 @@ question may be left out.`,
 // asked for.
 func (p *program) printSources(sources []*ragdv1.Source, warnings []string, full bool) error {
 	for _, warning := range warnings {
-		note(p.stderr, "warning: %s", oneLine(warning))
+		output.Note(p.out.Stderr, "warning: %s", output.OneLine(warning))
 	}
 	if len(sources) == 0 {
-		note(p.stderr, "nothing was found")
+		output.Note(p.out.Stderr, "nothing was found")
 	}
 	for i, source := range sources {
-		if err := printSource(p.stdout, i+1, source, full); err != nil {
+		if err := printSource(p.out.Stdout, i+1, source, full); err != nil {
 			return err
 		}
 	}
@@ -90,22 +91,22 @@ func (p *program) printSources(sources []*ragdv1.Source, warnings []string, full
 const shownLines = 6
 
 func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error {
-	name := oneLine(source.GetUri())
-	if title := oneLine(source.GetTitle()); title != "" {
+	name := output.OneLine(source.GetUri())
+	if title := output.OneLine(source.GetTitle()); title != "" {
 		name = title + ", " + name
 	}
-	lines := wrapped(source.GetDocument())
+	lines := output.Wrap(source.GetDocument())
 	if !full && len(lines) > shownLines {
 		lines = append(lines[:shownLines], "...")
 	}
 	if _, err := fmt.Fprintf(w, "%d. %.4f  %s  (bytes %d-%d)\n%s\n", rank, source.GetScore(), name,
-		source.GetStartByte(), source.GetEndByte(), indented(lines)); err != nil {
+		source.GetStartByte(), source.GetEndByte(), output.Indent(lines)); err != nil {
 		return err
 	}
 	if source.GetPath() == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "   %s\n", oneLine(source.GetPath()))
+	_, err := fmt.Fprintf(w, "   %s\n", output.OneLine(source.GetPath()))
 	return err
 }
 
@@ -113,11 +114,11 @@ func (p *program) printStages(explain *ragdv1.Explain) error {
 	if explain == nil {
 		return nil
 	}
-	fmt.Fprintf(p.stdout, "%s\n\n", oneLine(summary(explain)))
-	w := newTable(p.stdout)
-	fmt.Fprintf(w, "%s search\tms\tcandidates\n", oneLine(explain.GetSearchMode()))
+	fmt.Fprintf(p.out.Stdout, "%s\n\n", output.OneLine(summary(explain)))
+	w := output.NewTable(p.out.Stdout)
+	fmt.Fprintf(w, "%s search\tms\tcandidates\n", output.OneLine(explain.GetSearchMode()))
 	for _, stage := range explain.GetStages() {
-		fmt.Fprintf(w, "%s\t%.2f\t%d\n", oneLine(stage.GetName()), stage.GetDurationMs(), stage.GetCandidates())
+		fmt.Fprintf(w, "%s\t%.2f\t%d\n", output.OneLine(stage.GetName()), stage.GetDurationMs(), stage.GetCandidates())
 	}
 	return w.Flush()
 }

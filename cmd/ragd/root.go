@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 )
 
 func (p *program) root() *cobra.Command {
@@ -28,8 +31,8 @@ object, and lists print one object a line.`,
 		p.doctorCommand(), p.versionCommand(), p.parseWorkerCommand(),
 	)
 	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetOut(p.out.Stdout)
+	root.SetErr(p.out.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().StringVar(&p.settings.Config, "config", "", "`FILE` of settings, one \"key = value\" a line")
@@ -38,7 +41,11 @@ object, and lists print one object a line.`,
 		if cmd.HasSubCommands() {
 			return nil // it only shows its help
 		}
-		return p.fillSettings(cmd)
+		err := config.Fill(cmd, p.settings.Config, p.getenv)
+		if secret := (config.SecretFlagError{}); errors.As(err, &secret) {
+			return usageError{secret}
+		}
+		return err
 	}
 	return root
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/service"
 )
 
@@ -44,11 +46,11 @@ other commands need no flags.`),
 
 // serve runs the service until ctx ends.
 func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
-	config, err := p.settings.serviceConfig(log)
+	cfg, err := p.settings.serviceConfig(log)
 	if err != nil {
 		return err
 	}
-	s, err := service.New(ctx, config)
+	s, err := service.New(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 	if err := p.welcome(ctx, s); err != nil {
 		return err
 	}
-	note(p.stderr, "ragd is ready at %s", s.URL())
+	output.Note(p.out.Stderr, "ragd is ready at %s", s.URL())
 	return s.Run(ctx)
 }
 
@@ -65,20 +67,20 @@ func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 func (p *program) welcome(ctx context.Context, s *service.Service) error {
 	made, err := s.Bootstrap(ctx, p.settings.FirstTenant)
 	if made.OperatorKey != "" {
-		note(p.stdout, "operator key (shown once, keep it safe): %s", made.OperatorKey)
+		output.Note(p.out.Stdout, "operator key (shown once, keep it safe): %s", made.OperatorKey)
 	}
 	if err != nil || made.Tenant == "" {
 		return err
 	}
-	path, err := p.clientConfigPath()
+	path, err := config.ClientPath(p.getenv)
 	if err != nil {
 		return err
 	}
-	client := clientConfig{Server: s.URL(), Tenant: made.Tenant, APIKey: made.TenantKey, OperatorKey: made.OperatorKey}
-	if err := client.write(path); err != nil {
+	client := config.Client{Server: s.URL(), Tenant: made.Tenant, APIKey: made.TenantKey, OperatorKey: made.OperatorKey}
+	if err := client.Write(path); err != nil {
 		return err
 	}
-	note(p.stdout, "made the tenant %q; its key and the operator key are in %s", made.Tenant, path)
+	output.Note(p.out.Stdout, "made the tenant %q; its key and the operator key are in %s", made.Tenant, path)
 	return nil
 }
 
@@ -91,7 +93,7 @@ func (p *program) logger() (*slog.Logger, error) {
 	}
 	options := &slog.HandlerOptions{Level: least}
 	if p.animates {
-		return slog.New(slog.NewTextHandler(p.stderr, options)), nil
+		return slog.New(slog.NewTextHandler(p.out.Stderr, options)), nil
 	}
-	return slog.New(slog.NewJSONHandler(p.stderr, options)), nil
+	return slog.New(slog.NewJSONHandler(p.out.Stderr, options)), nil
 }

@@ -16,6 +16,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
@@ -64,8 +66,8 @@ func (s *session) configure(t *testing.T, secret string) {
 	t.Helper()
 	delete(s.env, "RAGD_SERVER")
 	delete(s.env, "RAGD_OPERATOR_KEY")
-	local := clientConfig{Server: s.url, Tenant: "acme", APIKey: secret, OperatorKey: operatorSecret}
-	if err := local.write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
+	local := config.Client{Server: s.url, Tenant: "acme", APIKey: secret, OperatorKey: operatorSecret}
+	if err := local.Write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -83,7 +85,7 @@ func startService(t *testing.T, environment []string) string {
 	}
 	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1)}
 	p := &program{
-		stdin: strings.NewReader(""), stdout: t.Output(), stderr: ready,
+		stdin: strings.NewReader(""), out: output.Printer{Stdout: t.Output(), Stderr: ready},
 		getenv: func(key string) string { return env[key] },
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -157,7 +159,7 @@ func (s *session) run(args ...string) (code int, stdout, stderr string) {
 func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	p := &program{
-		stdin: strings.NewReader(s.stdin), stdout: &out, stderr: &errs, asks: s.asks,
+		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, asks: s.asks,
 		getenv: func(key string) string { return s.env[key] },
 	}
 	args = slices.Clone(args)

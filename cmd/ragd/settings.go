@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
@@ -48,8 +45,8 @@ func (s *settings) registerClient(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Tenant, "tenant", "", "act for this tenant, with the operator key")
 	flags.StringVar(&s.APIKey, "api-key", "", "key of a tenant")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator")
-	markSettings(flags, "server", "tenant")
-	markSecrets(flags, "api-key", "operator-key")
+	config.MarkSettings(flags, "server", "tenant")
+	config.MarkSecrets(flags, "api-key", "operator-key")
 }
 
 // registerService adds the flags of the commands that open the database themselves.
@@ -61,10 +58,10 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
 	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
-	markSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-queued-documents", "max-queued-bytes")
+	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-queued-documents", "max-queued-bytes")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
-	markSecrets(flags, "database-url", "operator-key")
+	config.MarkSecrets(flags, "database-url", "operator-key")
 	for _, provider := range []struct {
 		name     string
 		endpoint *endpoint.Config
@@ -75,8 +72,8 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 		url, key := provider.name+"-base-url", provider.name+"-api-key"
 		flags.StringVar(&provider.endpoint.BaseURL, url, "", "address of the provider "+provider.name+" (default: its own, if it has one)")
 		flags.StringVar(&provider.endpoint.APIKey, key, "", "")
-		markSettings(flags, url)
-		markSecrets(flags, key)
+		config.MarkSettings(flags, url)
+		config.MarkSecrets(flags, key)
 	}
 }
 
@@ -94,9 +91,9 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.SessionKey, "session-key", "", "")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "share of the requests that are traced")
-	markSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
+	config.MarkSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
 		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
-	markSecrets(flags, "session-key")
+	config.MarkSecrets(flags, "session-key")
 	s.registerOAuth(flags)
 }
 
@@ -113,9 +110,9 @@ func (s *settings) registerOAuth(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ScopePrefix, "oauth-scope-prefix", "", "what the issuer puts before the scopes")
 	flags.StringVar(&c.FilterClaim, "oauth-filter-claim", "", "claim with the mandatory filter, which every token must have then (default: none)")
 	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "")
-	markSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
+	config.MarkSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
 		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim")
-	markSecrets(flags, "oauth-client-secret")
+	config.MarkSecrets(flags, "oauth-client-secret")
 }
 
 // defaultDataDir returns ragd's folder in the user's data folder.
@@ -170,155 +167,4 @@ func (s settings) tokens() (tenant.Tokens, error) {
 		return nil, err
 	}
 	return verifier, nil
-}
-
-// Marks of the flags that are settings. A secret is a hidden flag that refuses to
-// be given: others can read a command line.
-const (
-	settingMark = "ragd_setting"
-	secretMark  = "ragd_secret"
-)
-
-// markSettings lets the flags be set from the environment and the file too.
-func markSettings(flags *pflag.FlagSet, keys ...string) {
-	for _, key := range keys {
-		flags.Lookup(key).Annotations = map[string][]string{settingMark: nil}
-	}
-}
-
-// markSecrets lets the flags be set from the environment and the file alone.
-func markSecrets(flags *pflag.FlagSet, keys ...string) {
-	for _, key := range keys {
-		flag := flags.Lookup(key)
-		flag.Annotations = map[string][]string{settingMark: nil, secretMark: nil}
-		flag.Hidden = true
-	}
-}
-
-func marked(flag *pflag.Flag, mark string) bool {
-	_, ok := flag.Annotations[mark]
-	return ok
-}
-
-func environmentKey(key string) string {
-	return "RAGD_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
-}
-
-// fillSettings sets the settings of cmd that were not given as flags from the
-// environment or else the file; what neither has keeps its default. A flag that
-// was set here counts as given. A key in the file that no command knows is an
-// error, so that a misspelt one is not ignored.
-func (p *program) fillSettings(cmd *cobra.Command) error {
-	path, err := p.settingsPath()
-	if err != nil {
-		return err
-	}
-	file, err := readKeyValues(path)
-	if err != nil && (p.settings.Config != "" || !errors.Is(err, fs.ErrNotExist)) {
-		return err
-	}
-	known := map[string]bool{}
-	knownSettings(cmd.Root(), known)
-	for key := range file {
-		if !known[key] {
-			return fmt.Errorf("%s: unknown setting %q", path, key)
-		}
-	}
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = p.fillSetting(cmd.Flags(), flag, path, file)
-		}
-	})
-	return err
-}
-
-func (p *program) fillSetting(flags *pflag.FlagSet, flag *pflag.Flag, path string, file map[string]string) error {
-	switch {
-	case !marked(flag, settingMark):
-		return nil
-	case flag.Changed && marked(flag, secretMark):
-		return usageError{fmt.Errorf("--%s is not taken from the command line, which others can read: set %s, or %s in %s",
-			flag.Name, environmentKey(flag.Name), flag.Name, path)}
-	case flag.Changed:
-		return nil
-	}
-	value, from := p.getenv(environmentKey(flag.Name)), environmentKey(flag.Name)
-	if value == "" {
-		value, from = file[flag.Name], path+": "+flag.Name
-	}
-	if value == "" {
-		return nil
-	}
-	if err := flags.Set(flag.Name, value); err != nil {
-		return fmt.Errorf("%s: %w", from, errors.Unwrap(err))
-	}
-	return nil
-}
-
-func knownSettings(cmd *cobra.Command, known map[string]bool) {
-	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-		flags.VisitAll(func(flag *pflag.Flag) {
-			if marked(flag, settingMark) {
-				known[flag.Name] = true
-			}
-		})
-	}
-	for _, child := range cmd.Commands() {
-		knownSettings(child, known)
-	}
-}
-
-// settingsPath returns the file of settings; "" if none is named and there is no
-// folder in which the default could be.
-func (p *program) settingsPath() (string, error) {
-	if p.settings.Config == "" {
-		p.settings.Config = p.getenv(environmentKey("config"))
-	}
-	if p.settings.Config != "" {
-		return p.settings.Config, nil
-	}
-	return p.configFile("ragd.conf")
-}
-
-// configFile returns the path of a file in ragd's configuration folder.
-func (p *program) configFile(name string) (string, error) {
-	home := p.getenv("XDG_CONFIG_HOME")
-	if home == "" {
-		var err error
-		if home, err = os.UserConfigDir(); err != nil {
-			return "", fmt.Errorf("find the configuration folder: %w; set XDG_CONFIG_HOME", err)
-		}
-	}
-	return filepath.Join(home, "ragd", name), nil
-}
-
-// readKeyValues reads lines of `key = value`. Blank lines and lines that start
-// with # are ignored; values are taken as they stand.
-func readKeyValues(path string) (map[string]string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	values := map[string]string{}
-	lines := bufio.NewScanner(file)
-	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, value, found := strings.Cut(line, "=")
-		key = strings.TrimSpace(key)
-		if _, twice := values[key]; twice {
-			return nil, fmt.Errorf("%s:%d: %s is set twice", path, number, key)
-		}
-		if !found || key == "" {
-			return nil, fmt.Errorf("%s:%d: not a line of the form key = value", path, number)
-		}
-		values[key] = strings.TrimSpace(value)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return values, nil
 }

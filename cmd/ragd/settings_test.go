@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
@@ -54,8 +53,8 @@ func TestWhichCredentialIsShown(t *testing.T) {
 			}
 			if s.env["XDG_CONFIG_HOME"] == "other" {
 				s.env["XDG_CONFIG_HOME"], s.env["RAGD_SERVER"] = t.TempDir(), s.url
-				other := clientConfig{Server: "https://ragd.example.com", APIKey: "theirs", OperatorKey: "theirs", Tenant: "t"}
-				if err := other.write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
+				other := config.Client{Server: "https://ragd.example.com", APIKey: "theirs", OperatorKey: "theirs", Tenant: "t"}
+				if err := other.Write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -112,36 +111,6 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 		t.Errorf("tenant %q", tenant)
 	}
 	s.want(t, step{args: args("index list --api-key x"), code: 2, stderr: "...set RAGD_API_KEY, or api-key in " + s.env["RAGD_CONFIG"]})
-}
-
-func TestClientConfigIsKeptForItsOwner(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "deep", "ragd", "client.conf")
-	if none, err := readClientConfig(path); err != nil || none != (clientConfig{}) {
-		t.Errorf("a missing file is %+v, %v", none, err)
-	}
-	for _, want := range []clientConfig{
-		{Server: "http://127.0.0.1:8484", Tenant: "demo", APIKey: "k", OperatorKey: "o"},
-		{Server: "http://127.0.0.1:9999"},
-	} {
-		if err := want.write(path); err != nil {
-			t.Fatal(err)
-		}
-		got, err := readClientConfig(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
-		t.Errorf("left %v, %v", entries, err)
-	}
 }
 
 func TestOAuthSettings(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -21,11 +23,11 @@ of the service.`,
 
 func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 	return func(w io.Writer) {
-		field(w, "tenant", tenant.GetTenantId())
-		field(w, "name", tenant.GetDisplayName())
-		field(w, "settings", compactJSON(tenant.GetSettings()))
-		field(w, "created", stamp(tenant.GetCreateTime()))
-		field(w, "updated", stamp(tenant.GetUpdateTime()))
+		output.Field(w, "tenant", tenant.GetTenantId())
+		output.Field(w, "name", tenant.GetDisplayName())
+		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
+		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
 	}
 }
 
@@ -52,7 +54,7 @@ characters of a-z, 0-9 and -, the first a letter.`,
 		if err != nil {
 			return err
 		}
-		return p.show(tenant, showTenant(tenant))
+		return p.out.Show(tenant, showTenant(tenant))
 	}
 	return cmd
 }
@@ -72,7 +74,7 @@ func (p *program) tenantGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(tenant, showTenant(tenant))
+			return p.out.Show(tenant, showTenant(tenant))
 		},
 	}
 }
@@ -90,12 +92,12 @@ func (p *program) tenantList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tenants := pages(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
+		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
 			page, err := c.tenants.ListTenants(cmd.Context(), &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
 			return page.GetTenants(), page.GetNextPageToken(), err
 		})
-		return list(p, "tenants", tenants, "TENANT NAME CREATED", func(t *ragdv1.Tenant) []any {
-			return []any{t.GetTenantId(), t.GetDisplayName(), stamp(t.GetCreateTime())}
+		return output.List(p.out, "tenants", tenants, "TENANT NAME CREATED", func(t *ragdv1.Tenant) []any {
+			return []any{t.GetTenantId(), t.GetDisplayName(), output.Stamp(t.GetCreateTime())}
 		})
 	}
 	return cmd
@@ -126,7 +128,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(tenant, showTenant(tenant))
+		return p.out.Show(tenant, showTenant(tenant))
 	}
 	return cmd
 }
@@ -153,7 +155,7 @@ cannot be undone, so it asks for the tenant's id unless --yes is given.`,
 		if err != nil {
 			return err
 		}
-		return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tenant %s\n", args[0]) })
+		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tenant %s\n", args[0]) })
 	}
 	return cmd
 }

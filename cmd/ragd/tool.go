@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -72,17 +74,17 @@ func given[T any](f *toolFlags, name string, value *T) *T {
 
 func showTool(tool *ragdv1.Tool) func(io.Writer) {
 	return func(w io.Writer) {
-		field(w, "tool", tool.GetToolName())
-		field(w, "kind", tool.GetKind())
-		field(w, "title", tool.GetTitle())
-		field(w, "description", tool.GetDescription())
-		field(w, "settings", compactJSON(tool.GetSettings()))
-		field(w, "arguments", strings.Join(tool.GetArguments(), ", "))
+		output.Field(w, "tool", tool.GetToolName())
+		output.Field(w, "kind", tool.GetKind())
+		output.Field(w, "title", tool.GetTitle())
+		output.Field(w, "description", tool.GetDescription())
+		output.Field(w, "settings", output.CompactJSON(tool.GetSettings()))
+		output.Field(w, "arguments", strings.Join(tool.GetArguments(), ", "))
 		if tool.GetFixed() {
-			field(w, "fixed", "yes")
+			output.Field(w, "fixed", "yes")
 		}
-		field(w, "created", stamp(tool.GetCreateTime()))
-		field(w, "updated", stamp(tool.GetUpdateTime()))
+		output.Field(w, "created", output.Stamp(tool.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(tool.GetUpdateTime()))
 	}
 }
 
@@ -113,7 +115,7 @@ filters are joined.`,
 		if err != nil {
 			return err
 		}
-		return p.show(tool, showTool(tool))
+		return p.out.Show(tool, showTool(tool))
 	}
 	return cmd
 }
@@ -141,7 +143,7 @@ are replaced as a whole.`,
 		if err != nil {
 			return err
 		}
-		return p.show(tool, showTool(tool))
+		return p.out.Show(tool, showTool(tool))
 	}
 	return cmd
 }
@@ -161,7 +163,7 @@ func (p *program) toolGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(tool, showTool(tool))
+			return p.out.Show(tool, showTool(tool))
 		},
 	}
 }
@@ -179,11 +181,11 @@ func (p *program) toolList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tools := pages(*limit, func(size int32, token string) ([]*ragdv1.Tool, string, error) {
+		tools := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tool, string, error) {
 			page, err := c.tools.ListTools(cmd.Context(), &ragdv1.ListToolsRequest{PageSize: size, PageToken: token})
 			return page.GetTools(), page.GetNextPageToken(), err
 		})
-		return list(p, "tools", tools, "TOOL KIND INDEX DESCRIPTION", func(t *ragdv1.Tool) []any {
+		return output.List(p.out, "tools", tools, "TOOL KIND INDEX DESCRIPTION", func(t *ragdv1.Tool) []any {
 			index := t.GetSettings().GetFields()["indexName"].GetStringValue()
 			return []any{t.GetToolName(), t.GetKind(), index, t.GetDescription()}
 		})
@@ -206,7 +208,7 @@ func (p *program) toolDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tool %s\n", args[0]) })
+			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tool %s\n", args[0]) })
 		},
 	}
 }

@@ -54,10 +54,10 @@ func (p *program) versionCommand() *cobra.Command {
 		Example: `  ragd version --json | jq -r .revision`,
 		Args:    arguments(),
 		RunE: func(*cobra.Command, []string) error {
-			if p.json {
-				return p.printJSON(readBuild())
+			if p.out.JSON {
+				return p.out.Value(readBuild())
 			}
-			_, err := fmt.Fprintln(p.stdout, readBuild())
+			_, err := fmt.Fprintln(p.out.Stdout, readBuild())
 			return err
 		},
 	}

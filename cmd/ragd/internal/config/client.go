@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// clientConfig is how a client on the machine of the service finds it: written by
+// Client is how a client on the machine of the service finds it: written by
 // `ragd serve` on its first start, read by the client commands for what neither
 // flags nor the environment nor the file of settings say.
-type clientConfig struct {
+type Client struct {
 	Server      string
 	Tenant      string // whose the API key is
 	APIKey      string
 	OperatorKey string
 }
 
-// clientConfigPath returns where the client configuration is.
-func (p *program) clientConfigPath() (string, error) { return p.configFile("client.conf") }
+// ClientPath returns where the client configuration is.
+func ClientPath(getenv func(string) string) (string, error) { return folderFile(getenv, "client.conf") }
 
-// readClientConfig reads the configuration; a missing file is an empty one.
-func readClientConfig(path string) (clientConfig, error) {
-	values, err := readKeyValues(path)
+// ReadClient reads the configuration; a missing file is an empty one.
+func ReadClient(path string) (Client, error) {
+	values, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return clientConfig{}, err
+		return Client{}, err
 	}
-	return clientConfig{
+	return Client{
 		Server:      values["server"],
 		Tenant:      values["tenant"],
 		APIKey:      values["api-key"],
@@ -36,9 +36,9 @@ func readClientConfig(path string) (clientConfig, error) {
 	}, nil
 }
 
-// write stores the configuration for its owner's eyes only. The file is replaced
+// Write stores the configuration for its owner's eyes only. The file is replaced
 // as a whole: a reader sees the old one or the new one.
-func (c clientConfig) write(path string) error {
+func (c Client) Write(path string) error {
 	var text strings.Builder
 	text.WriteString("# Written by ragd serve: how the client commands of this user find it.\n")
 	for _, line := range [][2]string{

@@ -1,16 +1,13 @@
-package main
+// Package paging reads the lists of the API page by page.
+package paging
 
-import (
-	"iter"
-
-	"github.com/spf13/pflag"
-)
+import "iter"
 
 const pageSize = 500
 
-// pages returns the items of all pages in turn, at most limit of them if limit is
+// Items returns the items of all pages in turn, at most limit of them if limit is
 // above 0. fetch gets one page: its items and the token of the next.
-func pages[T any](limit int, fetch func(size int32, token string) ([]T, string, error)) iter.Seq2[T, error] {
+func Items[T any](limit int, fetch func(size int32, token string) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		left, token := limit, ""
 		for {
@@ -35,8 +32,4 @@ func pages[T any](limit int, fetch func(size int32, token string) ([]T, string, 
 			}
 		}
 	}
-}
-
-func limitFlag(flags *pflag.FlagSet) *int {
-	return flags.Int("limit", 0, "print at most this many (default all)")
 }

@@ -1,6 +1,7 @@
-package main
+package output
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,9 +10,9 @@ import (
 // textWidth is that of printed text, in code points.
 const textWidth = 76
 
-// printable returns text without what would steer a terminal: control characters
+// Printable returns text without what would steer a terminal: control characters
 // other than newline and tab, and invisible format characters.
-func printable(text string) string {
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || unicode.IsPrint(r):
@@ -25,14 +26,14 @@ func printable(text string) string {
 	}, text)
 }
 
-// oneLine returns text in one line that a terminal can show.
-func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
+// OneLine returns text in one line that a terminal can show.
+func OneLine(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
 
-// wrapped breaks a text into lines of at most textWidth at its spaces. Its own
+// Wrap breaks a text into lines of at most textWidth at its spaces. Its own
 // line breaks and the margins of its lines stay, blank lines go.
-func wrapped(text string) []string {
+func Wrap(text string) []string {
 	var lines []string
-	for line := range strings.Lines(printable(text)) {
+	for line := range strings.Lines(Printable(text)) {
 		margin := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		current := ""
 		for _, word := range strings.Fields(line) {
@@ -53,11 +54,19 @@ func wrapped(text string) []string {
 	return lines
 }
 
-// indented joins lines, each a little to the right.
-func indented(lines []string) string {
+// Indent joins lines, each a little to the right.
+func Indent(lines []string) string {
 	var out strings.Builder
 	for _, line := range lines {
 		out.WriteString("   " + line + "\n")
 	}
 	return out.String()
+}
+
+// Count returns "1 document" or "2 documents".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,4 +1,5 @@
-package main
+// Package progress shows how far an upload is: bars on a terminal, lines elsewhere.
+package progress
 
 import (
 	"fmt"
@@ -8,23 +9,27 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 )
 
-// meter shows how far an upload is.
-type meter interface {
-	progress(upload.Progress)
-	retrying(error)
-	finish()
+// Meter shows how far an upload is.
+type Meter interface {
+	// Update shows the progress. Calls must not overlap.
+	Update(upload.Progress)
+	// Retrying shows that a call failed and is tried again. It may be called concurrently.
+	Retrying(error)
+	// Finish removes what is shown of a bar.
+	Finish()
 }
 
-// meter returns a bar where a terminal can show one, else plain lines. size is how
-// many bytes will be read, -1 if that is not known.
-func (p *program) meter(size int64) meter {
-	if p.animates {
-		return &barMeter{out: p.stderr, size: size, bar: newBar(p.stderr, size, "uploading", progressbar.OptionShowBytes(true))}
+// New returns a meter that writes to out: a bar if out is a terminal, else plain lines.
+// size is the number of bytes that will be read, -1 if it is not known.
+func New(out io.Writer, size int64, terminal bool) Meter {
+	if terminal {
+		return &barMeter{out: out, size: size, bar: NewBar(out, size, "uploading", progressbar.OptionShowBytes(true))}
 	}
-	return &lineMeter{out: p.stderr, due: time.Now().Add(lineEvery)}
+	return &lineMeter{out: out, due: time.Now().Add(lineEvery)}
 }
 
 // barMeter shows two bars one after the other: bytes uploaded, which is known to
@@ -36,7 +41,8 @@ type barMeter struct {
 	bar  *progressbar.ProgressBar
 }
 
-func newBar(out io.Writer, total int64, description string, more ...progressbar.Option) *progressbar.ProgressBar {
+// NewBar returns a bar that writes to out. total is the value at its end, -1 if it is not known.
+func NewBar(out io.Writer, total int64, description string, more ...progressbar.Option) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total, append([]progressbar.Option{
 		progressbar.OptionSetWriter(out),
 		progressbar.OptionSetDescription(description),
@@ -46,7 +52,7 @@ func newBar(out io.Writer, total int64, description string, more ...progressbar.
 	}, more...)...)
 }
 
-func (m *barMeter) progress(now upload.Progress) {
+func (m *barMeter) Update(now upload.Progress) {
 	failed := ""
 	if now.Failed > 0 {
 		failed = fmt.Sprintf(", %d failed", now.Failed)
@@ -61,9 +67,9 @@ func (m *barMeter) progress(now upload.Progress) {
 		return
 	}
 	if !m.jobs {
-		m.finish()
+		m.Finish()
 		m.jobs = true
-		m.bar = newBar(m.out, int64(now.Jobs), "processing",
+		m.bar = NewBar(m.out, int64(now.Jobs), "processing",
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("documents"))
 	}
 	m.bar.Describe("processing" + failed)
@@ -80,9 +86,9 @@ const (
 // ofFew shows how far the documents themselves are.
 func (m *barMeter) ofFew(now upload.Progress, failed string) {
 	if !m.jobs {
-		m.finish()
+		m.Finish()
 		m.jobs = true
-		m.bar = newBar(m.out, int64(now.Jobs)*parts, "processing")
+		m.bar = NewBar(m.out, int64(now.Jobs)*parts, "processing")
 	}
 	done := (now.Jobs - now.Waiting) * parts
 	text := fmt.Sprintf("processing: %d of %d documents", now.Jobs-now.Waiting, now.Jobs)
@@ -94,9 +100,9 @@ func (m *barMeter) ofFew(now upload.Progress, failed string) {
 	_ = m.bar.Set(done)
 }
 
-func (m *barMeter) retrying(error) { m.bar.Describe("no answer, trying again") }
+func (m *barMeter) Retrying(error) { m.bar.Describe("no answer, trying again") }
 
-func (m *barMeter) finish() { _ = m.bar.Finish() }
+func (m *barMeter) Finish() { _ = m.bar.Finish() }
 
 const lineEvery = 5 * time.Second
 
@@ -107,7 +113,7 @@ type lineMeter struct {
 	due time.Time // of the next line
 }
 
-func (m *lineMeter) progress(now upload.Progress) {
+func (m *lineMeter) Update(now upload.Progress) {
 	if now.Sent {
 		chunks := ""
 		if now.Jobs <= fewDocuments && now.Chunks > 0 {
@@ -119,15 +125,15 @@ func (m *lineMeter) progress(now upload.Progress) {
 	m.say("uploading: %d documents, %d failed", now.Uploaded, now.Failed)
 }
 
-func (m *lineMeter) retrying(err error) { m.say("trying again: %s", oneLine(err.Error())) }
+func (m *lineMeter) Retrying(err error) { m.say("trying again: %s", output.OneLine(err.Error())) }
 
-func (m *lineMeter) finish() {}
+func (m *lineMeter) Finish() {}
 
 func (m *lineMeter) say(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); now.After(m.due) {
 		m.due = now.Add(lineEvery)
-		note(m.out, format, args...)
+		output.Note(m.out, format, args...)
 	}
 }

@@ -1,0 +1,133 @@
+// Package config fills the settings of a command from its flags, the environment and
+// the file of settings, and keeps the client configuration that "ragd serve" writes.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Annotations of the flags that are settings. A secret is a hidden flag that cannot be
+// given on the command line, which other users can read.
+const (
+	settingMark = "ragd_setting"
+	secretMark  = "ragd_secret"
+)
+
+// MarkSettings lets the flags be set from the environment and the file too.
+func MarkSettings(flags *pflag.FlagSet, keys ...string) {
+	for _, key := range keys {
+		flags.Lookup(key).Annotations = map[string][]string{settingMark: nil}
+	}
+}
+
+// MarkSecrets lets the flags be set from the environment and the file alone.
+func MarkSecrets(flags *pflag.FlagSet, keys ...string) {
+	for _, key := range keys {
+		flag := flags.Lookup(key)
+		flag.Annotations = map[string][]string{settingMark: nil, secretMark: nil}
+		flag.Hidden = true
+	}
+}
+
+func marked(flag *pflag.Flag, mark string) bool {
+	_, ok := flag.Annotations[mark]
+	return ok
+}
+
+// SecretFlagError reports a secret that was given on the command line.
+type SecretFlagError struct {
+	Flag string
+	Path string // of the file of settings
+}
+
+// Error implements error.
+func (e SecretFlagError) Error() string {
+	return fmt.Sprintf("--%s is not taken from the command line, which others can read: set %s, or %s in %s",
+		e.Flag, environmentKey(e.Flag), e.Flag, e.Path)
+}
+
+// Fill sets the settings of cmd that were not given as flags from the environment or
+// else the file; a setting in neither keeps its default. A flag that was set here counts
+// as given. path names the file of settings; if it is empty, RAGD_CONFIG names it, and
+// without that it is ragd.conf in the configuration folder, which may be missing.
+//
+// A key in the file that no command knows is an error, so that a misspelt one is not
+// ignored. A secret on the command line is a SecretFlagError.
+func Fill(cmd *cobra.Command, path string, getenv func(string) string) error {
+	if path == "" {
+		path = getenv(environmentKey("config"))
+	}
+	named := path != ""
+	if !named {
+		var err error
+		if path, err = folderFile(getenv, "ragd.conf"); err != nil {
+			return err
+		}
+	}
+	values, err := readFile(path)
+	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
+	known := map[string]bool{}
+	addKnown(cmd.Root(), known)
+	for key := range values {
+		if !known[key] {
+			return fmt.Errorf("%s: unknown setting %q", path, key)
+		}
+	}
+	err = nil
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if err == nil {
+			err = fillFlag(cmd.Flags(), flag, path, values, getenv)
+		}
+	})
+	return err
+}
+
+// fillFlag sets a flag that is a setting and was not given.
+func fillFlag(flags *pflag.FlagSet, flag *pflag.Flag, path string, file map[string]string, getenv func(string) string) error {
+	switch {
+	case !marked(flag, settingMark):
+		return nil
+	case flag.Changed && marked(flag, secretMark):
+		return SecretFlagError{Flag: flag.Name, Path: path}
+	case flag.Changed:
+		return nil
+	}
+	value, from := getenv(environmentKey(flag.Name)), environmentKey(flag.Name)
+	if value == "" {
+		value, from = file[flag.Name], path+": "+flag.Name
+	}
+	if value == "" {
+		return nil
+	}
+	if err := flags.Set(flag.Name, value); err != nil {
+		return fmt.Errorf("%s: %w", from, errors.Unwrap(err))
+	}
+	return nil
+}
+
+// addKnown adds the settings of cmd and of the commands below it to known.
+func addKnown(cmd *cobra.Command, known map[string]bool) {
+	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if marked(flag, settingMark) {
+				known[flag.Name] = true
+			}
+		})
+	}
+	for _, child := range cmd.Commands() {
+		addKnown(child, known)
+	}
+}
+
+// environmentKey returns the environment variable of a setting.
+func environmentKey(key string) string {
+	return "RAGD_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+}

@@ -1,0 +1,153 @@
+// Package output prints what the commands show: messages, tables and JSON on standard
+// output, notes on standard error, and text that cannot steer a terminal.
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Printer prints on the two streams of a command.
+type Printer struct {
+	Stdout, Stderr io.Writer
+	JSON           bool // print JSON on Stdout instead of text
+}
+
+// Show prints a message: with --json as it is, else what text writes, whose lines
+// are aligned at tabs.
+func (p Printer) Show(msg proto.Message, text func(w io.Writer)) error {
+	if p.JSON {
+		return p.Message(msg)
+	}
+	w := NewTable(p.Stdout)
+	text(w)
+	return w.Flush()
+}
+
+// Message prints a message as indented JSON.
+func (p Printer) Message(msg proto.Message) error {
+	data, err := marshal(msg)
+	if err != nil {
+		return err
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, data, "", "  "); err != nil {
+		return err
+	}
+	indented.WriteByte('\n')
+	_, err = p.Stdout.Write(indented.Bytes())
+	return err
+}
+
+// List prints items as they come: with --json an object a line, else a table with
+// the columns, or a note that there are no nouns.
+func List[T proto.Message](p Printer, nouns string, items iter.Seq2[T, error], columns string, row func(T) []any) error {
+	const flushEvery = 200 // rows that are aligned with each other
+	w := NewTable(p.Stdout)
+	rows := 0
+	for item, err := range items {
+		if err != nil {
+			_ = w.Flush()
+			return err
+		}
+		if p.JSON {
+			if err := p.MessageLine(item); err != nil {
+				return err
+			}
+			continue
+		}
+		if rows == 0 {
+			fmt.Fprintln(w, strings.ReplaceAll(columns, " ", "\t"))
+		}
+		if rows++; rows%flushEvery == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		printRow(w, row(item))
+	}
+	if rows == 0 && !p.JSON {
+		Note(p.Stderr, "no %s", nouns)
+	}
+	return w.Flush()
+}
+
+// MessageLine prints a message as one line of JSON.
+func (p Printer) MessageLine(msg proto.Message) error {
+	data, err := marshal(msg)
+	if err != nil {
+		return err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return err
+	}
+	compact.WriteByte('\n')
+	_, err = p.Stdout.Write(compact.Bytes())
+	return err
+}
+
+// marshal returns the message with zeros in it, so that a script finds every
+// field. Its spaces vary from build to build on purpose and have to be taken out.
+func marshal(msg proto.Message) ([]byte, error) {
+	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(msg)
+}
+
+// Value prints what is no message.
+func (p Printer) Value(value any) error {
+	encoder := json.NewEncoder(p.Stdout)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// NewTable returns a writer that aligns cells separated by tabs. Flush it at the end.
+func NewTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
+func printRow(w io.Writer, cells []any) {
+	for i, cell := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprint(w, OneLine(fmt.Sprint(cell)))
+	}
+	fmt.Fprintln(w)
+}
+
+// Field prints "name  value" unless the value is empty.
+func Field(w io.Writer, name string, value any) {
+	if text := OneLine(fmt.Sprint(value)); text != "" {
+		fmt.Fprintf(w, "%s\t%s\n", name, text)
+	}
+}
+
+// Stamp returns a time in RFC 3339, empty for nil.
+func Stamp(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().Format(time.RFC3339)
+}
+
+// CompactJSON returns what is set in a message in one line, "" for nothing.
+func CompactJSON(msg proto.Message) string {
+	data, err := protojson.Marshal(msg)
+	var compact bytes.Buffer
+	if err != nil || json.Compact(&compact, data) != nil || compact.String() == "{}" {
+		return ""
+	}
+	return compact.String()
+}
+
+// Note prints a line for the person at the terminal, beside the output.
+func Note(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
