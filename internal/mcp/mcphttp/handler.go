@@ -134,7 +134,7 @@ type Handler struct {
 	large   *limit.Limiter[tenant.ID]
 	limits  *limits
 	origins origins
-	rooms   *rooms
+	servers *servers
 	routes  http.Handler
 }
 
@@ -148,7 +148,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), origins: allowed, rooms: newRooms(cfg), large: newLarge()}
+	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), origins: allowed, servers: newServers(cfg), large: newLarge()}
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
 	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
@@ -171,7 +171,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Shutdown ends all streams, rejects new requests and waits until those in flight are
 // answered. If ctx ends first, they are cancelled and its error is returned.
-func (h *Handler) Shutdown(ctx context.Context) error { return h.rooms.shutdown(ctx) }
+func (h *Handler) Shutdown(ctx context.Context) error { return h.servers.shutdown(ctx) }
 
 // serve passes an authenticated request to the tenant's MCP server.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
@@ -196,22 +196,22 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	visit, err := h.rooms.enter(r.Context(), caller, in)
+	c, err := h.servers.begin(r.Context(), caller, in)
 	if err != nil {
 		h.reject(w, r, err)
 		return
 	}
-	defer visit.leave()
+	defer c.end()
 	if in.endsSession() {
-		visit.endSession()
+		c.endSession()
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	defer h.recheck(visit, r.Header)()
-	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, visit.cancel)
+	defer h.recheck(c, r.Header)()
+	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, c.cancel)
 	out.hideSession = h.cfg.Stateless
 	defer out.close()
-	visit.room.http.Handle(out, visit.request(r))
+	c.server.http.Handle(out, c.request(r))
 	out.finish()
 }
 
@@ -247,7 +247,7 @@ func (h *Handler) admitTool(caller *tenant.Request, m message) error {
 
 // recheck ends a stream after its credential has become invalid; the stream stays open
 // while the check itself fails. It returns a function that stops checking.
-func (h *Handler) recheck(v *visit, header http.Header) (stop func()) {
+func (h *Handler) recheck(v *call, header http.Header) (stop func()) {
 	if h.cfg.Recheck == nil || !v.message.isStream() {
 		return func() {}
 	}

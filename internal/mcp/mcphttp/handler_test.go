@@ -233,7 +233,7 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	streams := func() int64 { return w.rooms.openStreams.Used("acme") }
+	streams := func() int64 { return w.Handler.servers.openStreams.Used("acme") }
 	waitFor(t, "the stream to open", func() bool { return streams() == 1 })
 	// Fill the buffers of the connection: list changes are sent to every session.
 	go func() {

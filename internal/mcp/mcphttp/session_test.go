@@ -22,8 +22,8 @@ func TestSessionBelongsToItsCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Shutdown(t.Context()) })
-	unknown := other.rooms.signer.mint(owner{tenant: "acme", subject: "alice"}, time.Now())
-	old := w.rooms.signer.mint(owner{tenant: "acme", subject: "alice"}, time.Now().Add(-sessionLifetime-time.Second))
+	unknown := other.servers.signer.mint(owner{tenant: "acme", subject: "alice"}, time.Now())
+	old := w.Handler.servers.signer.mint(owner{tenant: "acme", subject: "alice"}, time.Now().Add(-sessionLifetime-time.Second))
 
 	for _, tc := range []struct {
 		name    string
@@ -105,7 +105,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	// An idle session is evicted, and its owner can continue with a new state.
 	three := w.open(t, alice)
 	if res, body := w.do(t, w.call(t.Context(), alice, one, 1, "whoami")); res.StatusCode != http.StatusOK {
-		t.Errorf("a session that made room: status %d: %s", res.StatusCode, body)
+		t.Errorf("a session that evicted another: status %d: %s", res.StatusCode, body)
 	}
 
 	// Sessions in use are not evicted.
@@ -133,7 +133,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	leave()
 	for range first { // drain until it is closed
 	}
-	waitFor(t, "the slot to be free", func() bool { return w.rooms.openStreams.Used("acme") == 0 })
+	waitFor(t, "the slot to be free", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
 	w.events(t, get)
 }
 
@@ -163,15 +163,15 @@ func TestIdleSessionsAndServersAreForgotten(t *testing.T) {
 	busy := w.open(t, alice)
 	_, stream := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, busy))
 
-	rooms := func() (count int) {
-		w.rooms.mu.Lock()
-		defer w.rooms.mu.Unlock()
-		return len(w.rooms.byID)
+	servers := func() (count int) {
+		w.Handler.servers.mu.Lock()
+		defer w.Handler.servers.mu.Unlock()
+		return len(w.Handler.servers.byID)
 	}
-	waitFor(t, "the idle room to be forgotten", func() bool { return rooms() == 1 })
+	waitFor(t, "the idle server to be forgotten", func() bool { return servers() == 1 })
 	time.Sleep(100 * time.Millisecond)
-	if rooms() != 1 {
-		t.Error("a room with an open stream was forgotten")
+	if servers() != 1 {
+		t.Error("a server with an open stream was forgotten")
 	}
 	nothing(t, stream, "the stream of a session in use")
 	if res, body := w.do(t, w.call(t.Context(), eve, idle, 2, "whoami")); res.StatusCode != http.StatusOK || !strings.Contains(body, "globex eve on globex") {

@@ -15,7 +15,7 @@ const maxEndedSessions = 1000
 // idle too long, or was evicted for another, is forgotten together with the library's
 // state, but its id stays valid: a caller that uses it again, here or on another
 // instance, gets a new state. Not safe for concurrent use: the caller holds the mutex of
-// rooms.
+// servers.
 type sessions struct {
 	signer signer
 	max    int

@@ -70,35 +70,35 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	v, err := h.rooms.enter(r.Context(), caller, message{verb: http.MethodGet, opensSSE: true})
+	c, err := h.servers.begin(r.Context(), caller, message{verb: http.MethodGet, opensSSE: true})
 	if err != nil {
 		h.reject(w, r, err)
 		return
 	}
-	defer v.leave()
+	defer c.end()
 	s := &sseSession{
-		id:            v.sessionID,
+		id:            c.sessionID,
 		notifications: make(chan mcpgo.JSONRPCNotification, maxSSEBacklog),
 		answers:       make(chan mcpgo.JSONRPCMessage, maxSSEBacklog),
 		slots:         make(chan struct{}, maxSSEBacklog),
 		initialized:   make(chan struct{}),
 	}
-	if err := v.room.mcp.RegisterSession(v.ctx, s); err != nil {
+	if err := c.server.mcp.RegisterSession(c.ctx, s); err != nil {
 		h.reject(w, r, fmt.Errorf("register the session: %w", err))
 		return
 	}
-	defer v.room.mcp.UnregisterSession(context.WithoutCancel(v.ctx), s.id)
-	v.stream(s)
-	defer v.endStream()
-	defer h.recheck(v, r.Header)()
+	defer c.server.mcp.UnregisterSession(context.WithoutCancel(c.ctx), s.id)
+	c.stream(s)
+	defer c.endStream()
+	defer h.recheck(c, r.Header)()
 
-	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, v.cancel)
+	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, c.cancel)
 	defer out.close()
 	out.Header().Set("Content-Type", "text/event-stream")
 	out.Header().Set("Cache-Control", "no-store")
 	out.WriteHeader(http.StatusOK)
 	writeEvent(out, "endpoint", []byte(MessagePath+"?sessionId="+url.QueryEscape(s.id)))
-	s.write(v.ctx, out)
+	s.write(c.ctx, out)
 }
 
 // write sends notifications and answers of the session until ctx ends. Notifications
@@ -142,17 +142,17 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 	}
 	large := &slot{large: h.large, of: caller.Tenant}
 	in, err := h.readSSEMessage(w, r, large)
-	var v *visit
+	var c *call
 	if err == nil {
-		v, err = h.rooms.enter(r.Context(), caller, in)
+		c, err = h.servers.begin(r.Context(), caller, in)
 	}
 	if err != nil {
 		large.release()
 		h.reject(w, r, err)
 		return
 	}
-	leave := func() { v.leave(); large.release() }
-	s := v.openStream()
+	leave := func() { c.end(); large.release() }
+	s := c.openStream()
 	if s == nil {
 		leave()
 		h.reject(w, r, fault.New(fault.NotFound, "session not found: its stream is not open on this instance; open a new one at %s", SSEPath))
@@ -168,27 +168,27 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 	// Clients read the stream only after this request has ended, so the message is served
 	// in the background.
 	w.WriteHeader(http.StatusAccepted)
-	go h.answer(v, s, leave)
+	go h.answer(c, s, leave)
 }
 
 // answer serves a message after its request has ended, as long as its stream is open, and
 // then calls leave.
-func (h *Handler) answer(v *visit, s *sseSession, leave func()) {
-	ctx, written := httpserver.Detach(v.ctx, h.cfg.Logger, "message")
+func (h *Handler) answer(c *call, s *sseSession, leave func()) {
+	ctx, written := httpserver.Detach(c.ctx, h.cfg.Logger, "message")
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		if p := recover(); p != nil {
-			httpserver.Fail(ctx, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			httpserver.Fail(ctx, fmt.Errorf("panic: %c\n%s", p, debug.Stack()))
 		}
 		cancel()
 		written()
 		<-s.slots
 		leave()
 	}()
-	for _, end := range []context.Context{v.session.ctx, h.rooms.requests} {
+	for _, end := range []context.Context{c.session.ctx, h.servers.requests} {
 		defer context.AfterFunc(end, cancel)()
 	}
-	answer := v.room.mcp.HandleMessage(v.room.mcp.WithContext(ctx, s), v.message.body)
+	answer := c.server.mcp.HandleMessage(c.server.mcp.WithContext(ctx, s), c.message.body)
 	if answer == nil {
 		return
 	}
@@ -215,23 +215,23 @@ func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, large *
 }
 
 // stream registers the session's stream for the requests that will answer on it.
-func (v *visit) stream(s *sseSession) {
-	v.rooms.mu.Lock()
-	defer v.rooms.mu.Unlock()
-	v.room.legacy[s.id] = s
+func (c *call) stream(s *sseSession) {
+	c.servers.mu.Lock()
+	defer c.servers.mu.Unlock()
+	c.server.legacy[s.id] = s
 }
 
 // endStream ends the session with its stream.
-func (v *visit) endStream() {
-	v.rooms.mu.Lock()
-	defer v.rooms.mu.Unlock()
-	delete(v.room.legacy, v.sessionID)
-	v.room.sessions.finish(v.sessionID)
+func (c *call) endStream() {
+	c.servers.mu.Lock()
+	defer c.servers.mu.Unlock()
+	delete(c.server.legacy, c.sessionID)
+	c.server.sessions.finish(c.sessionID)
 }
 
 // openStream returns the stream of the request's session, or nil.
-func (v *visit) openStream() *sseSession {
-	v.rooms.mu.Lock()
-	defer v.rooms.mu.Unlock()
-	return v.room.legacy[v.sessionID]
+func (c *call) openStream() *sseSession {
+	c.servers.mu.Lock()
+	defer c.servers.mu.Unlock()
+	return c.server.legacy[c.sessionID]
 }

@@ -1,0 +1,286 @@
+package mcphttp
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// servers holds the MCP servers of the tenants on this instance, and counts their
+// requests.
+type servers struct {
+	cfg    Config
+	signer signer
+
+	// streams ends when shutdown starts, requests when shutdown stops waiting for those
+	// in flight.
+	streams, requests       context.Context
+	endStreams, endRequests context.CancelFunc
+
+	openStreams *limit.Limiter[tenant.ID]
+
+	mu      sync.Mutex
+	byID    map[tenant.ID]*tenantServer
+	active  int           // requests in flight, of all tenants
+	closing bool          // rejects new requests
+	idle    chan struct{} // closed when closing and no request is in flight
+}
+
+// tenantServer is the MCP server of one tenant.
+type tenantServer struct {
+	mcp      *server.MCPServer
+	http     *server.StreamableHTTPServer
+	legacy   map[string]*sseSession // open SSE streams by session id
+	sessions *sessions
+	active   int
+	lastUsed time.Time
+}
+
+// call is one request to a tenant's server.
+type call struct {
+	servers   *servers
+	server    *tenantServer
+	tenant    tenant.ID
+	message   message
+	sessionID string
+	session   *session // nil outside of a session
+	ctx       context.Context
+	cancel    context.CancelFunc
+	unhook    []func() bool
+}
+
+func newServers(cfg Config) *servers {
+	r := &servers{
+		cfg:    cfg,
+		signer: signer{cfg.SessionKey},
+		byID:   map[tenant.ID]*tenantServer{},
+		idle:   make(chan struct{}),
+
+		openStreams: limit.New[tenant.ID](0, int64(cfg.MaxStreams)),
+	}
+	r.streams, r.endStreams = context.WithCancel(context.Background())
+	r.requests, r.endRequests = context.WithCancel(context.Background())
+	go r.sweep()
+	return r
+}
+
+// begin checks the session and starts a call, which the caller must end. Errors: those of
+// sessions; Exhausted if the tenant has too many open streams; Unavailable during
+// shutdown.
+func (r *servers) begin(ctx context.Context, caller *tenant.Request, m message) (*call, error) {
+	now, o := time.Now(), ownerOf(caller)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing {
+		return nil, &fault.Error{Kind: fault.Unavailable, Message: "the service is shutting down", RetryAfter: time.Second}
+	}
+	c := &call{servers: r, server: r.of(caller.Tenant, now), tenant: caller.Tenant, message: m, sessionID: m.session}
+	if err := c.join(o, now); err != nil {
+		return nil, err
+	}
+	if m.isStream() && !r.openStreams.TryAcquire(caller.Tenant, 1) {
+		return nil, fault.Retry(time.Minute, "too many open streams: close those no longer read")
+	}
+	if c.session != nil {
+		c.session.requests++
+	}
+	c.server.active++
+	r.active++
+	c.bind(ctx)
+	return c, nil
+}
+
+// of returns the tenant's server, which it creates if there is none.
+func (r *servers) of(id tenant.ID, now time.Time) *tenantServer {
+	found := r.byID[id]
+	if found == nil {
+		found = &tenantServer{mcp: r.cfg.Server(id), legacy: map[string]*sseSession{}}
+		found.http = server.NewStreamableHTTPServer(found.mcp,
+			server.WithSessionIdManagerResolver(checkedSessions{}),
+			server.WithStreamableHTTPLogger(slog.New(libraryLog{r.cfg.Logger.Handler()})),
+		)
+		found.sessions = newSessions(r.signer, r.cfg.MaxSessions, found.forget)
+		r.byID[id] = found
+	}
+	found.lastUsed = now
+	return found
+}
+
+// forget drops the library's state of a session, which only a request can do.
+func (r *tenantServer) forget(sessionID string) {
+	r.http.Handle(discard{http.Header{}}, &server.HTTPRequest{
+		Method: http.MethodDelete,
+		Header: http.Header{sessionHeader: {sessionID}},
+	})
+}
+
+// join finds or opens the session that the message needs.
+func (c *call) join(o owner, now time.Time) (err error) {
+	switch {
+	case c.message.modern:
+	case c.servers.cfg.Stateless:
+		if c.message.verb != http.MethodPost {
+			return &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint has no sessions: it takes POST"}
+		}
+		c.sessionID = rand.Text()
+	case c.message.opensSession():
+		c.sessionID, c.session, err = c.server.sessions.begin(o, now)
+	default:
+		c.session, err = c.server.sessions.use(c.sessionID, o, now)
+	}
+	return err
+}
+
+// bind sets the context of the call, which ends with the shutdown, the session or the
+// request.
+func (c *call) bind(ctx context.Context) {
+	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, mintedKey{}, c.sessionID))
+	ends := []context.Context{c.servers.requests}
+	if c.message.isStream() {
+		ends = append(ends, c.servers.streams)
+	}
+	if c.session != nil {
+		ends = append(ends, c.session.ctx)
+	}
+	for _, end := range ends {
+		c.unhook = append(c.unhook, context.AfterFunc(end, c.cancel)) //nolint:contextcheck // cancels the call when another context ends
+	}
+}
+
+// request returns the request for the library.
+func (c *call) request(r *http.Request) *server.HTTPRequest {
+	header := r.Header
+	if c.ephemeral() {
+		header = header.Clone()
+		header.Set(sessionHeader, c.sessionID)
+	}
+	return &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: header, Body: c.message.body, Context: c.ctx}
+}
+
+// ephemeral reports whether the call gets its own session, unknown to the client. With
+// one session for all, the library would let callers cancel the requests of others and
+// answer for them.
+func (c *call) ephemeral() bool { return c.servers.cfg.Stateless && !c.message.modern }
+
+// endSession ends the session of the call.
+func (c *call) endSession() {
+	c.servers.mu.Lock()
+	defer c.servers.mu.Unlock()
+	c.server.sessions.finish(c.sessionID)
+}
+
+func (c *call) end() {
+	for _, unhook := range c.unhook {
+		unhook()
+	}
+	c.cancel()
+	if c.ephemeral() {
+		c.server.forget(c.sessionID)
+	}
+	r, now := c.servers, time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.message.isStream() {
+		r.openStreams.Release(c.tenant, 1)
+	}
+	if c.session != nil {
+		c.session.requests--
+		c.session.lastUsed = now
+	}
+	c.server.lastUsed = now
+	c.server.active--
+	r.active--
+	r.closeIfIdle()
+}
+
+func (r *servers) closeIfIdle() {
+	if r.closing && r.active == 0 {
+		select {
+		case <-r.idle:
+		default:
+			close(r.idle)
+		}
+	}
+}
+
+// sweep drops idle sessions, and idle servers without sessions, until shutdown.
+func (r *servers) sweep() {
+	ticker := time.NewTicker(max(r.cfg.SessionIdle/4, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			r.forgetIdle(now.Add(-r.cfg.SessionIdle))
+		case <-r.streams.Done():
+			return
+		}
+	}
+}
+
+func (r *servers) forgetIdle(before time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, s := range r.byID {
+		s.sessions.forgetIdle(before)
+		if s.active == 0 && len(s.sessions.open) == 0 && s.lastUsed.Before(before) {
+			delete(r.byID, id)
+			if r.cfg.Forget != nil {
+				r.cfg.Forget(id)
+			}
+		}
+	}
+}
+
+func (r *servers) shutdown(ctx context.Context) error {
+	r.mu.Lock()
+	r.closing = true
+	r.closeIfIdle()
+	r.mu.Unlock()
+	r.endStreams()
+	defer r.endRequests()
+	select {
+	case <-r.idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type mintedKey struct{}
+
+// checkedSessions passes the id of a new session to the library, and accepts all other
+// ids, because begin has checked them.
+type checkedSessions struct {
+	minted string
+}
+
+// ResolveSessionIdManager implements server.SessionIdManagerResolver.
+func (checkedSessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
+	minted, _ := r.Context().Value(mintedKey{}).(string)
+	return checkedSessions{minted}
+}
+
+func (s checkedSessions) Generate() string                            { return s.minted }
+func (checkedSessions) Validate(string) (bool, error)                 { return false, nil }
+func (checkedSessions) Terminate(string) (notAllowed bool, err error) { return false, nil }
+
+// discard is a response writer that discards everything.
+type discard struct {
+	header http.Header
+}
+
+func (d discard) Header() http.Header       { return d.header }
+func (discard) WriteHeader(int)             {}
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Flush()                      {}
+func (discard) CanStream() bool             { return false }
