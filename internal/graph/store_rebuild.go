@@ -2,11 +2,11 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -15,16 +15,6 @@ import (
 // beginRebuild marks the job running and returns its index and the number of
 // documents to do. Errors: job.ErrEnded.
 func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index.Index, documents int, err error) {
-	type row struct {
-		IndexName    string
-		Generation   int
-		Metric       index.Metric
-		VectorType   index.VectorType
-		IndexConfig  index.Config
-		TextLanguage string
-		Documents    int
-	}
-	var found row
 	err = h.Tx(ctx, func(tx *tenant.Tx) (err error) {
 		if err := job.Begin(ctx, tx, task.JobID); err != nil {
 			return err
@@ -32,21 +22,19 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index
 		if _, err := tx.Exec(ctx, `UPDATE tenant.indexes SET similar_edges_missing = false WHERE index_id = $1 AND similar_edges_missing`, task.IndexID); err != nil {
 			return err
 		}
-		found, err = tenant.Get[row](ctx, tx, `
-			SELECT i.index_name, i.generation, i.metric, i.vector_type, i.index_config, i.text_language,
-				(SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0) AS documents
-			FROM tenant.indexes AS i WHERE i.index_id = $1`, task.IndexID)
-		if errors.Is(err, pgx.ErrNoRows) {
+		if i, err = index.ByID(ctx, tx, task.IndexID); fault.KindOf(err) == fault.NotFound {
 			return job.ErrEnded
 		}
 		if err != nil {
 			return err
 		}
-		return job.Progress(ctx, tx, task.JobID, 0, found.Documents)
+		documents, err = tenant.Value[int](ctx, tx, `SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0`, task.IndexID)
+		if err != nil {
+			return err
+		}
+		return job.Progress(ctx, tx, task.JobID, 0, documents)
 	})
-	return index.Index{
-		ID: task.IndexID, Generation: found.Generation, Name: found.IndexName, Metric: found.Metric, VectorType: found.VectorType, Config: found.IndexConfig, TextLanguage: found.TextLanguage,
-	}, found.Documents, err
+	return i, documents, err
 }
 
 // end stores the number of components and marks the job succeeded. It starts

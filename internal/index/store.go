@@ -116,6 +116,12 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 	return row.index(), row.counts(), err
 }
 
+// ByID returns an index, as it is now and not as Resolve cached it. Errors: NotFound.
+func ByID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, error) {
+	i, _, err := byID(ctx, q, indexID)
+	return i, err
+}
+
 // byID returns an index and the number of its chunks. Errors: NotFound.
 func byID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, int64, error) {
 	row, err := tenant.Get[countedRow](ctx, q, `
