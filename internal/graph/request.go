@@ -56,7 +56,8 @@ type Response struct {
 	RelevantContext string
 	Sources         []Source
 	Warnings        []string
-	Explain         *Explain
+	Explain         *Explain       // nil unless asked for
+	Reranking       *rerank.Report // nil without a second scoring
 }
 
 // Explain describes how an answer was found.
@@ -65,8 +66,6 @@ type Explain struct {
 	Stages []query.Stage
 	Nodes  []Node // that the walk reached, best first; at most 100
 	Edges  []Edge // between them
-	// Reranking reports the second scoring; nil without one.
-	Reranking *rerank.Report
 }
 
 // Node is a chunk that the walk reached.

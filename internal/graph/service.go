@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -89,10 +90,11 @@ type run struct {
 	plan    walkPlan
 	watch   *query.Stopwatch
 
-	found    query.Found // by the search for seeds
-	sources  []Source
-	explain  Explain
-	warnings []string // in addition to those of the search
+	found     query.Found // by the search for seeds
+	sources   []Source
+	explain   Explain
+	warnings  []string // in addition to those of the search
+	reranking *rerank.Report
 }
 
 // search finds the seeds, or the candidates.
@@ -124,7 +126,7 @@ func (r *run) rerank(ctx context.Context) error {
 	for _, source := range sources {
 		r.sources = append(r.sources, Source{Source: source})
 	}
-	r.explain.Reranking, r.warnings = &report, append(r.warnings, report.Warnings...)
+	r.reranking, r.warnings = &report, append(r.warnings, report.Warnings...)
 	r.watch.Lap("rerank", len(r.sources))
 	return nil
 }
@@ -135,7 +137,7 @@ func (r *run) response() Response {
 	for i, source := range r.sources {
 		sources[i] = source.Source
 	}
-	response := Response{RelevantContext: query.RelevantContext(sources), Warnings: slices.Clone(r.found.Warnings)}
+	response := Response{RelevantContext: query.RelevantContext(sources), Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
 	if r.plan.withSources {
 		response.Sources = r.sources
 	}

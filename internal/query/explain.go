@@ -6,8 +6,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/ragdhq/ragd/internal/rerank"
 )
 
 // Explain describes how an answer was found.
@@ -24,10 +22,8 @@ type Explain struct {
 	// Complete reports whether there are topK sources, or all there are.
 	Complete bool
 	// Exact reports whether no better sources exist: nothing was approximated.
-	Exact bool
-	// Reranking describes the second scoring; nil without one.
-	Reranking *rerank.Report
-	Stages    []Stage
+	Exact  bool
+	Stages []Stage
 }
 
 // Stage is one step of a query.

@@ -47,7 +47,8 @@ type Response struct {
 	RelevantContext string
 	Sources         []Source
 	Warnings        []string
-	Explain         *Explain // nil unless asked for
+	Explain         *Explain       // nil unless asked for
+	Reranking       *rerank.Report // nil without a second scoring
 }
 
 // prepared is a validated request with its defaults filled in. Until settle, its

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -127,8 +126,6 @@ func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sou
 	if err != nil {
 		return Reranking{}, fault.Under("reranker", err)
 	}
-	httpserver.Add(ctx, "rerank_kind", result.Kind, "rerank_candidates", result.Candidates, "rerank_failed", result.Failed,
-		"rerank_cached", result.Cached, "rerank_calls", result.Usage.Calls, "rerank_ms", result.Took.Milliseconds())
 	out := Reranking{Ranked: make([]Reranked, len(result.Ranked)), Report: result.Report}
 	for i, ranked := range result.Ranked {
 		out.Ranked[i] = Reranked{Index: ranked.Index, Score: ranked.Score, Details: ranked.Details}
@@ -171,7 +168,7 @@ func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index,
 	if err != nil {
 		return err
 	}
-	a.sources, a.explain.Reranking = sources, &report
+	a.sources, a.reranking = sources, &report
 	a.warnings = append(a.warnings, report.Warnings...)
 	return nil
 }

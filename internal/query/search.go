@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -61,9 +62,10 @@ type search struct {
 
 // answer is what a search found and how.
 type answer struct {
-	sources  []Source
-	warnings []string
-	explain  Explain
+	reranking *rerank.Report // nil without a second scoring
+	sources   []Source
+	warnings  []string
+	explain   Explain
 }
 
 // search finds the sources of a settled request by terms, by embedding or by both.

@@ -85,7 +85,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...)}
+	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking}
 	if req.Explain {
 		found.explain.Stages = watch.Stages
 		response.Explain = &found.explain

@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
 )
 
 // GraphRag implements QueryService.
@@ -27,9 +28,10 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	logReranking(ctx, found.Reranking)
 	sources, err := convertAll(found.Sources, new(objectReader).graphSourceMessage)
 	return &ragdv1.GraphRagResponse{
-		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain),
+		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain, found.Reranking),
 	}, err
 }
 
@@ -55,11 +57,11 @@ func (r *objectReader) graphSourceMessage(s graph.Source) (*ragdv1.Source, error
 	return message, err
 }
 
-func graphExplainMessage(e *graph.Explain) *ragdv1.GraphExplain {
+func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplain {
 	if e == nil {
 		return nil
 	}
-	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages, Reranking: e.Reranking})
+	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages}, r)
 	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking()}
 	for _, n := range e.Nodes {
 		message.Nodes = append(message.Nodes, &ragdv1.GraphNode{

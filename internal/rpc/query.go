@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
 )
 
 // VectorQuery implements QueryService.
@@ -32,9 +33,10 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 	if err != nil {
 		return nil, err
 	}
+	logReranking(ctx, found.Reranking)
 	sources, err := convertAll(found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
-		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain),
+		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
 	}, err
 }
 
@@ -88,13 +90,13 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 	}, nil
 }
 
-func explainMessage(e *query.Explain) *ragdv1.Explain {
+func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	if e == nil {
 		return nil
 	}
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
-		Reranking: rerankingMessage(e.Reranking),
+		Reranking: rerankingMessage(r),
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 )
@@ -22,6 +23,7 @@ func (h *Handlers) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragd
 	if err != nil {
 		return nil, err
 	}
+	logReranking(ctx, &made.Report)
 	res := &ragdv1.RerankResponse{Warnings: made.Warnings, Reranking: rerankingMessage(&made.Report)}
 	for _, r := range made.Ranked {
 		res.Results = append(res.Results, &ragdv1.RerankedSource{
@@ -59,6 +61,15 @@ func rerankDetails(d *rerank.Details) *ragdv1.RerankDetails {
 		return nil
 	}
 	return &ragdv1.RerankDetails{Semantic: d.Semantic, Vector: d.Vector, Position: d.Position, Estimated: d.Estimated}
+}
+
+// logReranking adds the work and cost of a reranking to the request's log line.
+func logReranking(ctx context.Context, r *rerank.Report) {
+	if r == nil {
+		return
+	}
+	httpserver.Add(ctx, "rerank_kind", r.Kind, "rerank_candidates", r.Candidates, "rerank_failed", r.Failed,
+		"rerank_cached", r.Cached, "rerank_calls", r.Usage.Calls, "rerank_ms", r.Took.Milliseconds())
 }
 
 func rerankingMessage(r *rerank.Report) *ragdv1.Reranking {

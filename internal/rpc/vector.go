@@ -65,7 +65,7 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 		return nil, err
 	}
 	results, err := convertAll(found.Sources, new(objectReader).resultMessage)
-	return &ragdv1.QueryResponse{Results: results, Warnings: found.Warnings, Explain: explainMessage(found.Explain)}, err
+	return &ragdv1.QueryResponse{Results: results, Warnings: found.Warnings, Explain: explainMessage(found.Explain, nil)}, err
 }
 
 // resultMessage converts a result, whose metadata r parses.

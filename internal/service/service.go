@@ -129,7 +129,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Tenants: s.Tenants, Indexes: indexes,
 		Ingest:  documents,
 		Jobs:    job.New(db, runners),
-		Vectors: vector.New(db, indexes, s.queue),
+		Vectors: vector.New(indexes, s.queue),
 		Queries: queries,
 		Graphs:  graphs,
 		Tools:   tool.New(db, indexes),

@@ -16,14 +16,13 @@ import (
 // Service writes vectors. Calls that start after a write has returned read it. Safe
 // for concurrent use.
 type Service struct {
-	db      *tenant.DB
 	indexes *index.Service
 	queue   *job.Queue
 }
 
 // New returns a Service that queues the maintenance of indexes.
-func New(db *tenant.DB, indexes *index.Service, queue *job.Queue) *Service {
-	return &Service{db: db, indexes: indexes, queue: queue}
+func New(indexes *index.Service, queue *job.Queue) *Service {
+	return &Service{indexes: indexes, queue: queue}
 }
 
 // target is the index that a write is about, and what of it the credential may
