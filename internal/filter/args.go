@@ -20,7 +20,6 @@ func (a *Args) Add(v any) string {
 	return "$" + strconv.Itoa(len(a.values))
 }
 
-// Values returns the parameters in the order of their placeholders. What Filter
-// adds are strings and []string only, each cast in the SQL to the type it is
-// used as.
+// Values returns the parameters in the order of their placeholders. Filter adds
+// only strings and []string; the SQL casts each to the type it needs.
 func (a *Args) Values() []any { return a.values }

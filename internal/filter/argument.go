@@ -10,14 +10,14 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// parser reads the objects of a filter and counts what the limits bound.
+// parser reads the objects of a filter and enforces MaxBytes and MaxConditions.
 type parser struct {
-	bytes      int
-	conditions int
+	bytes      int // read so far
+	conditions int // read so far
 }
 
-// spend counts bytes.
-func (p *parser) spend(bytes int) error {
+// countBytes adds to the number of bytes read; more than MaxBytes are an error.
+func (p *parser) countBytes(bytes int) error {
 	if p.bytes += bytes; p.bytes > MaxBytes {
 		return fault.Field("filter", "is longer than the %d bytes allowed", MaxBytes)
 	}
@@ -26,7 +26,7 @@ func (p *parser) spend(bytes int) error {
 
 // text counts the bytes of a name or string and checks that PostgreSQL can hold it.
 func (p *parser) text(s string, at location) error {
-	if err := p.spend(len(s)); err != nil {
+	if err := p.countBytes(len(s)); err != nil {
 		return err
 	}
 	if !utf8.ValidString(s) {
@@ -38,26 +38,28 @@ func (p *parser) text(s string, at location) error {
 	return nil
 }
 
-// nest checks the depth of an object or list at the location, and counts a byte for
-// each of its entries before any of them is looked at.
+// nest checks the depth of an object or list at the location. It counts one byte
+// per entry, so that a huge container is rejected before its entries are read.
 func (p *parser) nest(at location, entries int) error {
-	if err := p.spend(entries); err != nil {
+	if err := p.countBytes(entries); err != nil {
 		return err
 	}
 	return at.nest()
 }
 
-// count counts conditions or branches.
-func (p *parser) count(n int) error {
-	if err := p.reserve(n); err != nil {
+// countConditions adds n conditions or branches; more than MaxConditions are an
+// error.
+func (p *parser) countConditions(n int) error {
+	if err := p.checkConditions(n); err != nil {
 		return err
 	}
 	p.conditions += n
 	return nil
 }
 
-// reserve counts n more conditions and checks that they are allowed.
-func (p *parser) reserve(n int) error {
+// checkConditions returns an error if n more conditions would exceed
+// MaxConditions. It counts nothing.
+func (p *parser) checkConditions(n int) error {
 	if p.conditions+n > MaxConditions {
 		return fault.Field("filter", "has more than the %d conditions allowed; write many alternatives for one field as $in", MaxConditions)
 	}
@@ -90,8 +92,8 @@ func (p *parser) number(v any, at location) (string, error) {
 	return limitedNumber(literal, at)
 }
 
-// limitedNumber returns the canonical text of a JSON number literal and refuses
-// one that is too long.
+// limitedNumber returns the canonical text of a JSON number literal. One with
+// more than MaxDigits digits on either side of the point is an error.
 func limitedNumber(literal string, at location) (string, error) {
 	text, ok := canonicalNumber(literal)
 	if ok {
@@ -104,8 +106,8 @@ func limitedNumber(literal string, at location) (string, error) {
 	return text, nil
 }
 
-// value checks an array or object that is compared as a whole and returns a copy
-// of it with its numbers in canonical form.
+// value checks a JSON value that is compared as a whole and returns a copy with
+// its numbers in canonical form.
 func (p *parser) value(v any, at location) (any, error) {
 	switch t := v.(type) {
 	case nil, bool:
@@ -145,7 +147,7 @@ func (p *parser) value(v any, at location) (any, error) {
 	return json.Number(text), err
 }
 
-// typeName names the type of a decoded JSON value in an error.
+// typeName returns the type of a decoded JSON value for an error message.
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:

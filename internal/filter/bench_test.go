@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// benchmarks are filters from the simplest to a long list.
+// benchmarks returns filters by name, from one condition to a long list.
 func benchmarks() map[string]map[string]any {
 	list := make([]any, 1000)
 	for i := range list {

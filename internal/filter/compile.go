@@ -5,26 +5,27 @@ import (
 	"strings"
 )
 
-// maxContainments bounds the containment tests of one SQL expression. Each costs
-// the planner a look at its statistics and a scan of the row; past the bound the
-// conditions are tested field by field, without the GIN index.
+// maxContainments bounds the containment tests (@>) of one SQL expression. For
+// each, the planner reads statistics and the executor scans the row. Past the
+// bound, conditions are tested field by field, without the GIN index.
 const maxContainments = 128
 
 // maxAlternatives bounds the containment tests of one condition.
 const maxAlternatives = 32
 
-// compiler holds what one translation to SQL shares between its conditions.
+// compiler translates one filter to SQL; its conditions share the parameters.
 type compiler struct {
 	args         *Args
-	column       string            // the metadata, as the caller wrote it
-	keys, paths  map[string]string // what is bound so far, with its placeholder
+	column       string            // SQL expression of the metadata, as given by the caller
+	keys, paths  map[string]string // placeholders of the keys and paths bound so far
 	indexed      map[string]bool   // names of fields that have their own Postgres indexes
 	elements     int               // $elemMatch subqueries so far
 	containments int               // containment tests so far
 }
 
-// access returns the SQL that gets the value at p out of `at` with the JSON
-// operator for one key (-> or ->>) or for a path (#> or #>>). Keys are bound.
+// access returns SQL for the value at p in the jsonb expression `at`. It uses the
+// operator one (-> or ->>) for a single key, else several (#> or #>>). Keys are
+// bound as parameters.
 func (c *compiler) access(at string, p path, one, several string) string {
 	if len(p) == 0 {
 		if one == "->" {
@@ -40,7 +41,7 @@ func (c *compiler) access(at string, p path, one, several string) string {
 		}
 		return "(" + at + " " + one + " " + placeholder + ")"
 	}
-	joined := strings.Join(p, "\x00") // which no key contains
+	joined := strings.Join(p, "\x00") // no key contains this character
 	placeholder, ok := c.paths[joined]
 	if !ok {
 		placeholder = c.args.Add([]string(p)) + "::text[]"
@@ -49,14 +50,15 @@ func (c *compiler) access(at string, p path, one, several string) string {
 	return "(" + at + " " + several + " " + placeholder + ")"
 }
 
-// json is the jsonb at p: NULL where the field is missing.
+// json returns SQL for the jsonb at p: NULL where the field is missing.
 func (c *compiler) json(at string, p path) string { return c.access(at, p, "->", "#>") }
 
-// text is the text at p: NULL where the field is missing or JSON null.
+// text returns SQL for the text at p: NULL where the field is missing or JSON
+// null.
 func (c *compiler) text(at string, p path) string { return c.access(at, p, "->>", "#>>") }
 
-// number is the numeric at p: NULL where there is no number. Only CASE
-// guarantees that the cast, which fails on other types, comes second.
+// number returns SQL for the numeric at p: NULL where there is no number. The
+// cast fails on other types; only CASE guarantees that it runs after the check.
 func (c *compiler) number(at string, p path) string { return numericExpression(c.json(at, p)) }
 
 func numericExpression(json string) string {
@@ -66,10 +68,10 @@ func numericExpression(json string) string {
 // set binds JSON texts as an array of jsonb.
 func (c *compiler) set(texts []string) string { return c.args.Add(texts) + "::text[]::jsonb[]" }
 
-// contain returns the test that the metadata contains what n needs, and false if
-// n needs nothing that can be said in a few containments or is not a condition
-// on the metadata itself.
-func (c *compiler) contain(n node, at string) (string, bool) {
+// contain returns containment tests for n.needs, which a GIN index can serve. ok
+// is false if n has no needs, if they take too many tests, or if `at` is not the
+// metadata itself.
+func (c *compiler) contain(n node, at string) (test string, ok bool) {
 	if at != c.column {
 		return "", false
 	}
@@ -93,12 +95,13 @@ func (c *compiler) contain(n node, at string) (string, bool) {
 	return group(all, " AND "), true
 }
 
-// group joins expressions into one that can stand in any larger expression.
-func group(parts []string, operator string) string {
-	if len(parts) == 1 {
-		return parts[0]
+// group joins SQL expressions with the operator, in parentheses if there are
+// several.
+func group(expressions []string, operator string) string {
+	if len(expressions) == 1 {
+		return expressions[0]
 	}
-	return "(" + strings.Join(parts, operator) + ")"
+	return "(" + strings.Join(expressions, operator) + ")"
 }
 
 // element returns a fresh alias for the elements of an array.
@@ -107,21 +110,22 @@ func (c *compiler) element() string {
 	return "element" + strconv.Itoa(c.elements)
 }
 
-// TextIndex returns the expression of a Postgres index that serves equality and
-// comparisons with strings on the field, for CREATE INDEX ... (expression).
-// column is as in Filter.SQL, without a table name. The field name is quoted as
-// an SQL literal.
+// TextIndex returns an SQL expression for CREATE INDEX ... (expression). The index
+// serves equality and comparisons with strings on the field. column is the jsonb
+// column, without a table name. The field name is quoted as an SQL literal.
 func TextIndex(column, field string) string {
 	return "(" + literalAccess(column, parsePath(field), "->>", "#>>") + ` COLLATE "C")`
 }
 
-// NumberIndex is TextIndex for comparisons with numbers.
+// NumberIndex returns an SQL expression for CREATE INDEX ... (expression). The
+// index serves equality and comparisons with numbers on the field. The arguments
+// are those of TextIndex.
 func NumberIndex(column, field string) string {
 	return numericExpression(literalAccess(column, parsePath(field), "->", "#>"))
 }
 
-// literalAccess is compiler.access with the path written into the SQL, where
-// CREATE INDEX allows no parameters.
+// literalAccess returns SQL for the value at p in column, with the path as quoted
+// literals: CREATE INDEX allows no parameters.
 func literalAccess(column string, p path, one, several string) string {
 	if p.isKey() {
 		return "(" + column + " " + one + " " + quoteSQL(p[0]) + "::text)"
@@ -133,7 +137,8 @@ func literalAccess(column string, p path, one, several string) string {
 	return "(" + column + " " + several + " ARRAY[" + strings.Join(keys, ", ") + "]::text[])"
 }
 
-// quoteSQL returns s as an SQL string literal whatever the session's settings.
+// quoteSQL returns s as an SQL string literal that every session setting reads
+// alike.
 func quoteSQL(s string) string {
 	return " E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }

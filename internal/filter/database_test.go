@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
-// connect returns a connection to a database of the test's own.
+// connect returns a connection to a new database for this test.
 func connect(t testing.TB) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.URL(t))
@@ -30,8 +30,8 @@ func execute(t testing.TB, conn *pgx.Conn, sql string, args ...any) {
 	}
 }
 
-// load makes the temporary table row (id text, metadata jsonb) with the Postgres
-// indexes that filters can use.
+// load fills the temporary table row (id text, metadata jsonb) and creates the
+// Postgres indexes that filters can use.
 func load(t testing.TB, conn *pgx.Conn, rows []goldenRow, indexed []string) {
 	t.Helper()
 	execute(t, conn, "SET jit = off") // it compiles for longer than these statements run
@@ -57,8 +57,9 @@ func load(t testing.TB, conn *pgx.Conn, rows []goldenRow, indexed []string) {
 	execute(t, conn, "ANALYZE row")
 }
 
-// selectIDs runs the filter in the database. Parameters start after one of the
-// statement's own, as they do in real statements.
+// selectIDs returns the ids of the rows that the filter selects in the database.
+// $1 belongs to the statement, as in real statements; the filter's parameters
+// follow.
 func selectIDs(ctx context.Context, conn *pgx.Conn, mode pgx.QueryExecMode, f Filter, indexed ...string) ([]string, error) {
 	args := NewArgs(-1)
 	sql := "SELECT id FROM row AS c WHERE " + f.SQL("c.metadata", args, indexed...) + " AND $1::int < 0 ORDER BY id"
@@ -70,9 +71,9 @@ func selectIDs(ctx context.Context, conn *pgx.Conn, mode pgx.QueryExecMode, f Fi
 	return append([]string{}, ids...), err
 }
 
-// ways are the plans and parameter encodings under which a filter has to select
-// the same rows.
-var ways = []struct {
+// executions are the plans and parameter encodings under which a filter must
+// select the same rows.
+var executions = []struct {
 	name    string
 	seqscan string
 	mode    pgx.QueryExecMode
@@ -90,8 +91,8 @@ func TestSQLSelectsTheGoldenRows(t *testing.T) {
 	golden := readGolden(t)
 	for collection, rows := range golden.Collections {
 		load(t, conn, rows, nil)
-		for _, way := range ways {
-			execute(t, conn, "SET enable_seqscan = "+way.seqscan)
+		for _, execution := range executions {
+			execute(t, conn, "SET enable_seqscan = "+execution.seqscan)
 			for _, tc := range golden.Cases {
 				if tc.Collection != collection || tc.Refused == "parse" {
 					continue
@@ -102,22 +103,22 @@ func TestSQLSelectsTheGoldenRows(t *testing.T) {
 					continue
 				}
 				var indexed []string
-				if way.indexed {
+				if execution.indexed {
 					indexed = f.Fields()
 				}
-				got, err := selectIDs(t.Context(), conn, way.mode, f, indexed...)
+				got, err := selectIDs(t.Context(), conn, execution.mode, f, indexed...)
 				if tc.Refused == "database" {
 					if err == nil {
-						t.Errorf("%s by %s: accepted", tc.Name, way.name)
+						t.Errorf("%s by %s: accepted", tc.Name, execution.name)
 					}
 					continue
 				}
 				if err != nil {
-					t.Errorf("%s by %s: %v", tc.Name, way.name, err)
+					t.Errorf("%s by %s: %v", tc.Name, execution.name, err)
 					continue
 				}
 				if diff := cmp.Diff(append([]string{}, tc.IDs...), got); diff != "" {
-					t.Errorf("%s by %s: %s (-want +got):\n%s", tc.Name, way.name, tc.Filter, diff)
+					t.Errorf("%s by %s: %s (-want +got):\n%s", tc.Name, execution.name, tc.Filter, diff)
 				}
 			}
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// decode reads the JSON text of a filter object; a nil object is a blank text.
-// Numbers keep all their digits. source is the text without insignificant white
-// space. It is stricter than encoding/json where leniency would change what is
-// selected: a key given twice and invalid UTF-8 are refused.
+// decode reads the JSON text of a filter object. For a blank text the object is
+// nil. Numbers keep all their digits. source is the text without insignificant
+// white space. Unlike encoding/json, decode rejects duplicate keys and invalid
+// UTF-8, which would change what the filter selects.
 func decode(text []byte) (object map[string]any, source string, err error) {
 	text = bytes.TrimSpace(text)
 	switch {
@@ -39,7 +39,7 @@ func decode(text []byte) (object map[string]any, source string, err error) {
 	return object, compact.String(), nil
 }
 
-// decoder builds a value from tokens of text that is known to be valid JSON.
+// decoder builds a value from the tokens of valid JSON.
 type decoder struct{ tokens *json.Decoder }
 
 func (d decoder) value(at location) (any, error) {

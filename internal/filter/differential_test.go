@@ -16,7 +16,8 @@ var differentialTime = flag.Duration("differential", 2*time.Second, "how long to
 
 // TestSQLAgreesWithMatch runs random filters over random metadata both in the
 // database and in memory. Names and values come from small sets, so that paths
-// meet fields, and texts, numbers and booleans meet their look-alikes.
+// often hit fields, and that strings, numbers and booleans with the same text
+// are compared.
 func TestSQLAgreesWithMatch(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
@@ -43,18 +44,18 @@ func TestSQLAgreesWithMatch(t *testing.T) {
 					want = append(want, row.ID)
 				}
 			}
-			way := ways[random.IntN(len(ways))]
-			execute(t, conn, "SET enable_seqscan = "+way.seqscan)
+			execution := executions[random.IntN(len(executions))]
+			execute(t, conn, "SET enable_seqscan = "+execution.seqscan)
 			var indexed []string
-			if way.indexed {
+			if execution.indexed {
 				indexed = f.Fields()
 			}
-			got, err := selectIDs(t.Context(), conn, way.mode, f, indexed...)
+			got, err := selectIDs(t.Context(), conn, execution.mode, f, indexed...)
 			if err != nil {
-				t.Fatalf("seed %d: %s by %s: %v", seed, f, way.name, err)
+				t.Fatalf("seed %d: %s by %s: %v", seed, f, execution.name, err)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d: %s by %s (-memory +database):\n%s\n%s", seed, f, way.name, diff, differing(rows, want, got))
+				t.Fatalf("seed %d: %s by %s (-memory +database):\n%s\n%s", seed, f, execution.name, diff, differing(rows, want, got))
 			}
 			filters++
 			matched += len(got)
@@ -63,7 +64,7 @@ func TestSQLAgreesWithMatch(t *testing.T) {
 	t.Logf("%d filters agreed, %d were refused, %.1f of 200 rows matched on average", filters, refused, float64(matched)/float64(max(1, filters)))
 }
 
-// differing prints a row that only one of the two selected.
+// differing returns the metadata of the first row that is in only one of a and b.
 func differing(rows []goldenRow, a, b []string) string {
 	for _, row := range rows {
 		if slices.Contains(a, row.ID) != slices.Contains(b, row.ID) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// elemMatch is true for an array with an element on which the condition is true,
-// and false for everything else.
+// elemMatch is true for an array with an element that satisfies the condition, and
+// false for everything else.
 type elemMatch struct {
-	path path
-	kid  node
+	path  path
+	child node
 }
 
 func (p *parser) elemMatch(field path, v any, at location) (node, error) {
@@ -20,17 +20,17 @@ func (p *parser) elemMatch(field path, v any, at location) (node, error) {
 	if !ok || len(object) == 0 {
 		return nil, at.refuse("$elemMatch requires an object with conditions")
 	}
-	kid, err := p.object(object, nil, true, at)
+	child, err := p.object(object, nil, true, at)
 	if err != nil {
 		return nil, err
 	}
-	return elemMatch{field, kid}, nil
+	return elemMatch{field, child}, nil
 }
 
 func (n elemMatch) truth(v any) truth {
 	array, _ := n.path.find(v).([]any)
 	for _, element := range array {
-		if n.kid.truth(element) == yes {
+		if n.child.truth(element) == yes {
 			return yes
 		}
 	}
@@ -41,7 +41,7 @@ func (n elemMatch) sql(c *compiler, at string, want bool) string {
 	value := c.json(at, n.path)
 	element := c.element()
 	test := "EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(" + value + ") = 'array' THEN " + value + " END)" +
-		" AS " + element + "(v) WHERE " + n.kid.sql(c, element+".v", true) + ")"
+		" AS " + element + "(v) WHERE " + n.child.sql(c, element+".v", true) + ")"
 	if !want {
 		return "NOT " + test
 	}
@@ -53,7 +53,7 @@ func (n elemMatch) sql(c *compiler, at string, want bool) string {
 
 func (n elemMatch) needs(root bool) [][]string {
 	var clauses [][]string
-	for _, inner := range n.kid.needs(false) {
+	for _, inner := range n.child.needs(false) {
 		for i, alternative := range inner {
 			inner[i] = "[" + alternative + "]"
 		}
@@ -71,7 +71,7 @@ func (n elemMatch) walk(visit func(path)) { visit(n.path) }
 // size compares the length of an array. It is false for everything else.
 type size struct {
 	path  path
-	tests []sizeTest // all of which hold
+	tests []sizeTest // joined by AND
 }
 
 type sizeTest struct {
@@ -141,14 +141,14 @@ func (n size) truth(v any) truth {
 func (n size) sql(c *compiler, at string, want bool) string {
 	value := c.json(at, n.path)
 	length := "(CASE WHEN jsonb_typeof(" + value + ") = 'array' THEN jsonb_array_length(" + value + ") END)"
-	kids := make([]string, len(n.tests))
+	tests := make([]string, len(n.tests))
 	for i, test := range n.tests {
-		kids[i] = length + " " + string(test.operator) + " " + c.args.Add(strconv.Itoa(test.length)) + "::int"
+		tests[i] = length + " " + string(test.operator) + " " + c.args.Add(strconv.Itoa(test.length)) + "::int"
 	}
 	if !want {
-		return "(" + strings.Join(kids, " AND ") + ") IS NOT TRUE"
+		return "(" + strings.Join(tests, " AND ") + ") IS NOT TRUE"
 	}
-	return group(kids, " AND ")
+	return group(tests, " AND ")
 }
 
 func (size) needs(bool) [][]string   { return nil }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// equal compares a scalar: the field's canonical text is that of the argument.
+// equal is true for a scalar whose canonical text is that of the argument.
 type equal struct {
 	path    path
 	text    string
@@ -56,7 +56,7 @@ func (n equal) truth(v any) truth {
 
 func (n equal) sql(c *compiler, at string, want bool) string {
 	if !want {
-		// 'null' in the list, because <> would hold for JSON null.
+		// The list includes 'null', because <> would be true for JSON null.
 		return c.json(at, n.path) + " <> ALL (" + c.set(append(variants(n.text), "null")) + ")"
 	}
 	if len(c.indexed) > 0 && at == c.column && c.indexed[n.path.String()] {
@@ -70,9 +70,10 @@ func (n equal) sql(c *compiler, at string, want bool) string {
 	return c.json(at, n.path) + " = ANY (" + c.set(variants(n.text)) + ")"
 }
 
-// indexedSQL tests the two expressions that a field's own Postgres indexes are
-// built over. The printed text alone does not tell a string from an array or an
-// object, nor "1.0" from a number that was stored so: ok is false for these.
+// indexedSQL returns a test over the expressions of TextIndex and NumberIndex, so
+// that the field's own Postgres indexes serve it. Printed text does not tell a
+// string from an array or object, nor the string "1.0" from the number 1.0: for
+// such arguments ok is false.
 func (n equal) indexedSQL(c *compiler, at string) (test string, ok bool) {
 	canonical := isCanonicalNumber(n.text)
 	if strings.HasPrefix(n.text, "[") || strings.HasPrefix(n.text, "{") || isNumber(n.text) && !canonical {
@@ -128,7 +129,7 @@ func (n present) sql(c *compiler, at string, want bool) string {
 func (present) needs(bool) [][]string   { return nil }
 func (n present) walk(visit func(path)) { visit(n.path) }
 
-// identical compares an array or object in depth.
+// identical is true for an array or object that is deeply equal to the argument.
 type identical struct {
 	path  path
 	value any
@@ -155,7 +156,7 @@ func (n identical) sql(c *compiler, at string, want bool) string {
 	return test
 }
 
-// needs says nothing of a value without scalars: a GIN index has no key for it.
+// needs returns nil for a value without scalars: a GIN index has no key for it.
 func (n identical) needs(root bool) [][]string {
 	if !hasScalar(n.value) {
 		return nil

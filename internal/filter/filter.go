@@ -1,19 +1,19 @@
-// Package filter is the language in which callers select chunks and documents by
-// their metadata: JSON objects such as
+// Package filter implements the language in which callers select chunks and
+// documents by metadata. Filters are JSON objects such as
 //
 //	{"category": "deck", "price": {"$gte": 60, "$lt": 240}, "$or": [{"tags": "sale"}, {"maker.name": "Nord"}]}
 //
 // Parse turns a filter into a tree, SQL turns the tree into an expression with
-// parameters, and Match evaluates it in memory. Nothing that a caller wrote
-// becomes SQL text: field names, values and patterns are all bound.
+// parameters, and Match evaluates it in memory. Field names, values and patterns
+// are bound as parameters; no text from a caller becomes part of the SQL.
 //
 // Truth is three-valued as in SQL. A comparison with a field that is missing or
-// JSON null is unknown, unknown stays unknown when it is negated, and only what
-// is true matches. docs/filters.md has the table of operators.
+// JSON null is unknown, the negation of unknown is unknown, and only true
+// matches. docs/filters.md has the table of operators.
 //
-// The package does no I/O. What only the database can find out, the code that
-// runs the statement has to report: SQLSTATE 2201B is an invalid $regex, and a
-// $regex that runs away ends with the statement timeout, SQLSTATE 57014.
+// The package does no I/O. The code that runs the statement reports what only the
+// database detects: SQLSTATE 2201B for an invalid $regex, and 57014 (statement
+// timeout) for a $regex that takes too long.
 package filter
 
 import (
@@ -21,7 +21,8 @@ import (
 	"strings"
 )
 
-// What a filter may hold. Parse refuses more with an error that names the limit.
+// Limits on one filter. Parse rejects a larger one with an error that names the
+// limit.
 const (
 	MaxBytes      = 1 << 20 // of JSON text, or of all names and strings in a decoded object
 	MaxDepth      = 64      // levels of nesting, and of a field's path
@@ -40,8 +41,8 @@ type Filter struct {
 	source string
 }
 
-// from returns the Filter of a tree. A condition that is always true, such as
-// an empty $and, is no filter at all.
+// from returns the Filter of a tree: the zero Filter if the tree is always true, as
+// for an empty $and.
 func from(root node, source string) Filter {
 	if root == constant(true) {
 		return Filter{}
@@ -49,7 +50,7 @@ func from(root node, source string) Filter {
 	return Filter{root: root, source: source}
 }
 
-// And returns the filter that is true where all the filters are true.
+// And returns a filter that matches where all the given filters match.
 func And(filters ...Filter) Filter {
 	var roots []node
 	var sources []string
@@ -67,16 +68,15 @@ func And(filters ...Filter) Filter {
 
 // IsZero reports whether f selects everything because it states no condition:
 // it is the zero value, or was parsed from something like {} or {"$and": []}.
-// What must not be done to everything by accident is guarded by this.
+// Callers check it before a delete, so that a blank filter deletes nothing.
 func (f Filter) IsZero() bool { return f.root == nil }
 
-// Match reports whether f is true for the metadata, as SQL does in the database.
+// Match reports whether f selects the metadata, with the same result as SQL.
 // Numbers may be float64, json.Number, int or int64; a value of a type that JSON
 // decoding does not produce counts as null.
 //
-// $regex is evaluated with Go's syntax. A pattern that only PostgreSQL
-// understands, such as one with a back reference, is unknown here and so never
-// matches.
+// $regex uses Go's regular expressions. A pattern that only PostgreSQL supports,
+// such as one with a back reference, evaluates to unknown and never matches.
 func (f Filter) Match(metadata map[string]any) bool {
 	return f.root == nil || f.root.truth(metadata) == yes
 }
@@ -86,18 +86,17 @@ func (f Filter) Match(metadata map[string]any) bool {
 // must be a constant of the calling code. Parameters are added to args.
 //
 // The expression is true for the rows that match, and false or NULL for the
-// others, so it must not be negated. It can stand next to other conditions
-// without parentheses of its own. For the zero Filter it is "true".
+// others, so it must not be negated. It can be joined with other conditions by AND
+// or OR without parentheses. For the zero Filter it is "true".
 //
 // Equality, $in, $all and $elemMatch are written as containment (@>), which a
 // GIN index over column with jsonb_path_ops serves. indexed lists the fields
-// with Postgres indexes of their own, over TextIndex and NumberIndex; equality
-// on these is written so that those indexes serve it. Comparisons by order
-// always are.
+// with Postgres indexes of their own, over TextIndex and NumberIndex; these
+// serve equality on the listed fields, and $gt, $gte, $lt and $lte in any case.
 //
-// The planner can match a bound field name to an index, and look $in up in a
-// hash table, only when it knows the parameters: with plan_cache_mode =
-// force_custom_plan, or a statement that is not kept prepared.
+// The planner can match a bound field name to an index, and use a hash table for
+// $in, only when it knows the parameters: with plan_cache_mode =
+// force_custom_plan, or for a statement that is not kept prepared.
 func (f Filter) SQL(column string, args *Args, indexed ...string) string {
 	if f.root == nil {
 		return "true"
@@ -109,11 +108,11 @@ func (f Filter) SQL(column string, args *Args, indexed ...string) string {
 	return f.root.sql(c, column, true)
 }
 
-// JSON returns f as JSON text that Parse accepts: what was parsed, without
-// insignificant white space.
+// JSON returns f as JSON text that Parse accepts: the parsed text without
+// insignificant white space, or {} for the zero Filter.
 func (f Filter) JSON() []byte { return []byte(f.String()) }
 
-// String returns JSON as a string.
+// String returns the text of JSON as a string.
 func (f Filter) String() string {
 	if f.root == nil {
 		return "{}"
@@ -121,11 +120,12 @@ func (f Filter) String() string {
 	return f.source
 }
 
-// Equal reports whether f and g were written alike.
+// Equal reports whether f and g have the same JSON text. Filters that are written
+// differently but select the same rows are not equal.
 func (f Filter) Equal(g Filter) bool { return f.String() == g.String() }
 
-// Fields returns the distinct names of the fields that f looks at in the
-// metadata, sorted. Fields of array elements ($elemMatch) are not among them.
+// Fields returns the distinct names of the metadata fields that f tests, sorted.
+// Fields inside $elemMatch are not included.
 func (f Filter) Fields() []string {
 	if f.root == nil {
 		return nil

@@ -87,8 +87,8 @@ func TestFieldsAreNamedOnce(t *testing.T) {
 	}
 }
 
-// TestParseKeepsNothingOfItsArgument changes an object after it was parsed.
-func TestParseKeepsNothingOfItsArgument(t *testing.T) {
+// TestParseCopiesItsArgument changes an object after it was parsed.
+func TestParseCopiesItsArgument(t *testing.T) {
 	t.Parallel()
 	inner := map[string]any{"x": []any{1.0}}
 	object := map[string]any{"a": map[string]any{"$eq": inner}}
@@ -101,8 +101,8 @@ func TestParseKeepsNothingOfItsArgument(t *testing.T) {
 	}
 }
 
-// TestUnknownStaysUnknown shows what no golden case does: which conditions are
-// neither true nor false, so that neither they nor their negations match.
+// TestUnknownStaysUnknown checks conditions that are neither true nor false, so
+// that neither they nor their negations match. The golden cases cannot show this.
 func TestUnknownStaysUnknown(t *testing.T) {
 	t.Parallel()
 	metadata := map[string]any{"s": "x", "n": nil, "list": []any{"x"}, "deep": map[string]any{"k": 1.0}, "num": 2}
@@ -134,9 +134,9 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	}
 }
 
-// TestMatchTakesWhatJSONDecodingGives compares numbers of every type that Match
-// takes, and shows that others count as null.
-func TestMatchTakesWhatJSONDecodingGives(t *testing.T) {
+// TestMatchTakesNumbersOfEveryDecodedType checks each Go number type that Match
+// accepts, and that values of other types count as null.
+func TestMatchTakesNumbersOfEveryDecodedType(t *testing.T) {
 	t.Parallel()
 	f, null := parse(t, `{"n": {"$gte": 2, "$lt": 2.5}, "$and": [{"n": 2}]}`), parse(t, `{"n": null}`)
 	for _, n := range []any{2.0, 2, int64(2), json.Number("2"), json.Number("0.2e1"), json.Number("2.000")} {
@@ -151,7 +151,7 @@ func TestMatchTakesWhatJSONDecodingGives(t *testing.T) {
 	}
 }
 
-// TestDocumentedExamplesParse reads every JSON block of the users' page.
+// TestDocumentedExamplesParse parses every JSON block of docs/filters.md.
 func TestDocumentedExamplesParse(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/filters.md")

@@ -12,15 +12,16 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// ownSQL is all that SQL can be made of. No text of a caller passes.
+// ownSQL matches SQL that consists only of the tokens that this package writes;
+// text from a caller does not match.
 var ownSQL = regexp.MustCompile(`^(?:[ (),]|c\.metadata|element\d+(?:\.v|\(v\))?|->>?|#>>?|@>|<>|[<>]=?|=|!?~|` +
 	`\$\d+|::(?:text|text\[\]|jsonb|jsonb\[\]|numeric|int)|'(?:array|number|null|\{\})'|COLLATE "C"|` +
 	`\b(?:true|false|TRUE|NULL|AND|OR|NOT|IS|ANY|ALL|CASE|WHEN|THEN|ELSE|END|EXISTS|SELECT|FROM|AS|WHERE|` +
 	`jsonb_typeof|jsonb_array_elements|jsonb_array_length)\b)*$`)
 
-// FuzzParse checks, for any bytes as filter and as metadata: errors are about the
-// request, SQL is made of our own words, what was accepted is accepted again when
-// printed, an object gives the same as its text, and nothing panics.
+// FuzzParse checks, for any bytes as filter and as metadata: errors are
+// fault.Invalid, the SQL matches ownSQL, the printed filter parses to the same
+// filter, an object parses like its text, and nothing panics.
 func FuzzParse(f *testing.F) {
 	golden := readGolden(f)
 	for _, tc := range golden.Cases {
@@ -44,7 +45,7 @@ func FuzzParse(f *testing.F) {
 		if !ownSQL.MatchString(sql) {
 			t.Fatalf("strange SQL: %s", sql)
 		}
-		object, ok := numbersKept(text)
+		object, ok := decodeKeepingNumbers(text)
 		if !ok {
 			return // blank
 		}
@@ -61,14 +62,14 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%v: %s", v, diff)
 			}
 		}
-		if object, ok := numbersKept(metadata); ok {
+		if object, ok := decodeKeepingNumbers(metadata); ok {
 			parsed.Match(object)
 		}
 	})
 }
 
-// numbersKept decodes a JSON object with its numbers as they are written.
-func numbersKept(text []byte) (object map[string]any, ok bool) {
+// decodeKeepingNumbers decodes a JSON object with its numbers as json.Number.
+func decodeKeepingNumbers(text []byte) (object map[string]any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	err := d.Decode(&object)

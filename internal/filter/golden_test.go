@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// goldenCase is one filter with the rows it selects; testdata/README.md tells
-// where they come from.
+// goldenCase is one filter with the rows that it selects; testdata/README.md
+// describes the file.
 type goldenCase struct {
 	Name       string
 	Collection string

@@ -15,9 +15,9 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// TestParseRefuses holds every refusal with the location that its error names and a
-// part of the reason.
-func TestParseRefuses(t *testing.T) {
+// TestParseRejectsInvalidFilters checks for each kind of invalid filter the field
+// that the error names and a part of its reason.
+func TestParseRejectsInvalidFilters(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
 	nested := func(open, close string, n int) string {
@@ -57,7 +57,7 @@ func TestParseRefuses(t *testing.T) {
 		{"1,001 values that all count", object{"a": object{"$all": numbers(1001)}}, "filter", "1000 conditions"},
 		{"a name of 1,025 bytes", object{strings.Repeat("é", 600): 1}, "filter." + strings.Repeat("é", 32) + "...", "1024"},
 		{"a pattern of 513 bytes", object{"a": object{"$regex": strings.Repeat("x", 513)}}, "filter.a.$regex", "512"},
-		{"a part of 513 bytes", object{"a": object{"$contains": strings.Repeat("x", 513)}}, "filter.a.$contains", "512"},
+		{"a $contains text of 513 bytes", object{"a": object{"$contains": strings.Repeat("x", 513)}}, "filter.a.$contains", "512"},
 		{"NaN", object{"a": math.NaN()}, "filter.a", "finite"},
 		{"infinity", object{"a": object{"$gt": math.Inf(1)}}, "filter.a.$gt", "finite"},
 		{"a number of 1,001 digits", `{"a": 1e1000}`, "filter.a", "1000 digits"},
@@ -152,8 +152,8 @@ func fields(n int) map[string]any {
 	return object
 }
 
-// TestOddNamesAndValuesReachTheDatabase stores what a careless program would
-// splice, and finds it again.
+// TestOddNamesAndValuesReachTheDatabase stores names and values that would break
+// or change SQL if they were spliced into it, and finds them again.
 func TestOddNamesAndValuesReachTheDatabase(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
@@ -227,8 +227,8 @@ func TestHugeNumbersCompare(t *testing.T) {
 	}
 }
 
-// TestWidestFilterRuns joins as many conditions as are allowed, three times over
-// as a key, a request and a request context may, and has the server run it.
+// TestWidestFilterRuns runs a filter with the maximum number of conditions, three
+// times over: an API key, a request and a request context may each bring one.
 func TestWidestFilterRuns(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
@@ -252,8 +252,8 @@ func TestWidestFilterRuns(t *testing.T) {
 	}
 }
 
-// TestRegexFailuresAreRecognisable pins the SQLSTATEs that the package comment
-// promises to those who run the statement.
+// TestRegexFailuresAreRecognisable checks the SQLSTATEs that the package comment
+// promises.
 func TestRegexFailuresAreRecognisable(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)

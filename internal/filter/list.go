@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// in is true for a scalar that equals a listed one, and for an array with such an
-// element.
+// in is true for a scalar that equals a listed one, and for an array with an
+// element that does.
 type in struct {
 	path    path
 	texts   []string // canonical, distinct; not empty unless hasNull
@@ -14,8 +14,8 @@ type in struct {
 	hasNull bool // null was listed: never equal, but a scalar not listed is unknown
 }
 
-// in reads the argument of $in and $nin, or a bare list. No list element is ever
-// equal to anything in an empty list, not even unknown.
+// in reads the argument of $in and $nin, or a bare list. With an empty list the
+// condition is false, even for a missing field.
 func (p *parser) in(field path, list []any, at location) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
@@ -92,7 +92,7 @@ func (n in) sql(c *compiler, at string, want bool) string {
 	value := c.json(at, n.path)
 	set := c.set(n.variants())
 	element := c.element()
-	// Equality with a set is a look-up in a hash table, containment is not.
+	// Equality with a set uses a hash table; containment does not.
 	found := "EXISTS (SELECT FROM jsonb_array_elements(" + value + ") AS " + element + "(v)" +
 		" WHERE " + element + ".v = ANY (" + set + "))"
 	isArray := "jsonb_typeof(" + value + ") = 'array'"
@@ -127,8 +127,8 @@ func (n in) needs(root bool) [][]string {
 
 func (n in) walk(visit func(path)) { visit(n.path) }
 
-// memberFragments returns the objects of which a value contains one exactly if
-// the field at p is one of the JSON scalars or an array with one of them.
+// memberFragments returns JSON objects, one of which a value contains (@>) if and
+// only if the field at p is one of the JSON scalars or an array with one of them.
 func memberFragments(p path, scalars []string, root bool) ([]string, bool) {
 	values := make([]string, 0, 2*len(scalars))
 	for _, scalar := range scalars {
@@ -144,9 +144,8 @@ type all struct {
 	texts []string // canonical, distinct; empty if the list can never be satisfied
 }
 
-// all reads the argument of $all. An empty list is never satisfied, and neither
-// is one with null. Each value counts as a condition, because each becomes one in
-// SQL.
+// all reads the argument of $all. An empty list or one with null is never
+// satisfied. Each value counts as a condition, because each becomes one in SQL.
 func (p *parser) all(field path, list []any, at location) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
@@ -155,7 +154,7 @@ func (p *parser) all(field path, list []any, at location) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.count(len(texts)); err != nil {
+	if err := p.countConditions(len(texts)); err != nil {
 		return nil, err
 	}
 	if hasNull {
@@ -199,16 +198,16 @@ func (n all) sql(c *compiler, at string, want bool) string {
 		}
 	}
 	value := c.json(at, n.path)
-	// A jsonb array contains its scalar elements, a scalar itself, and neither
-	// contains what is inside an object or an inner array.
-	kids := make([]string, len(n.texts))
+	// In PostgreSQL a jsonb array contains each of its scalar elements and a scalar
+	// contains itself; neither contains values inside an object or an inner array.
+	tests := make([]string, len(n.texts))
 	for i, text := range n.texts {
-		kids[i] = value + " @> ANY (" + c.set(variants(text)) + ")"
+		tests[i] = value + " @> ANY (" + c.set(variants(text)) + ")"
 	}
 	if !want {
-		return "NOT (" + strings.Join(kids, " AND ") + ")"
+		return "NOT (" + strings.Join(tests, " AND ") + ")"
 	}
-	return group(kids, " AND ")
+	return group(tests, " AND ")
 }
 
 func (n all) needs(root bool) [][]string {

@@ -16,7 +16,7 @@ type location struct {
 	depth int       // objects and lists around it
 }
 
-// top is the location of the whole filter.
+// top is the location of the filter itself.
 var top = location{index: -1}
 
 func (at *location) key(name string) location {
@@ -27,11 +27,10 @@ func (at *location) element(index int) location {
 	return location{above: at, index: index, depth: at.depth + 1}
 }
 
-// maxNameShown bounds the part of a caller's own name that an error repeats, in
-// bytes.
+// maxNameShown bounds how much of a caller's name an error repeats, in bytes.
 const maxNameShown = 64
 
-// String returns the location as errors name it, such as "filter.$or[1].price".
+// String returns the location for an error, such as "filter.$or[1].price".
 func (at *location) String() string {
 	switch {
 	case at.above == nil:
@@ -42,7 +41,8 @@ func (at *location) String() string {
 	return at.above.String() + "." + shown(at.name)
 }
 
-// shown returns a caller's text short and printable, for an error.
+// shown returns a caller's text for an error: shortened, and quoted if it has
+// unprintable characters.
 func shown(name string) string {
 	if len(name) > maxNameShown {
 		name = textlimit.Cut(name, maxNameShown) + "..."
@@ -53,12 +53,12 @@ func shown(name string) string {
 	return name
 }
 
-// refuse returns the error about the location.
+// refuse returns a fault.Invalid about the location.
 func (at location) refuse(format string, args ...any) error {
 	return fault.Field(at.String(), format, args...)
 }
 
-// nest checks the depth of an object or list at the location.
+// nest returns an error if an object or list at the location exceeds MaxDepth.
 func (at location) nest() error {
 	if at.depth >= MaxDepth {
 		return fault.Field("filter", "is nested deeper than the %d levels allowed", MaxDepth)

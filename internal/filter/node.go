@@ -1,27 +1,28 @@
 package filter
 
-// A node is one condition of a filter, on a JSON value in which it finds its
-// field: the metadata, or an element of an array in it. Nodes are immutable.
+// node is one condition of a filter. It applies to a JSON value: the metadata, or
+// an element of an array in it. Nodes are immutable.
 //
-// Each kind of node says the same thing three times: truth evaluates it here,
-// sql has the database evaluate it, and needs says what a value that satisfies
-// it is bound to contain, which is what a GIN index can find.
+// Each kind of node expresses its condition three times: truth evaluates it in
+// memory, sql translates it for the database, and needs returns the JSON that
+// every matching value contains, which a GIN index can find.
 type node interface {
 	// truth evaluates the condition on v.
 	truth(v any) truth
 
 	// sql returns an expression over the jsonb expression `at` that is true
 	// where the condition is true (want) or false (not want), and false or
-	// NULL elsewhere. So unknown satisfies neither, and NOT is never written.
+	// NULL elsewhere. Unknown is neither, so the SQL for a negation is not the
+	// SQL of its operand with NOT in front.
 	sql(c *compiler, at string, want bool) string
 
-	// needs returns a conjunction of alternatives, each a JSON text: where the
-	// condition is true, the value contains one alternative of each. It is nil
-	// when nothing can be said. root says that the value is a whole metadata
+	// needs returns lists of JSON texts: where the condition is true, the value
+	// contains (@>) at least one text of each list. It is nil when the condition
+	// implies no containment. root says that the value is a whole metadata
 	// object.
 	needs(root bool) [][]string
 
-	// walk calls visit with the path of every field named.
+	// walk calls visit with the path of every field that the condition names.
 	walk(visit func(path))
 }
 
@@ -40,14 +41,14 @@ func (n constant) sql(_ *compiler, _ string, want bool) string {
 func (constant) needs(bool) [][]string { return nil }
 func (constant) walk(func(path))       {}
 
-// and is true when all are true. It has at least two kids, none of them constant.
+// and is the conjunction of at least two conditions, none of them constant.
 type and []node
 
-// allOf joins conditions by AND and drops what constants decide.
-func allOf(kids []node) node {
+// allOf joins conditions by AND and evaluates constants.
+func allOf(children []node) node {
 	var joined and
-	for _, kid := range kids {
-		switch k := kid.(type) {
+	for _, child := range children {
+		switch k := child.(type) {
 		case constant:
 			if !k {
 				return k
@@ -69,8 +70,8 @@ func allOf(kids []node) node {
 
 func (n and) truth(v any) truth {
 	result := yes
-	for _, kid := range n {
-		if result = min(result, kid.truth(v)); result == no {
+	for _, child := range n {
+		if result = min(result, child.truth(v)); result == no {
 			break
 		}
 	}
@@ -86,26 +87,26 @@ func (n and) sql(c *compiler, at string, want bool) string {
 
 func (n and) needs(root bool) [][]string {
 	var all [][]string
-	for _, kid := range n {
-		all = append(all, kid.needs(root)...)
+	for _, child := range n {
+		all = append(all, child.needs(root)...)
 	}
 	return all
 }
 
 func (n and) walk(visit func(path)) {
-	for _, kid := range n {
-		kid.walk(visit)
+	for _, child := range n {
+		child.walk(visit)
 	}
 }
 
-// or is true when one is true. It has at least two kids, none of them constant.
+// or is the disjunction of at least two conditions, none of them constant.
 type or []node
 
-// anyOf joins conditions by OR and drops what constants decide.
-func anyOf(kids []node) node {
+// anyOf joins conditions by OR and evaluates constants.
+func anyOf(children []node) node {
 	var joined or
-	for _, kid := range kids {
-		switch k := kid.(type) {
+	for _, child := range children {
+		switch k := child.(type) {
 		case constant:
 			if k {
 				return k
@@ -127,8 +128,8 @@ func anyOf(kids []node) node {
 
 func (n or) truth(v any) truth {
 	result := no
-	for _, kid := range n {
-		if result = max(result, kid.truth(v)); result == yes {
+	for _, child := range n {
+		if result = max(result, child.truth(v)); result == yes {
 			break
 		}
 	}
@@ -145,21 +146,21 @@ func (n or) sql(c *compiler, at string, want bool) string {
 func (or) needs(bool) [][]string { return nil }
 
 func (n or) walk(visit func(path)) {
-	for _, kid := range n {
-		kid.walk(visit)
+	for _, child := range n {
+		child.walk(visit)
 	}
 }
 
-func joinSQL(c *compiler, kids []node, at string, want bool, operator string) string {
-	parts := make([]string, len(kids))
-	for i, kid := range kids {
-		parts[i] = kid.sql(c, at, want)
+func joinSQL(c *compiler, children []node, at string, want bool, operator string) string {
+	expressions := make([]string, len(children))
+	for i, child := range children {
+		expressions[i] = child.sql(c, at, want)
 	}
-	return group(parts, operator)
+	return group(expressions, operator)
 }
 
-// not is NOT: unknown stays unknown.
-type not struct{ kid node }
+// not is a negation: the negation of unknown is unknown.
+type not struct{ child node }
 
 // negate returns the negation of n.
 func negate(n node) node {
@@ -167,15 +168,15 @@ func negate(n node) node {
 	case constant:
 		return !k
 	case not:
-		return k.kid
+		return k.child
 	}
 	return not{n}
 }
 
-func (n not) truth(v any) truth { return n.kid.truth(v).not() }
+func (n not) truth(v any) truth { return n.child.truth(v).not() }
 
-func (n not) sql(c *compiler, at string, want bool) string { return n.kid.sql(c, at, !want) }
+func (n not) sql(c *compiler, at string, want bool) string { return n.child.sql(c, at, !want) }
 
 func (not) needs(bool) [][]string { return nil }
 
-func (n not) walk(visit func(path)) { n.kid.walk(visit) }
+func (n not) walk(visit func(path)) { n.child.walk(visit) }

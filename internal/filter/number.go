@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// How many digits PostgreSQL's numeric type can hold on either side of the point.
+// Maximum digits of PostgreSQL's numeric type on either side of the point.
 const (
 	numericIntegerDigits  = 131072
 	numericFractionDigits = 16383
 )
 
-// plainNumber writes the JSON number literal without exponent and keeps the
-// zeros at the end of its fraction, as PostgreSQL prints a jsonb number. ok is
-// false if literal is not a JSON number or numeric cannot hold it.
+// plainNumber returns the JSON number literal as PostgreSQL prints a jsonb number:
+// without exponent, with the zeros at the end of its fraction. ok is false if
+// literal is not a JSON number or is too large for numeric.
 func plainNumber(literal string) (text string, ok bool) {
 	integer, fraction, exponent, negative, ok := splitNumber(literal)
 	if !ok {
@@ -22,7 +22,7 @@ func plainNumber(literal string) (text string, ok bool) {
 	digits := integer + fraction
 	point := len(integer) + exponent // position of the point in digits
 	scale := len(digits) - point
-	zero := strings.Trim(digits, "0") == "" // has a scale, but neither sign nor size
+	zero := strings.Trim(digits, "0") == "" // zero keeps its scale but has no sign
 	if scale > numericFractionDigits || !zero && point > numericIntegerDigits {
 		return "", false
 	}
@@ -50,8 +50,8 @@ func plainNumber(literal string) (text string, ok bool) {
 	return integer + fraction, true
 }
 
-// splitNumber takes a JSON number literal apart. An exponent that does not fit
-// is returned as one that is out of every range.
+// splitNumber splits a JSON number literal. An exponent that does not fit an int is
+// returned as plus or minus 1<<30, beyond every limit.
 func splitNumber(literal string) (integer, fraction string, exponent int, negative, ok bool) {
 	const huge = 1 << 30
 	mantissa, negative := strings.CutPrefix(literal, "-")
@@ -75,7 +75,7 @@ func splitNumber(literal string) (integer, fraction string, exponent int, negati
 	return integer, fraction, exponent, negative, true
 }
 
-// isNumber reports whether s is written like a JSON number of any size.
+// isNumber reports whether s is a JSON number literal, of any size.
 func isNumber(s string) bool {
 	_, _, _, _, ok := splitNumber(s)
 	return ok
@@ -83,18 +83,18 @@ func isNumber(s string) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// canonicalNumber is plainNumber without the zeros that end the fraction: equal
-// numbers have equal canonical texts.
+// canonicalNumber returns the JSON number literal without exponent and without
+// zeros at the end of its fraction: equal numbers have equal canonical texts. ok
+// is as in plainNumber.
 func canonicalNumber(literal string) (text string, ok bool) {
 	text, ok = plainNumber(literal)
 	return trimFraction(text), ok
 }
 
-// isCanonicalNumber reports whether text is how the number it stands for is
-// written in canonical form.
+// isCanonicalNumber reports whether text is a number in canonical form.
 func isCanonicalNumber(text string) bool {
 	if strings.ContainsAny(text, "eE") {
-		return false // spares writing out 1e100000
+		return false // avoids writing out 1e100000
 	}
 	canonical, ok := canonicalNumber(text)
 	return ok && canonical == text

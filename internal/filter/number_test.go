@@ -49,8 +49,8 @@ func TestCompareNumbersOrdersByValue(t *testing.T) {
 	}
 }
 
-// TestFormatFloatKeepsTheOrder holds what lets Match compare floats as floats:
-// their shortest decimals are in the same order, also next to one another.
+// TestFormatFloatKeepsTheOrder checks that the shortest decimals of floats are in
+// the order of the floats, even of adjacent ones: Match relies on it.
 func TestFormatFloatKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	for _, f := range []float64{0, 1, 0.1, 1e21, 1e22, 5e-324, 123456.789, 9007199254740993, math.MaxFloat64 / 2} {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// order compares by size: numbers with numbers, or the printed text of anything
-// with a text, by bytes.
+// order is one of $gt, $gte, $lt and $lte. It compares numbers with a numeric
+// argument, or the printed text of any value with a text argument, by bytes.
 type order struct {
 	path     path
 	operator comparison
 	text     string // argument; canonical if numeric
 	numeric  bool
-	float    float64 // argument, if exact
+	float    float64 // the argument; valid if exact
 	exact    bool    // text is the shortest decimal of float
 }
 
@@ -21,8 +21,8 @@ type comparison string
 
 var comparisons = map[string]comparison{"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$eq": "=", "$ne": "<>"}
 
-// holds reports whether the operator holds between two values whose order is
-// given as by cmp.Compare.
+// holds reports whether the operator is true for two values that cmp.Compare gives
+// this order.
 func (o comparison) holds(order int) bool {
 	switch o {
 	case ">":
@@ -39,7 +39,7 @@ func (o comparison) holds(order int) bool {
 	return order != 0
 }
 
-// opposite returns the operator that holds where o does not.
+// opposite returns the negation of o.
 func (o comparison) opposite() comparison {
 	switch o {
 	case ">":
@@ -56,8 +56,8 @@ func (o comparison) opposite() comparison {
 	return "="
 }
 
-// order reads the argument of $gt, $gte, $lt and $lte. A string that is written
-// like a JSON number compares as one.
+// order reads the argument of $gt, $gte, $lt and $lte. A string that is
+// a JSON number literal compares as a number.
 func (p *parser) order(field path, key string, v any, at location) (node, error) {
 	n := order{path: field, operator: comparisons[key]}
 	switch t := v.(type) {

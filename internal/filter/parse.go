@@ -11,7 +11,7 @@ import (
 
 // Parse reads a filter. v is nil or an empty string (no filter), an object
 // decoded from JSON (map[string]any), or JSON text of an object (string or
-// []byte). It keeps nothing of v.
+// []byte). It does not keep v.
 //
 // Every error is fault.Invalid and names the location, such as
 // "filter.$or[1].price.$gt". Parse takes time linear in the size of v, up to the
@@ -55,9 +55,9 @@ func parseObject(object map[string]any) (node, error) {
 	return p.object(object, nil, false, top)
 }
 
-// object reads an object of field names and logical operators; prefix is the
-// path of the field whose value it stands for. For an element of an array
-// (element) it may instead hold operators that compare the element itself.
+// object reads an object of field names and logical operators. prefix is the path
+// of the field whose value it describes. Within $elemMatch (element) it may
+// instead have operators that compare the array element itself.
 func (p *parser) object(object map[string]any, prefix path, element bool, at location) (node, error) {
 	if err := p.enter(at, object); err != nil {
 		return nil, err
@@ -65,27 +65,27 @@ func (p *parser) object(object map[string]any, prefix path, element bool, at loc
 	if element && comparesItself(object) {
 		return p.operators(nil, object, true, at)
 	}
-	kids := make([]node, 0, len(object))
+	children := make([]node, 0, len(object))
 	for _, key := range sortedKeys(object) {
-		kid, err := p.entry(key, object[key], prefix, element, at.key(key))
+		child, err := p.entry(key, object[key], prefix, element, at.key(key))
 		if err != nil {
 			return nil, err
 		}
-		kids = append(kids, kid)
+		children = append(children, child)
 	}
-	return allOf(kids), nil
+	return allOf(children), nil
 }
 
-// enter checks an object of conditions before its keys are sorted.
+// enter checks the size and depth of an object of conditions before its keys are
+// sorted.
 func (p *parser) enter(at location, object map[string]any) error {
-	if err := p.reserve(len(object)); err != nil {
+	if err := p.checkConditions(len(object)); err != nil {
 		return err
 	}
 	return at.nest()
 }
 
-// comparesItself reports whether a key of object is an operator that needs a
-// value to compare.
+// comparesItself reports whether object has a field operator such as $gt.
 func comparesItself(object map[string]any) bool {
 	for key := range object {
 		if isOperator(key) && !slices.Contains(logicalOperators, key) {
@@ -104,7 +104,7 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at location
 	case slices.Contains(logicalOperators, key):
 		return p.logical(key, v, element, at)
 	case slices.Contains(fieldOperators, key):
-		return nil, at.refuse("Invalid top-level operator: %s; it belongs below a field name", key)
+		return nil, at.refuse("Invalid top-level operator: %s; put it below a field name", key)
 	case isOperator(key):
 		return nil, at.refuse("%s", unsupported(key))
 	case len(key) > MaxNameBytes:
@@ -122,7 +122,7 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at location
 func (p *parser) field(field path, v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		if err := p.count(1); err != nil {
+		if err := p.countConditions(1); err != nil {
 			return nil, err
 		}
 		if list, ok := v.([]any); ok {
@@ -141,32 +141,32 @@ func (p *parser) field(field path, v any, at location) (node, error) {
 	return p.object(object, field, false, at)
 }
 
-// operators reads an object of operators on one field. In an $elemMatch
-// (element) the field is the element itself, and logical operators may stand
-// beside the others.
+// operators reads an object of operators on one field. Within $elemMatch
+// (element) the field is the array element itself, and logical operators are
+// allowed beside the others.
 func (p *parser) operators(field path, object map[string]any, element bool, at location) (node, error) {
 	if err := p.enter(at, object); err != nil {
 		return nil, err
 	}
-	kids := make([]node, 0, len(object))
+	children := make([]node, 0, len(object))
 	for _, key := range sortedKeys(object) {
 		here := at.key(key)
 		if err := p.text(key, here); err != nil {
 			return nil, err
 		}
-		var kid node
+		var child node
 		var err error
 		if element && slices.Contains(logicalOperators, key) {
-			kid, err = p.logical(key, object[key], true, here)
+			child, err = p.logical(key, object[key], true, here)
 		} else {
-			kid, err = p.operator(key, field, object, here)
+			child, err = p.operator(key, field, object, here)
 		}
 		if err != nil {
 			return nil, err
 		}
-		kids = append(kids, kid)
+		children = append(children, child)
 	}
-	return allOf(kids), nil
+	return allOf(children), nil
 }
 
 // The operators, in the order in which errors list them.
@@ -186,9 +186,9 @@ func unsupported(key string) string {
 		strings.Join(slices.Concat(fieldOperators, logicalOperators), " "))
 }
 
-// operator reads one operator on a field, which is the key of object.
+// operator reads the operator key of object, on a field.
 func (p *parser) operator(key string, field path, object map[string]any, at location) (node, error) {
-	if err := p.count(1); err != nil {
+	if err := p.countConditions(1); err != nil {
 		return nil, err
 	}
 	v := object[key]
@@ -196,15 +196,15 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 	case "$eq":
 		return p.equal(field, v, at)
 	case "$ne":
-		kid, err := p.equal(field, v, at)
-		return negated(kid, err)
+		child, err := p.equal(field, v, at)
+		return negated(child, err)
 	case "$gt", "$gte", "$lt", "$lte":
 		return p.order(field, key, v, at)
 	case "$in":
 		return p.in(field, wrapped(v), at)
 	case "$nin":
-		kid, err := p.in(field, wrapped(v), at)
-		return negated(kid, err)
+		child, err := p.in(field, wrapped(v), at)
+		return negated(child, err)
 	case "$all":
 		return p.all(field, wrapped(v), at)
 	case "$elemMatch":
@@ -234,10 +234,10 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 	case isOperator(key):
 		return nil, at.refuse("%s", unsupported(key))
 	}
-	return nil, at.refuse("Invalid operator: %s; operators and field names cannot stand side by side", shown(key))
+	return nil, at.refuse("Invalid operator: %s; one object cannot have both operators and field names", shown(key))
 }
 
-// wrapped returns v as a list: itself, or the list of v alone.
+// wrapped returns v if it is a list, else a list with v as its only element.
 func wrapped(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -261,7 +261,7 @@ func (p *parser) notOperators(field path, v any, at location) (node, error) {
 	return negated(p.operators(field, object, false, at))
 }
 
-// nonEmpty returns v as the object that an operator requires.
+// nonEmpty returns v as an object, and an error if v is empty or no object.
 func nonEmpty(operator string, v any, at location) (map[string]any, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -273,10 +273,10 @@ func nonEmpty(operator string, v any, at location) (map[string]any, error) {
 	return object, nil
 }
 
-// logical reads $and, $or, $nor and the $not that stands above field names.
+// logical reads $and, $or, $nor, and $not above field names.
 func (p *parser) logical(key string, v any, element bool, at location) (node, error) {
 	if key == "$not" {
-		if err := p.count(1); err != nil {
+		if err := p.countConditions(1); err != nil {
 			return nil, err
 		}
 		object, err := nonEmpty(key, v, at)
@@ -292,27 +292,27 @@ func (p *parser) logical(key string, v any, element bool, at location) (node, er
 	if err := at.nest(); err != nil {
 		return nil, err
 	}
-	if err := p.count(len(list)); err != nil {
+	if err := p.countConditions(len(list)); err != nil {
 		return nil, err
 	}
-	kids := make([]node, 0, len(list))
+	children := make([]node, 0, len(list))
 	for i, branch := range list {
 		here := at.element(i)
 		object, ok := branch.(map[string]any)
 		if !ok {
 			return nil, here.refuse("must be a filter object")
 		}
-		kid, err := p.object(object, nil, element, here)
+		child, err := p.object(object, nil, element, here)
 		if err != nil {
 			return nil, err
 		}
-		kids = append(kids, kid)
+		children = append(children, child)
 	}
 	switch key {
 	case "$and":
-		return allOf(kids), nil
+		return allOf(children), nil
 	case "$or":
-		return anyOf(kids), nil
+		return anyOf(children), nil
 	}
-	return negate(anyOf(kids)), nil
+	return negate(anyOf(children)), nil
 }

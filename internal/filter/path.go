@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// path is the way from a JSON value down to a field: object keys and, where the
-// value is an array, positions in it. The empty path is the value itself.
+// path leads from a JSON value to a field in it: object keys and, in arrays,
+// indexes. The empty path is the value itself.
 type path []string
 
 // parsePath splits a field name at its dots. A backslash in front of a dot makes
-// the dot part of the key, and a name that starts with backslashes and a dollar
-// sign stands for a key one backslash shorter, so that any key can be named.
-// Every other backslash is just a backslash.
+// the dot part of the key. A name that starts with backslashes and a dollar sign
+// loses its first backslash, so that a key can start with a dollar sign. Every
+// other backslash is itself.
 func parsePath(name string) path {
 	if strings.HasPrefix(name, `\`) && strings.HasPrefix(strings.TrimLeft(name, `\`), "$") {
 		name = name[1:]
@@ -39,8 +39,8 @@ func parsePath(name string) path {
 	return append(p, segment.String())
 }
 
-// String returns the name that parsePath turns into p, for keys that do not end
-// in a backslash.
+// String returns the name that parsePath splits into p. Keys must not end in a
+// backslash.
 func (p path) String() string {
 	keys := make([]string, len(p))
 	for i, key := range p {
@@ -53,17 +53,17 @@ func (p path) String() string {
 	return name
 }
 
-// below returns p extended by rest. It never shares memory with another path.
+// below returns p followed by rest, in new memory.
 func (p path) below(rest path) path { return slices.Concat(p, rest) }
 
-// isKey reports whether p is a single key that can never be a position in an
-// array, so that the operators for one key do for it.
+// isKey reports whether p is a single key that cannot be an array index, so that
+// the operators for one key (-> and ->>) can be used.
 func (p path) isKey() bool {
 	if len(p) != 1 {
 		return false
 	}
-	_, may := position(p[0])
-	return !may
+	_, isIndex := arrayIndex(p[0])
+	return !isIndex
 }
 
 // find returns the value at p in v, or missing.
@@ -77,7 +77,7 @@ func (p path) find(v any) any {
 			}
 			v = field
 		case []any:
-			i, ok := position(key)
+			i, ok := arrayIndex(key)
 			if i < 0 {
 				i += len(t)
 			}
@@ -92,14 +92,14 @@ func (p path) find(v any) any {
 	return v
 }
 
-// fragments returns, for each JSON text in values, the object that has it at p
-// and nothing else: a value that contains the object (jsonb's @>) has it at p.
-// The converse fails where a key may be a position in an array, and then ok is
-// false; only the first key below a whole metadata object (root) never is one.
+// fragments returns, for each JSON text in values, an object with that text at p
+// and nothing else. A value contains the object (jsonb's @>) if and only if it
+// has the text at p. ok is false where this does not hold because a key may be
+// an array index; the first key of a whole metadata object (root) never is one.
 func (p path) fragments(values []string, root bool) (objects []string, ok bool) {
 	var head strings.Builder
 	for i, key := range p {
-		if _, may := position(key); may && (!root || i > 0) {
+		if _, isIndex := arrayIndex(key); isIndex && (!root || i > 0) {
 			return nil, false
 		}
 		head.WriteString("{" + quoteJSON(key) + ":")
@@ -112,10 +112,10 @@ func (p path) fragments(values []string, root bool) (objects []string, ok bool) 
 	return objects, true
 }
 
-// position reads key as a position in an array by the rules of PostgreSQL's #>
-// operator, which are those of C's strtol: leading white space and a sign are
-// allowed, and a negative position counts from the end.
-func position(key string) (int, bool) {
+// arrayIndex reads key as an array index by the rules of PostgreSQL's #> operator,
+// which uses C's strtol: leading white space and a sign are allowed, and a
+// negative index counts from the end.
+func arrayIndex(key string) (int, bool) {
 	digits := strings.TrimLeft(key, " \t\n\v\f\r")
 	if digits == "" {
 		return 0, false

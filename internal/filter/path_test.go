@@ -32,7 +32,7 @@ func TestParsePathReachesEveryKey(t *testing.T) {
 	}
 }
 
-func TestFindReadsPositionsAsPostgreSQLDoes(t *testing.T) {
+func TestFindReadsArrayIndexesAsPostgreSQLDoes(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	list := []any{"a", "b", []any{"c"}}

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// planRows are 20,000 rows on which every filter of TestSQLUsesTheIndexes is
-// selective enough for an index to pay.
+// planRows returns 20,000 rows on which every filter of TestSQLUsesTheIndexes is
+// selective enough for an index scan.
 func planRows() []goldenRow {
 	rows := make([]goldenRow, 20000)
 	for i := range rows {
@@ -68,8 +68,8 @@ func TestSQLUsesTheIndexes(t *testing.T) {
 	}
 }
 
-// explain returns the plan of a statement that is kept prepared and has run often
-// enough for the server to consider a plan that does not know the parameters.
+// explain returns the plan of a prepared statement that has run often enough for
+// the server to consider a generic plan.
 func explain(t *testing.T, conn *pgx.Conn, f Filter, indexed []string) string {
 	t.Helper()
 	args := NewArgs()

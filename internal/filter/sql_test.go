@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// TestSQLText pins the SQL of each kind of condition, where a change of shape is
-// seen in review.
+// TestSQLText compares the SQL of each kind of condition with a golden file, so
+// that changes are seen in review.
 func TestSQLText(t *testing.T) {
 	t.Parallel()
 	const name = "testdata/sql.golden"

@@ -9,11 +9,11 @@ import (
 // matches is a regular expression on the printed text of a field.
 type matches struct {
 	path    path
-	pattern string         // as PostgreSQL reads it
-	local   *regexp.Regexp // nil if Go cannot read it
+	pattern string         // in PostgreSQL's syntax
+	local   *regexp.Regexp // nil if Go has no equivalent
 }
 
-// regex reads $regex with its $options, which is nil if there is none.
+// regex reads $regex and its $options; options is nil without $options.
 func (p *parser) regex(field path, v, options any, at location) (node, error) {
 	pattern, ok := v.(string)
 	if !ok {
@@ -41,8 +41,9 @@ func (p *parser) regex(field path, v, options any, at location) (node, error) {
 }
 
 // postgresFlags translates the option letters of JavaScript and MongoDB to those
-// that PostgreSQL reads at the start of a pattern. u and g change nothing about
-// whether a text matches. unknown is the first letter that means nothing.
+// that PostgreSQL reads at the start of a pattern. u and g do not change
+// whether a text matches and are dropped. unknown is the first letter that is no
+// option, 0 if there is none.
 func postgresFlags(options string) (flags string, unknown rune) {
 	var multiline, dotAll bool
 	for _, letter := range options {
@@ -62,17 +63,17 @@ func postgresFlags(options string) (flags string, unknown rune) {
 	}
 	switch {
 	case multiline && dotAll:
-		flags += "w" // ^ and $ at lines, a dot takes line ends
+		flags += "w" // ^ and $ match at lines, a dot matches line ends
 	case multiline:
-		flags += "n" // ^ and $ at lines, a dot stops at line ends
+		flags += "n" // ^ and $ match at lines, a dot does not match line ends
 	case dotAll:
 		flags += "s"
 	}
 	return flags, 0
 }
 
-// withFlags puts flags at the start of a pattern, where they join those that are
-// there: only one group of flags is read.
+// withFlags adds flags to the group of flags at the start of a pattern.
+// PostgreSQL reads only one such group.
 func withFlags(flags, pattern string) string {
 	if flags == "" {
 		return pattern
@@ -97,7 +98,7 @@ func embeddedFlags(pattern string) string {
 }
 
 // localRegexp returns the Go expression for a PostgreSQL pattern, or nil if there
-// is none. PostgreSQL's dot takes line ends unless told otherwise.
+// is none. By default PostgreSQL's dot matches line ends and Go's does not.
 func localRegexp(pattern string) *regexp.Regexp {
 	own := embeddedFlags(pattern)
 	if own != "" {
@@ -128,8 +129,8 @@ func localRegexp(pattern string) *regexp.Regexp {
 	return local
 }
 
-// translateEscapes rewrites the escapes that both dialects have with different
-// meanings. ok is false for those that Go lacks.
+// translateEscapes replaces PostgreSQL's escapes that mean something else in Go.
+// ok is false if Go has no equivalent.
 func translateEscapes(pattern string) (translated string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -178,7 +179,8 @@ func (n matches) sql(c *compiler, at string, want bool) string {
 func (matches) needs(bool) [][]string   { return nil }
 func (n matches) walk(visit func(path)) { visit(n.path) }
 
-// contains reads $contains: a part of the text, or what $all or $eq compare.
+// contains reads $contains: a string is a case-insensitive substring, a list is
+// read like $all, and any other scalar like $eq.
 func (p *parser) contains(field path, v any, at location) (node, error) {
 	switch t := v.(type) {
 	case string:
@@ -198,10 +200,10 @@ func (p *parser) contains(field path, v any, at location) (node, error) {
 	return p.equal(field, v, at)
 }
 
-// foldedPattern returns the regular expression that finds text whatever the case
-// of its letters. It names the forms of each letter instead of asking for
-// case-insensitive matching, so that letters outside ASCII do not depend on the
-// locale of the database. Go and PostgreSQL read it alike.
+// foldedPattern returns a regular expression that matches text case-insensitively.
+// It lists the case forms of each letter instead of using a flag, so that letters
+// outside ASCII do not depend on the locale of the database. Go and PostgreSQL
+// read it alike.
 func foldedPattern(text string) string {
 	var b strings.Builder
 	for _, r := range text {

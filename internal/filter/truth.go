@@ -1,6 +1,6 @@
 package filter
 
-// truth is a value of SQL's three-valued logic. The order makes AND the minimum
+// truth is a value of SQL's three-valued logic, ordered so that AND is the minimum
 // and OR the maximum.
 type truth int8
 
@@ -17,5 +17,5 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// not leaves unknown as it is.
+// not returns the negation; the negation of unknown is unknown.
 func (t truth) not() truth { return -t }

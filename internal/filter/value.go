@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// missing stands for the value of a field that is absent, as nil stands for JSON
-// null.
+// missing is the value of an absent field; nil is JSON null.
 type missing struct{}
 
-// isNull reports whether v is absent, JSON null, or nothing that JSON can carry:
-// what SQL's ->> turns to NULL.
+// isNull reports whether v is absent, JSON null, or of a type that JSON does not
+// have: the values for which SQL's ->> is NULL.
 func isNull(v any) bool {
 	switch t := v.(type) {
 	case string, bool, json.Number, int, int64, []any, map[string]any:
@@ -25,7 +24,8 @@ func isNull(v any) bool {
 	return true
 }
 
-// numberLiteral returns v as a JSON number literal, and false if v is none.
+// numberLiteral returns v as a JSON number literal, and false if v is no finite
+// number.
 func numberLiteral(v any) (string, bool) {
 	switch t := v.(type) {
 	case float64:
@@ -41,9 +41,9 @@ func numberLiteral(v any) (string, bool) {
 }
 
 // canonicalText returns the text by which scalars are compared for equality:
-// strings as they are, booleans by name, numbers in canonical form. So the
-// number 10.0 and the string "10" are equal. ok is false for null, arrays and
-// objects, which equal no scalar.
+// strings unchanged, booleans as true or false, numbers in canonical form. The
+// number 10.0 and the string "10" are therefore equal. ok is false for null,
+// arrays and objects, which equal no scalar.
 func canonicalText(v any) (text string, ok bool) {
 	switch t := v.(type) {
 	case string:
@@ -57,8 +57,8 @@ func canonicalText(v any) (text string, ok bool) {
 	return "", false
 }
 
-// variants returns the JSON scalars whose canonical text is text: the string,
-// and the number or boolean that is written so.
+// variants returns the JSON scalars whose canonical text is text: the string, and
+// the number or boolean if there is one.
 func variants(text string) []string {
 	all := []string{quoteJSON(text)}
 	if text == "true" || text == "false" || isCanonicalNumber(text) {
@@ -74,9 +74,9 @@ func quoteJSON(s string) string {
 	return b.String()
 }
 
-// printed returns what PostgreSQL's ->> prints for v: strings bare, numbers
-// without exponent, arrays and objects as jsonb prints them. ok is false for
-// null and absent values.
+// printed returns the text of PostgreSQL's ->> for v: strings without quotes,
+// numbers without exponent, arrays and objects as jsonb prints them. ok is false
+// for null and absent values.
 func printed(v any) (text string, ok bool) {
 	if s, isString := v.(string); isString {
 		return s, true
@@ -129,8 +129,8 @@ func writePrinted(b *strings.Builder, v any) {
 	b.WriteString("null")
 }
 
-// sortedKeys returns the keys of an object in the order in which jsonb keeps
-// them: shorter ones first, then by bytes.
+// sortedKeys returns the keys of an object in jsonb's order: shorter ones first,
+// then by bytes.
 func sortedKeys(object map[string]any) []string {
 	keys := make([]string, 0, len(object))
 	for key := range object {
@@ -174,8 +174,9 @@ func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// same reports whether two JSON values are equal in depth: numbers by value,
-// objects whatever the order of their keys, never one type with another.
+// same reports whether two JSON values are deeply equal. Numbers compare by value,
+// objects without regard to the order of keys; values of different types are
+// never equal.
 func same(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
