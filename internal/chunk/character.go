@@ -2,8 +2,8 @@ package chunk
 
 // splitCharacter cuts a text at every separator and keeps the pieces as they
 // are, neither joined nor trimmed. A piece that is too long is cut into windows
-// that overlap. The windows are cut at code points, as in the reference data,
-// and not at grapheme clusters like the words of the other strategies.
+// that overlap. The windows are cut at code points, as in the reference data;
+// the other strategies cut at grapheme clusters.
 func splitCharacter(text string, o *Options) ([]Chunk, error) {
 	seps, err := newSeparators(text, []string{o.Separator}, o.IsSeparatorRegex)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package chunk cuts a text into chunks: text and options in, chunks out. It
-// does no I/O, keeps no state and is safe for concurrent use.
+// Package chunk cuts texts into chunks. It does no I/O, and its functions are safe
+// for concurrent use.
 //
 //	opts, err := chunk.Settings{Strategy: chunk.Recursive, MaxSize: new(800)}.Options()
 //	chunks, err := chunk.Split(text, opts)
@@ -7,22 +7,22 @@ package chunk
 
 // Chunk is a piece of a text.
 type Chunk struct {
-	// Text is embedded and shown: valid UTF-8, never empty, and never
-	// blank unless the options keep white space.
+	// Text is the text to embed and show. It is valid UTF-8 and never empty; it
+	// is blank only if the options keep white space.
 	Text string
-	// Metadata describes the position of the chunk as far as the strategy knows it:
-	// header path, section title, token count, startIndex. Nil if nothing. The
-	// caller owns it; no two chunks share one map.
+	// Metadata is what the strategy knows of the chunk: titles of headings,
+	// xpath, tokenCount, startIndex. It is nil if there is nothing. The caller
+	// owns it; no two chunks share one map.
 	Metadata map[string]any
-	// StartByte and EndByte bound the part of the source that the chunk was
-	// made from: source[StartByte:EndByte], in bytes, on code point borders.
+	// The chunk was made from source[StartByte:EndByte], in bytes, at borders of
+	// code points.
 	StartByte, EndByte int
-	// TokenCount is the number of tokens of Text in the encoding of the options,
-	// set by the strategies that count tokens and 0 for the others.
+	// TokenCount is the number of tokens of Text in the encoding of the options. It
+	// is 0 for strategies that do not count tokens.
 	TokenCount int
 }
 
-// Strategy names a way of cutting.
+// Strategy is the name of a method of cutting.
 type Strategy string
 
 // The strategies.
@@ -38,32 +38,32 @@ const (
 	Sentence         Strategy = "sentence"
 )
 
-// SeparatorPosition says on which side of a cut the separator's text stays.
+// SeparatorPosition says which of two neighbouring chunks keeps the separator
+// between them.
 type SeparatorPosition string
 
-// The separator positions. Dropped, the default, removes a separator at the
-// outer edge of a chunk and keeps it inside one.
+// The separator positions.
 const (
-	SeparatorDropped SeparatorPosition = ""
-	SeparatorStart   SeparatorPosition = "start"
-	SeparatorEnd     SeparatorPosition = "end"
+	SeparatorDropped SeparatorPosition = ""      // neither chunk; separators within a chunk stay
+	SeparatorStart   SeparatorPosition = "start" // the start of the second chunk
+	SeparatorEnd     SeparatorPosition = "end"   // the end of the first chunk
 )
 
 // HeaderKey maps a header marker ("##") or an HTML tag ("h2") to the metadata
-// key under which its text is stored.
+// key under which the text of the heading or element is stored.
 type HeaderKey struct {
 	Marker string `json:"marker"`
 	Key    string `json:"key"`
 }
 
-// Options are the settings of one split, checked and with the defaults of the
-// strategy. Settings.Options makes them. Sizes are in UTF-16
-// code units, except for the strategies that count tokens.
+// Options are checked settings with the defaults of the strategy filled in.
+// Settings.Options returns them. Sizes are in UTF-16 code units, or in tokens for
+// the strategies that count tokens.
 type Options struct {
 	Strategy          Strategy
-	MaxSize           int // upper bound of a chunk
-	MinSize           int // json: chunks under it are merged where they fit
-	Overlap           int // wanted repetition between neighbours
+	MaxSize           int // upper bound of a chunk; 0 is no limit
+	MinSize           int // json: smaller chunks are merged where they fit
+	Overlap           int // how much of a chunk the next one repeats, at most
 	Separators        []string
 	Separator         string
 	IsSeparatorRegex  bool
@@ -72,7 +72,7 @@ type Options struct {
 	AddStartIndex     bool
 	Language          string // preset of separators for recursive
 	EncodingName      string // tokenizer
-	ModelName         string // names the tokenizer by a model; beats EncodingName
+	ModelName         string // model whose tokenizer is used; overrides EncodingName
 	AllowedSpecial    []string
 	DisallowedSpecial []string
 	Headers           []HeaderKey // markdown, html

@@ -6,10 +6,10 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// cutter walks over the characters of a part of the source.
+// cutter iterates over the characters of a section of the source.
 type cutter interface {
 	// next returns the end of the next character. It must not be called at the
-	// end of the part.
+	// end of the section.
 	next() int
 }
 
@@ -22,7 +22,7 @@ func newCutter(src *source, start, end, max int) cutter {
 	return &clusterCutter{src: src, start: start, pos: start, max: max, clusters: graphemes.FromString(src.text[start:end])}
 }
 
-// asciiCutter cuts at every byte but between CR and LF.
+// asciiCutter cuts after every byte except between CR and LF.
 type asciiCutter struct {
 	text          string
 	pos, end, max int
@@ -58,7 +58,7 @@ func (c *clusterCutter) next() int {
 	return c.pos
 }
 
-// runeCutter cuts at every code point.
+// runeCutter cuts after every code point.
 type runeCutter struct {
 	text string
 	pos  int

@@ -5,18 +5,19 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// DefaultHTMLHeaders are the headings that split an HTML document whose settings
-// name none; each is stored under its own name. Not to be changed.
+// DefaultHTMLHeaders are the headings at which an HTML document is split if the
+// settings name none. Each title is stored under the name of its tag. Callers must
+// not modify it.
 var DefaultHTMLHeaders = []HeaderKey{
 	{"h1", "h1"}, {"h2", "h2"}, {"h3", "h3"}, {"h4", "h4"}, {"h5", "h5"}, {"h6", "h6"},
 }
 
-// splitHTML makes a chunk of the text under each element that o.Headers or else
-// o.Sections select, as htmlsplit.Split says. Where o.MaxSize is set, longer
-// chunks are cut further by the recursive strategy.
+// splitHTML makes a chunk of the text under each element that o.Headers select, or
+// o.Sections if there are no headers; see htmlsplit.Split. If o.MaxSize is set,
+// the recursive strategy cuts longer chunks.
 //
-// StartByte and EndByte reach from the first to the last character of the text
-// in the source: tags in between lie inside, the header does not.
+// StartByte and EndByte reach from the first to the last character of the text in
+// the source. Tags between them are included, the header is not.
 func splitHTML(text string, o *Options) ([]Chunk, error) {
 	field, headers := "headers", o.Headers
 	if len(headers) == 0 {

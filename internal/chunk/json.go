@@ -2,7 +2,7 @@ package chunk
 
 import "github.com/ragdhq/ragd/internal/chunk/jsonsplit"
 
-// splitJSON cuts a JSON text into JSON texts, as jsonsplit.Split says.
+// splitJSON cuts a JSON text into JSON texts; see jsonsplit.Split.
 func splitJSON(text string, o *Options) ([]Chunk, error) {
 	out := newRebuilder("", &Options{})
 	options := jsonsplit.Options{MaxSize: o.MaxSize, MinSize: o.MinSize, EnsureASCII: o.EnsureASCII, ConvertLists: o.ConvertLists}

@@ -14,14 +14,14 @@ func knownLanguage(name string) bool {
 	return ok
 }
 
-// generalSeparators are the defaults and the end of every preset: paragraph,
-// line, word, character.
+// generalSeparators returns the default separators, which also end every preset:
+// paragraph, line, word, character.
 func generalSeparators() []separator {
 	return []separator{literal("\n\n"), literal("\n"), literal(" "), anywhere{}}
 }
 
-// presets are the separators of a language that come before the general ones,
-// coarsest first.
+// presets has the separators of each language, coarsest first. The general ones
+// follow them.
 var presets = map[string][]separator{
 	"c":          keywords(cKeywords),
 	"cpp":        keywords(cKeywords),
@@ -58,7 +58,8 @@ const (
 	javaKeywords = "package import class interface enum public protected private static void if for while switch case"
 )
 
-// keywords are separators that stand at the start of a line, before a space.
+// keywords returns a separator for each word of the list: the word at the start of
+// a line, with a space after it.
 func keywords(list string) []separator {
 	var out []separator
 	for _, k := range strings.Fields(list) {
@@ -75,10 +76,10 @@ func literals(list ...string) []separator {
 	return slices.Clip(out) // appending copies
 }
 
-// ruleLine is a line made of at least least times the character, from the line
-// feed before it to the one after it.
-func ruleLine(c byte, least int) separator {
-	return pattern{prefix: "\n" + strings.Repeat(string(c), least), match: func(text string, at, to int) int {
+// ruleLine returns a separator that matches a line of at least n characters c and
+// nothing else, from the line feed before it to the one after it.
+func ruleLine(c byte, n int) separator {
+	return pattern{prefix: "\n" + strings.Repeat(string(c), n), match: func(text string, at, to int) int {
 		i := at + 1
 		for i < to && text[i] == c {
 			i++

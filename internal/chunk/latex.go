@@ -9,7 +9,8 @@ var latexSeparators = []separator{
 	braced("begin"), braced("end"), pattern{prefix: `\`, match: anyCommand},
 }
 
-// sectioning is a command up to its opening brace, starred or not.
+// sectioning returns a separator that matches a command, starred or not, up to its
+// opening brace.
 func sectioning(command string) separator {
 	prefix := `\` + command
 	return pattern{prefix: prefix, match: func(text string, at, to int) int {
@@ -24,7 +25,8 @@ func sectioning(command string) separator {
 	}}
 }
 
-// braced is a command with its brace group, which ends on the same line.
+// braced returns a separator that matches a command with its brace group, which
+// must end on the same line.
 func braced(command string) separator {
 	prefix := `\` + command + `{`
 	return pattern{prefix: prefix, match: func(text string, at, to int) int {
@@ -32,7 +34,8 @@ func braced(command string) separator {
 	}}
 }
 
-// anyCommand matches a backslash, letters and a brace group.
+// anyCommand matches a backslash, letters and a brace group at text[at]. It returns
+// the end of the match, or -1.
 func anyCommand(text string, at, to int) int {
 	i := at + 1
 	for i < to && (text[i]|0x20) >= 'a' && (text[i]|0x20) <= 'z' {
@@ -44,8 +47,8 @@ func anyCommand(text string, at, to int) int {
 	return braceEnd(text, i+1, to)
 }
 
-// maxArgument is the length of the longest brace group. Without it a line of
-// nothing but opening braces would be read to its end at each of them.
+// maxArgument bounds the length of a brace group in bytes. Without it, a line of
+// opening braces would take quadratic time.
 const maxArgument = 1000
 
 // braceEnd returns the end of the first closing brace from at on the same line,

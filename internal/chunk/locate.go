@@ -9,11 +9,11 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 )
 
-// Locate says in the metadata of every chunk where in the source it stands:
-// startLine and endLine, counted from 1, and for the Markdown strategies
-// headings, a list of the titles of the headings around its start from the
-// outermost in, if there are any. text and opts are those of the split that
-// made the chunks.
+// Locate adds to the metadata of every chunk its startLine and endLine in the
+// source, counted from 1. For the Markdown strategies it also adds headings, the
+// titles of the headings that enclose the start of the chunk, outermost first, if
+// there are any. text and opts are those of the split that made the chunks, which
+// may be in any order.
 func Locate(text string, opts Options, chunks []Chunk) {
 	l := locator{text: text, line: 1}
 	for i := range chunks {
@@ -30,7 +30,7 @@ func Locate(text string, opts Options, chunks []Chunk) {
 	l.locateBefore(len(text) + 1)
 }
 
-// locator walks through a text.
+// locator reads a text once, in order, and locates chunks on the way.
 type locator struct {
 	text     string
 	pending  []*Chunk // in order of their start
@@ -38,7 +38,7 @@ type locator struct {
 	path     outline.Path
 }
 
-// locateBefore describes the chunks that start before end.
+// locateBefore locates the chunks that start before end.
 func (l *locator) locateBefore(end int) {
 	for len(l.pending) > 0 && l.pending[0].StartByte < end {
 		c := l.pending[0]

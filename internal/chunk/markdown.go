@@ -6,13 +6,13 @@ import (
 )
 
 // splitMarkdownHeaders makes a chunk of the text under each heading and stores the
-// headings that enclose it in the metadata, as markdown.Split says. Where o.MaxSize
-// is set, longer chunks are cut further by the recursive strategy.
+// enclosing headings in the metadata; see markdown.Split. If o.MaxSize is set, the
+// recursive strategy cuts longer chunks.
 //
 // StartByte and EndByte reach from the start of the first line of the text to
-// the end of the last one, without its line feed; blank lines, and for two
-// sections made one the heading between them, lie inside. Where a chunk was cut
-// further, or is a line, the bounds are those of its own text.
+// the end of the last one, without its line feed. They include blank lines and,
+// if two sections were joined, the heading between them. If a chunk was cut
+// further, or is a single line, they are the bounds of its own text.
 func splitMarkdownHeaders(text string, o *Options) ([]Chunk, error) {
 	out := newRebuilder(text, o)
 	options := markdown.Options{StripHeaders: o.StripHeaders, ReturnEachLine: o.ReturnEachLine, Track: out.tracks()}
@@ -29,10 +29,9 @@ func splitMarkdownHeaders(text string, o *Options) ([]Chunk, error) {
 	return out.chunks, nil
 }
 
-// markdownSeparators are headings, the ends of fenced code and rules. Other
-// than the preset of the recursive strategy they know what is code: a line in
-// a fence that looks like a heading or a rule is neither, and a closing fence
-// stays with its code.
+// markdownSeparators returns headings, the ends of fenced code, and rules. Unlike
+// the preset of the recursive strategy they ignore lines within fenced code that
+// look like headings or rules, and a closing fence stays with its code.
 func markdownSeparators(text string) []separator {
 	fences := markdown.FencedSpans(text)
 	return []separator{
@@ -44,10 +43,10 @@ func markdownSeparators(text string) []separator {
 	}
 }
 
-// heading is the start of an ATX heading with the line feed before it.
+// heading matches the start of an ATX heading, with the line feed before it.
 var heading = pattern{prefix: "\n#", match: headingMarker}
 
-// endOf is the line feed after each of the spans, which are in order.
+// endOf matches the line feed after each of the spans, which are in order.
 type endOf []textspan.Span
 
 func (spans endOf) find(_ string, from, to int) (int, int) {
@@ -58,7 +57,8 @@ func (spans endOf) find(_ string, from, to int) (int, int) {
 	return spans[i].End, spans[i].End + 1
 }
 
-// headingMarker matches a line feed, one to six number signs and a space.
+// headingMarker matches a line feed, one to six number signs and a space at
+// text[at]. It returns the end of the match, or -1.
 func headingMarker(text string, at, to int) int {
 	i := at + 1
 	for i < to && text[i] == '#' {

@@ -1,6 +1,6 @@
 package chunk
 
-// piece is a part of the source between two cuts.
+// piece is the text of the source between two cuts.
 type piece struct {
 	start, end int // bytes
 	size       int // units
@@ -8,19 +8,19 @@ type piece struct {
 }
 
 // merger joins pieces into chunks of at most max units. A chunk reaches from the
-// start of its first piece to the end of its last, so what stood between them
-// stays. When a chunk is full, the pieces at its end that fit into the overlap
-// begin the next one.
+// start of its first piece to the end of its last one and keeps the text between
+// them. When a chunk is full, the pieces at its end that fit into the overlap also
+// begin the next chunk.
 type merger struct {
 	max, overlap int
 	emit         func(start, end int)
-	pieces       []piece // of the current chunk, from head on
+	pieces       []piece // pieces[head:] are those of the current chunk
 	head         int
 	total        int // units from the first piece's start to the last one's end
 }
 
-// add appends a piece, emitting the chunk before it if they do not fit
-// together.
+// add appends a piece to the current chunk. If it does not fit, add first emits the
+// chunk.
 func (m *merger) add(p piece) {
 	if m.head < len(m.pieces) {
 		if m.total+p.gap+p.size > m.max {
@@ -36,7 +36,7 @@ func (m *merger) add(p piece) {
 	m.pieces = append(m.pieces, p)
 }
 
-// flush emits what is left; nothing of it is repeated later.
+// flush emits the current chunk, without an overlap to the next one.
 func (m *merger) flush() {
 	if m.head < len(m.pieces) {
 		m.emitCurrent()
@@ -48,9 +48,9 @@ func (m *merger) emitCurrent() {
 	m.emit(m.pieces[m.head].start, m.pieces[len(m.pieces)-1].end)
 }
 
-// keepOverlap drops pieces from the front until the rest fits into the overlap
-// and next fits too. The gap after the first piece is not counted
-// against the overlap, only against the size, as the reference data has it.
+// keepOverlap drops pieces from the front until the rest fits into the overlap and
+// next fits into the chunk. As in the reference data, the gap after the first
+// piece counts for the size but not for the overlap.
 func (m *merger) keepOverlap(next piece) {
 	for m.head < len(m.pieces) {
 		counted := m.total
@@ -66,7 +66,7 @@ func (m *merger) keepOverlap(next piece) {
 			m.total -= m.pieces[m.head].gap
 		}
 	}
-	if m.head > len(m.pieces)/2 { // so that the slice stays as short as a chunk
+	if m.head > len(m.pieces)/2 { // bounds the memory
 		m.pieces = append(m.pieces[:0], m.pieces[m.head:]...)
 		m.head = 0
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Defaults for the options that a caller leaves out.
+// Defaults of options.
 const (
 	defaultSize          = 4000
 	defaultOverlap       = 200
@@ -21,8 +21,7 @@ const (
 	defaultJoinThreshold = 500
 )
 
-// Limits on what a caller may ask for. They bound the memory and the time of
-// one split, not what is useful.
+// Limits of options. They bound the memory and time of one split.
 const (
 	// MaxSizeLimit is the largest maxSize, overlap, minSize, targetSize and
 	// joinThreshold that Settings may have.
@@ -31,14 +30,14 @@ const (
 	maxItemBytes = 1000 // length of one entry
 )
 
-// commonOptions are known to every strategy. A strategy without a use for an
-// option (overlap in json) checks it and ignores it.
+// commonOptions are accepted by every strategy. A strategy that does not use one
+// of them (such as json with overlap) checks and ignores it.
 var commonOptions = []string{
 	"strategy", "maxSize", "size", "overlap",
 	"separatorPosition", "keepSeparator", "stripWhitespace", "addStartIndex",
 }
 
-// ownOptions are the options that only some strategies know.
+// ownOptions are the options that a strategy accepts besides commonOptions.
 var ownOptions = map[Strategy][]string{
 	Recursive:        {"separators", "isSeparatorRegex", "language"},
 	Character:        {"separator", "isSeparatorRegex"},
@@ -51,18 +50,18 @@ var ownOptions = map[Strategy][]string{
 	Sentence:         {"minSize", "targetSize", "sentenceEnders", "fallbackToWords", "fallbackToCharacters"},
 }
 
-// Options checks the settings and returns them with the defaults of the strategy,
-// which is recursive if none is given.
+// Options checks the settings and fills in the defaults of the strategy. The
+// default strategy is recursive.
 //
-// maxSize defaults to 4000, and overlap to 200 or a fifth of maxSize, whichever
-// is smaller. The markdown strategy with headers, html and semantic-markdown
-// leave MaxSize 0, no limit, unless the caller sets it.
+// maxSize defaults to 4000, and overlap to 200 or a fifth of maxSize, whichever is
+// smaller. For html, semantic-markdown, and markdown with headers, maxSize defaults
+// to 0, no limit. json and sentence require maxSize; their overlap defaults to 0.
 //
-// Errors are fault.Invalid and carry one violation for every option that is
-// wrong: unknown to the strategy, out of range or in contradiction to another.
+// Errors are fault.Invalid with one violation for every option that the strategy
+// does not have, that is out of range, or that contradicts another.
 func (s Settings) Options() (Options, error) {
 	c := checker{given: s, strategy: cmp.Or(s.Strategy, Recursive)}
-	if _, ok := ownOptions[c.strategy]; !ok { // nothing else can be checked
+	if _, ok := ownOptions[c.strategy]; !ok { // the other checks depend on the strategy
 		c.refuse("strategy", "unknown strategy %q; choose one of %s", s.Strategy, joinNames(slices.Collect(maps.Keys(ownOptions))))
 		return Options{}, c.err()
 	}
@@ -106,7 +105,7 @@ func valueOr[T any](given *T, otherwise T) T {
 	return *given
 }
 
-// checker turns settings into options and collects what is wrong with them.
+// checker converts settings to options and collects the violations.
 type checker struct {
 	given    Settings
 	strategy Strategy
@@ -125,7 +124,7 @@ func (c *checker) err() error {
 	return &fault.Error{Kind: fault.Invalid, Message: strings.Join(reasons, "; "), Violations: c.problems}
 }
 
-// refuseForeign refuses the options of other strategies.
+// refuseForeign adds a violation for each option that the strategy does not have.
 func (c *checker) refuseForeign() {
 	known := slices.Concat(commonOptions[1:], ownOptions[c.strategy])
 	for _, name := range c.given.names() {
@@ -135,7 +134,7 @@ func (c *checker) refuseForeign() {
 	}
 }
 
-// size returns a number of units or tokens from low to MaxSizeLimit.
+// size returns the given size or otherwise. It must be from low to MaxSizeLimit.
 func (c *checker) size(name string, given *int, low, otherwise int) int {
 	if given == nil {
 		return otherwise
@@ -153,7 +152,7 @@ func (c *checker) text(name string, given *string, otherwise string) string {
 	return text
 }
 
-// list returns the given texts, nil if there are none.
+// list returns a copy of the given texts, nil if there are none.
 func (c *checker) list(name string, given []string) []string {
 	if !c.checkLength(name, len(given)) {
 		return nil
@@ -164,8 +163,8 @@ func (c *checker) list(name string, given []string) []string {
 	return append([]string(nil), given...)
 }
 
-// headers returns the given headers; markerName is what the caller knows the
-// marker as.
+// headers returns a copy of the given headers. markerName is the caller's name for
+// the marker, for errors.
 func (c *checker) headers(name, markerName string, given []HeaderKey) []HeaderKey {
 	if !c.checkLength(name, len(given)) {
 		return nil
@@ -190,7 +189,7 @@ func (c *checker) checkLength(name string, length int) bool {
 	return true
 }
 
-// checkText refuses a text that is too long or not UTF-8.
+// checkText checks that a text is UTF-8 and at most maxItemBytes long.
 func (c *checker) checkText(field, text string) {
 	if len(text) > maxItemBytes {
 		c.refuse(field, "must be at most %d bytes long, got %d", maxItemBytes, len(text))
@@ -228,7 +227,7 @@ func (k KeepSeparator) position() SeparatorPosition {
 	return SeparatorPosition(k)
 }
 
-// sizes resolves the sizes, whose defaults and ranges depend on each other.
+// sizes sets the sizes, whose defaults and ranges depend on each other.
 func (c *checker) sizes(o *Options) {
 	name, given := "maxSize", c.given.MaxSize
 	if c.given.Size != nil {
@@ -269,8 +268,8 @@ func (c *checker) defaultMaxSize() int {
 	return defaultSize
 }
 
-// defaultOverlap keeps small sizes usable without an explicit overlap: a fixed
-// 200 would refuse every size up to 200. Without a limit there is no overlap.
+// defaultOverlap returns the overlap of settings without one. It is smaller for a
+// small maxSize, which it must stay below, and 0 without a maxSize.
 func (c *checker) defaultOverlap(maxSize int) int {
 	if c.strategy == Sentence || c.strategy == JSON {
 		return 0
@@ -278,7 +277,7 @@ func (c *checker) defaultOverlap(maxSize int) int {
 	return min(defaultOverlap, maxSize/5)
 }
 
-// checkTogether checks options against each other and resolves the encoding.
+// checkTogether checks options that depend on each other and sets the encoding.
 func (c *checker) checkTogether(o *Options) {
 	if o.Language != "" && !knownLanguage(o.Language) {
 		c.refuse("language", "no preset for %q; choose one of %s", o.Language, strings.Join(Languages(), ", "))

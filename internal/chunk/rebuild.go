@@ -6,13 +6,12 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// rebuilder collects the chunks of the strategies that put texts together. With
-// AddStartIndex they get the index of StartByte in the source, in UTF-16 code
-// units.
+// rebuilder collects chunks whose texts are not slices of the source. With
+// AddStartIndex their startIndex is StartByte in UTF-16 code units.
 type rebuilder struct {
 	builder
-	cut   Options // for what is longer than maxSize
-	trims bool    // texts are trimmed
+	cut   Options // for texts that are longer than maxSize
+	trims bool    // trim texts
 }
 
 func newRebuilder(text string, o *Options) rebuilder {
@@ -24,11 +23,11 @@ func newRebuilder(text string, o *Options) rebuilder {
 	return r
 }
 
-// tracks reports whether assemblies must know where their parts came from.
+// tracks reports whether assemblies must track the origin of their text.
 func (r *rebuilder) tracks() bool { return r.opts.MaxSize > 0 }
 
-// addAssembly adds the text of a, cut further by the recursive strategy where it
-// is longer than the options allow. The fields become the metadata.
+// addAssembly adds the text of a as a chunk, or as several if it is longer than
+// maxSize. The fields become the metadata.
 func (r *rebuilder) addAssembly(a *assembly.Text, fields []outline.Field) {
 	if a.Len() == 0 {
 		return
@@ -43,20 +42,20 @@ func (r *rebuilder) addAssembly(a *assembly.Text, fields []outline.Field) {
 		r.addChunk(Chunk{Text: text, StartByte: span.Start, EndByte: span.End}, fields)
 		return
 	}
-	for _, c := range r.parts(text) {
+	for _, c := range r.cutText(text) {
 		c.StartByte, c.EndByte = a.Bounds(from+c.StartByte, from+c.EndByte)
 		r.addChunk(c, fields)
 	}
 }
 
-// addText adds a text that was made from the given part of the source. If it is
-// cut, each of its parts is said to be made from all of that.
+// addText adds a text that was made from the given span of the source as a chunk,
+// or as several, with the same bounds, if it is longer than maxSize.
 func (r *rebuilder) addText(text string, from textspan.Span, fields []outline.Field) {
 	if !r.tooLong(text) {
 		r.addChunk(Chunk{Text: text, StartByte: from.Start, EndByte: from.End}, fields)
 		return
 	}
-	for _, c := range r.parts(text) {
+	for _, c := range r.cutText(text) {
 		c.StartByte, c.EndByte = from.Start, from.End
 		r.addChunk(c, fields)
 	}
@@ -66,8 +65,8 @@ func (r *rebuilder) tooLong(text string) bool {
 	return r.opts.MaxSize > 0 && len(text) > r.opts.MaxSize && textspan.Units(text) > r.opts.MaxSize
 }
 
-// parts cuts a text by the recursive strategy.
-func (r *rebuilder) parts(text string) []Chunk {
+// cutText cuts a text by the recursive strategy.
+func (r *rebuilder) cutText(text string) []Chunk {
 	chunks, err := splitRecursive(text, &r.cut)
 	if err != nil && r.err == nil {
 		r.err = err
@@ -75,7 +74,7 @@ func (r *rebuilder) parts(text string) []Chunk {
 	return chunks
 }
 
-// addChunk appends a chunk. Chunks come in order of their start.
+// addChunk appends a chunk. Chunks must be added in order of their start.
 func (r *rebuilder) addChunk(c Chunk, fields []outline.Field) {
 	switch {
 	case r.err != nil:

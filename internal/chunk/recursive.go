@@ -5,8 +5,8 @@ import (
 )
 
 // splitRecursive cuts a text at the coarsest separator that occurs in it, joins
-// the pieces up to the size, and cuts those that are too long by themselves at
-// the next finer separator.
+// pieces up to maxSize, and cuts pieces that are longer at the next finer
+// separator.
 func splitRecursive(text string, o *Options) ([]Chunk, error) {
 	seps, position, err := separatorsOf(text, o)
 	if err != nil {
@@ -24,9 +24,10 @@ func splitRecursive(text string, o *Options) ([]Chunk, error) {
 	return b.chunks, b.err
 }
 
-// separatorsOf returns the separators of recursive, plain markdown and latex,
-// and where they stay. Those of a preset belong to what follows them, a keyword
-// as much as a heading, so they stay there unless the caller says otherwise.
+// separatorsOf returns the separators of the strategies recursive, markdown without
+// headers, and latex, and the position of separators. The separators of a preset,
+// such as keywords and headings, stay with the text that follows them unless the
+// caller sets another position.
 func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, error) {
 	language := o.Language
 	switch o.Strategy {
@@ -52,17 +53,17 @@ func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, erro
 }
 
 type recursion struct {
-	src      source // ascii is that of the part that is being cut
+	src      source // src.ascii describes the section that is being cut
 	seps     []separator
 	position SeparatorPosition
 	merger   merger
 	out      *builder
 }
 
-// split cuts text[start:end] with the separators from level on. The merger is
-// empty before and after, so no overlap crosses its borders.
+// split cuts text[start:end] with the separators from level on. The merger must be
+// empty and is empty afterwards, so that no overlap crosses start or end.
 func (r *recursion) split(start, end, level int) {
-	// One accent in a book should not make every word of it slow to measure.
+	// A section without accents is fast to measure, even if the source has some.
 	wide := !r.src.ascii
 	r.src.ascii = r.src.ascii || textspan.IsASCII(r.src.text[start:end])
 	r.splitAt(start, end, level)
@@ -98,7 +99,7 @@ func (r *recursion) piece(start, end int, last *int, level int) {
 	case level < len(r.seps):
 		r.merger.flush()
 		r.split(start, end, level)
-	default: // the caller's separators cannot cut it
+	default: // no separator cuts it
 		r.merger.flush()
 		r.out.add(start, end)
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // splitSemantic cuts a Markdown text at its headings and joins small sections to
-// the ones before them, the deepest first. The text of a section is rebuilt:
-// heading, line feed, content without white space around it. A section of more
-// than maxSize tokens, if that was given, is cut like plain Markdown.
+// the ones before them, the deepest first. The text of a section is its heading, a
+// line feed, and its trimmed content. If maxSize is set, a section of more tokens
+// is cut like Markdown without headers.
 func splitSemantic(text string, o *Options) ([]Chunk, error) {
 	if err := checkSpecials(text, o); err != nil {
 		return nil, err

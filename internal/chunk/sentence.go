@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// splitSentence fills chunks with whole sentences. The white space between them
-// becomes one space; within a sentence everything stays.
+// splitSentence fills chunks with whole sentences. The white space between two
+// sentences becomes one space; the text of a sentence is unchanged.
 func splitSentence(text string, o *Options) ([]Chunk, error) {
 	b := &builder{src: newSource(text), opts: o}
 	g := sentenceGroup{out: b, opts: o}
@@ -28,14 +28,14 @@ func splitSentence(text string, o *Options) ([]Chunk, error) {
 	return b.chunks, b.err
 }
 
-// sentenceGroup is the chunk that is being filled.
+// sentenceGroup is the current chunk.
 type sentenceGroup struct {
-	out   *builder
-	opts  *Options
-	parts []textspan.Span
-	sizes []int
-	size  int // of the joined parts, in units
-	fresh int // parts that no chunk has yet
+	out       *builder
+	opts      *Options
+	sentences []textspan.Span
+	sizes     []int
+	size      int // of the joined sentences, in units
+	fresh     int // sentences at the end that are in no chunk yet
 }
 
 func (g *sentenceGroup) add(s textspan.Span, size int) {
@@ -45,16 +45,15 @@ func (g *sentenceGroup) add(s textspan.Span, size int) {
 		return
 	}
 	joiner := 0
-	if len(g.parts) > 0 {
+	if len(g.sentences) > 0 {
 		joiner = 1
 		if g.size+joiner+size > g.opts.MaxSize {
 			g.emit()
 			g.keepOverlap(min(g.opts.Overlap, g.opts.MaxSize-joiner-size))
-			// The joiner is counted even if no overlap was kept, as the
-			// reference data has it.
+			// As in the reference data, the joiner counts even without overlap.
 		}
 	}
-	g.parts = append(g.parts, s)
+	g.sentences = append(g.sentences, s)
 	g.sizes = append(g.sizes, size)
 	g.size += joiner + size
 	g.fresh++
@@ -64,7 +63,7 @@ func (g *sentenceGroup) add(s textspan.Span, size int) {
 	}
 }
 
-// finish emits what no chunk has yet and starts anew.
+// finish emits the sentences that are in no chunk yet and empties the group.
 func (g *sentenceGroup) finish() {
 	if g.fresh > 0 {
 		g.emit()
@@ -73,16 +72,17 @@ func (g *sentenceGroup) finish() {
 }
 
 func (g *sentenceGroup) emit() {
-	g.out.addJoined(g.parts)
+	g.out.addJoined(g.sentences)
 	g.fresh = 0
 }
 
-// keepOverlap drops parts from the front until the rest is at most limit long.
+// keepOverlap drops sentences from the front until the rest is at most limit units
+// long.
 func (g *sentenceGroup) keepOverlap(limit int) {
-	keep, size := len(g.parts), 0
+	keep, size := len(g.sentences), 0
 	for keep > 0 {
 		longer := size + g.sizes[keep-1]
-		if keep < len(g.parts) {
+		if keep < len(g.sentences) {
 			longer++
 		}
 		if longer > limit {
@@ -91,14 +91,13 @@ func (g *sentenceGroup) keepOverlap(limit int) {
 		keep--
 		size = longer
 	}
-	g.parts = append(g.parts[:0], g.parts[keep:]...)
+	g.sentences = append(g.sentences[:0], g.sentences[keep:]...)
 	g.sizes = append(g.sizes[:0], g.sizes[keep:]...)
 	g.size = size
 }
 
-// addOversized cuts a sentence that is longer than a chunk into words and the
-// words that are, or a sentence of one word, into characters, as far as the
-// options allow.
+// addOversized adds a sentence that is longer than maxSize. It cuts the sentence
+// into words and longer words into characters, as far as the options allow.
 func (g *sentenceGroup) addOversized(s textspan.Span) {
 	switch {
 	case g.opts.FallbackToWords:
@@ -155,7 +154,7 @@ func (g *sentenceGroup) addCharacters(s textspan.Span) {
 	windows.flush()
 }
 
-// wordEnd returns the end of the run without white space that starts at from.
+// wordEnd returns the end of the run of non-space characters that starts at from.
 func wordEnd(text string, from, end int) int {
 	for from < end && textspan.LeadingSpace(text[from:end]) == 0 {
 		_, n := utf8.DecodeRuneInString(text[from:end])
@@ -164,21 +163,20 @@ func wordEnd(text string, from, end int) int {
 	return from
 }
 
-// addJoined appends a chunk of the trimmed parts with one space between them.
-// Where the source has nothing else between them either, the text is a slice of
-// it.
-func (b *builder) addJoined(parts []textspan.Span) {
-	first, last := parts[0], parts[len(parts)-1]
+// addJoined appends a chunk of the trimmed spans with one space between them. If
+// the source has the same text, the chunk is a slice of it.
+func (b *builder) addJoined(spans []textspan.Span) {
+	first, last := spans[0], spans[len(spans)-1]
 	start, _ := textspan.Trim(b.src.text, first.Start, first.End)
 	_, end := textspan.Trim(b.src.text, last.Start, last.End)
 	n := len(b.chunks)
 	b.add(start, end)
-	if len(b.chunks) == n || b.joinedBySpaces(parts) {
+	if len(b.chunks) == n || b.joinedBySpaces(spans) {
 		return
 	}
 	var sb strings.Builder
 	sb.Grow(end - start)
-	for i, p := range parts {
+	for i, p := range spans {
 		if i > 0 {
 			sb.WriteByte(' ')
 		}
@@ -187,9 +185,9 @@ func (b *builder) addJoined(parts []textspan.Span) {
 	b.chunks[n].Text = sb.String()
 }
 
-func (b *builder) joinedBySpaces(parts []textspan.Span) bool {
-	for i, p := range parts[1:] {
-		if gap := b.src.text[parts[i].End:p.Start]; gap != " " {
+func (b *builder) joinedBySpaces(spans []textspan.Span) bool {
+	for i, p := range spans[1:] {
+		if gap := b.src.text[spans[i].End:p.Start]; gap != " " {
 			return false
 		}
 	}

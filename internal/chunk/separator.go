@@ -12,17 +12,17 @@ import (
 
 // separator finds the positions at which a text may be cut.
 type separator interface {
-	// find returns the bounds of the first occurrence in text[from:to], which is
-	// never empty, or -1, -1. What stands outside of from and to does not count.
+	// find returns the bounds of the first occurrence in text[from:to], or -1, -1.
+	// An occurrence is not empty, except for anywhere.
 	find(text string, from, to int) (start, end int)
 }
 
-// anywhere is the empty separator: it cuts between any two characters.
+// anywhere is the empty separator: it allows a cut between any two characters.
 type anywhere struct{}
 
 func (anywhere) find(_ string, from, _ int) (int, int) { return from, from }
 
-// literal is a separator that stands for itself.
+// literal matches its own text.
 type literal string
 
 func (l literal) find(text string, from, to int) (int, int) {
@@ -33,9 +33,9 @@ func (l literal) find(text string, from, to int) (int, int) {
 	return from + i, from + i + len(l)
 }
 
-// pattern is a separator written by hand where a regular expression would do
-// but be slow: match returns the end of an occurrence whose first byte, prefix,
-// stands at text[at], or -1.
+// pattern matches prefix and what match accepts; it is faster than a regular
+// expression. text[at:] starts with prefix; match returns the end of the
+// occurrence, or -1 if there is none at this position.
 type pattern struct {
 	prefix string
 	match  func(text string, at, to int) int
@@ -54,7 +54,7 @@ func (p pattern) find(text string, from, to int) (int, int) {
 	}
 }
 
-// outside hides the occurrences of a separator that lie in one of the spans,
+// outside ignores the occurrences of a separator that start in one of the spans,
 // which are in order and do not overlap.
 type outside struct {
 	separator
@@ -75,18 +75,18 @@ func (o outside) find(text string, from, to int) (int, int) {
 	}
 }
 
-// expression is a caller's regular expression. A single search is linear, but
-// an expression that looks far ahead and then matches little makes all of them
-// together quadratic, so the characters read are counted against a budget.
+// expression is a caller's regular expression. One search takes linear time, but
+// repeated searches take quadratic time if the expression reads far ahead and
+// matches little. A budget therefore bounds the number of characters read.
 type expression struct {
 	re     *regexp.Regexp
 	budget int
 	err    error
 }
 
-// budgetFor allows an expression to read a text several times over, which is
-// more than a separator needs: once to see whether it occurs, once to split,
-// and a little look-ahead at every match.
+// budgetFor returns how many characters an expression may read to split a text.
+// Usual separators stay far below it: they read the text once to find whether they
+// occur, once to split, and a few characters more at every match.
 func budgetFor(text string) int { return 16*len(text) + 1<<16 }
 
 func newExpression(text, source string) (*expression, error) {
@@ -111,7 +111,7 @@ func (e *expression) find(text string, from, to int) (int, int) {
 		if loc[0] < loc[1] {
 			return from + loc[0], from + loc[1]
 		}
-		// An empty match, from \b or the like: nothing to cut at.
+		// An empty match, such as of \b, is no separator.
 		from += loc[0]
 		_, n := utf8.DecodeRuneInString(text[from:to])
 		from += max(n, 1)
@@ -119,8 +119,8 @@ func (e *expression) find(text string, from, to int) (int, int) {
 	return -1, -1
 }
 
-// meteredReader reads a text rune by rune and takes each from a budget, at the
-// end of which the text seems to end.
+// meteredReader reads a text rune by rune and decrements a budget for each. It
+// reports the end of the text when the budget is used up.
 type meteredReader struct {
 	text   string
 	pos    int
@@ -160,8 +160,8 @@ func newSeparators(text string, sources []string, regex bool) ([]separator, erro
 }
 
 // eachPiece calls yield with the non-empty pieces of text[start:end] between the
-// occurrences of a separator, until it returns false. The empty separator does
-// not cut.
+// occurrences of a separator, until yield returns false. The empty separator cuts
+// nothing.
 func eachPiece(text string, start, end int, sep separator, position SeparatorPosition, yield func(start, end int) bool) {
 	from := start
 	if _, ok := sep.(anywhere); !ok {

@@ -14,10 +14,10 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Settings say how to cut a text, as a caller gives them: what is nil or empty
-// was left out. Their JSON form is that of the Chunking message and of the
-// database. Options, OptionsFor and RetrievalOptions check them and fill in the
-// defaults.
+// Settings are the chunking options that a caller gave; a nil or empty field was
+// left out. Their JSON is stored in the database and has the field names of the
+// Chunking message. Options, OptionsFor and RetrievalOptions check them and fill in
+// the defaults.
 type Settings struct {
 	Strategy             Strategy           `json:"strategy,omitempty"`
 	MaxSize              *int               `json:"maxSize,omitempty"`
@@ -35,8 +35,8 @@ type Settings struct {
 	Language             *string            `json:"language,omitempty"`
 	EncodingName         *string            `json:"encodingName,omitempty"`
 	ModelName            *string            `json:"modelName,omitempty"`
-	AllowedSpecial       []string           `json:"allowedSpecial,omitempty"`    // "all" stands for every one
-	DisallowedSpecial    []string           `json:"disallowedSpecial,omitempty"` // likewise
+	AllowedSpecial       []string           `json:"allowedSpecial,omitempty"`    // "all" means every special token
+	DisallowedSpecial    []string           `json:"disallowedSpecial,omitempty"` // "all" means every special token
 	Headers              []HeaderKey        `json:"headers,omitempty"`
 	Sections             []SectionKey       `json:"sections,omitempty"`
 	StripHeaders         *bool              `json:"stripHeaders,omitempty"`
@@ -56,8 +56,9 @@ type SectionKey struct {
 	Key  string `json:"key"`
 }
 
-// KeepSeparator is the value of the alias keepSeparator. In JSON, KeepTrue and
-// KeepFalse are booleans, the others strings.
+// KeepSeparator is a value of the option keepSeparator, an alias of
+// separatorPosition. In JSON, KeepTrue and KeepFalse are booleans, the others
+// strings.
 type KeepSeparator string
 
 // The values of KeepSeparator.
@@ -76,7 +77,7 @@ func (k KeepSeparator) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(k))
 }
 
-// UnmarshalJSON reads true, false, "start", "end" or "" for false. Errors are
+// UnmarshalJSON reads true, false, "start", "end", or "", which means false. Errors are
 // fault.Invalid about the field keepSeparator.
 func (k *KeepSeparator) UnmarshalJSON(raw []byte) error {
 	switch text := string(raw); text {
@@ -109,7 +110,8 @@ func ParseSettings(raw []byte) (Settings, error) {
 	return s, nil
 }
 
-// decodingError returns an error of encoding/json as one about the field.
+// decodingError converts an error of encoding/json to a fault.Invalid about the
+// field.
 func decodingError(err error) error {
 	var invalid *fault.Error
 	if errors.As(err, &invalid) {
@@ -143,11 +145,11 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// IsZero reports whether nothing was given.
+// IsZero reports whether no option was given.
 func (s Settings) IsZero() bool { return reflect.ValueOf(s).IsZero() }
 
-// Or returns s, or the defaults of an index if s is empty. The two are not mixed:
-// an option of one strategy means nothing to another.
+// Or returns s, or defaults if s is empty. It never merges the two, because an
+// option of one strategy means nothing to another.
 func (s Settings) Or(defaults Settings) Settings {
 	if s.IsZero() {
 		return defaults

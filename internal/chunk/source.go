@@ -2,10 +2,10 @@ package chunk
 
 import "github.com/ragdhq/ragd/internal/chunk/textspan"
 
-// source is a text that is measured in UTF-16 code units, or by count.
+// source is a text that is measured in UTF-16 code units, or by count if it is set.
 type source struct {
 	text  string
-	ascii bool // then units are bytes
+	ascii bool // text is ASCII: units are bytes
 	count func(string) int
 }
 

@@ -10,20 +10,21 @@ import (
 // MaxChunks is the largest number of chunks that Split makes of one text.
 const MaxChunks = 1_000_000
 
-// Split cuts text by the options, which come from Settings. The chunks are
-// in the order of the text (json: of the parts that they show); a blank text
-// has none.
+// Split cuts text by the options, which come from Settings. The chunks are in the
+// order of the text; those of json may start out of order. A blank text has no
+// chunks.
 //
-// For the strategies that cut and do not rebuild (recursive, character, token,
-// markdown without headers, latex) text[c.StartByte:c.EndByte] is c.Text. The
-// others give the bounds of the part of the source that a chunk was made from.
+// For recursive, character, token, latex, and markdown without headers,
+// text[c.StartByte:c.EndByte] is c.Text. The other strategies rebuild the text of a
+// chunk; its bounds are those of the text that it was made from.
 //
 // Texts are slices of the source wherever possible, so keeping one chunk keeps
 // the whole source in memory.
 //
-// Errors are fault.Invalid: text that is not valid UTF-8 or not what the
-// strategy reads, options that Settings.Options would refuse, and splits into more
-// than MaxChunks or with so much overlap that a text is repeated over and over.
+// Errors are fault.Invalid: for text that is not valid UTF-8 or not of the
+// strategy's format, for options that Settings.Options would reject, for more than
+// MaxChunks chunks, and for chunks that are together more than 32 times (json: 4
+// times) as long as a long text.
 func Split(text string, opts Options) ([]Chunk, error) {
 	if !utf8.ValidString(text) {
 		return nil, fault.Field("text", "is not valid UTF-8 (first bad byte at offset %d); convert it to UTF-8 first", firstInvalid(text))
@@ -66,9 +67,9 @@ func firstInvalid(text string) int {
 	return len(text)
 }
 
-// maxRepeat is how many times its own length a text may be long in all its
-// chunks together, some slack for short texts apart. An overlap close to the
-// size would otherwise turn a megabyte into a terabyte.
+// All chunks together may be at most maxRepeat times as long as the text, plus
+// maxRepeatSlack bytes for short texts. Without this bound, an overlap close to
+// maxSize could turn a megabyte into a terabyte.
 const (
 	maxRepeat      = 32
 	maxRepeatSlack = 1 << 20
@@ -80,18 +81,18 @@ type builder struct {
 	src    source
 	opts   *Options
 	chunks []Chunk
-	err    error // set once, when there is too much
+	err    error // the first: too many chunks or too much repetition
 
 	bytes   int // of all chunks
 	lastEnd int // of the last chunk
 
-	// The start of the last chunk, in bytes and in UTF-16 units: startIndex of
-	// the next one is counted from here.
+	// The start of the last chunk, in bytes and in UTF-16 units; the startIndex of
+	// the next one is counted from it.
 	lastByte, lastUnit int
 }
 
-// add appends the chunk src.text[start:end], trimmed if the options say so,
-// unless nothing is left of it that the chunk before does not have. Chunks come
+// add appends the chunk src.text[start:end], trimmed if the options say so. It
+// skips a chunk that is empty or lies within the one before. Chunks must be added
 // in order of their start.
 func (b *builder) add(start, end int) {
 	if b.opts.StripWhitespace {

@@ -7,9 +7,9 @@ import (
 
 // StrategyFor returns the strategy that fits a document best, and for source
 // code the language preset of the recursive strategy ("" if there is none). A
-// content type that says something wins over the file name; text/plain,
-// application/octet-stream, unknown types and the empty one say nothing. The
-// file name may be a path or a URL.
+// known content type takes precedence over the file name; text/plain,
+// application/octet-stream, unknown types and the empty one are ignored. The file
+// name may be a path or a URL.
 func StrategyFor(contentType, fileName string) (Strategy, string) {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
@@ -25,9 +25,8 @@ func StrategyFor(contentType, fileName string) (Strategy, string) {
 	return Recursive, ""
 }
 
-// Sizes that suit retrieval, for callers that leave them open: see the
-// measurements in docs/chunk-sizes.md. The defaults of Options are larger and stay
-// what clients of other chunkers are used to.
+// Default sizes for retrieval; docs/chunk-sizes.md has the measurements. The
+// defaults of Options are larger, like those of other chunkers.
 const (
 	DefaultMaxSize       = 800 // UTF-16 code units
 	DefaultOverlap       = 200
@@ -35,18 +34,19 @@ const (
 	DefaultOverlapTokens = 50
 )
 
-// OptionsFor is Options for a document whose settings may leave the strategy to
-// its content type and file name. The strategy so chosen gets what it cannot work
-// without: json a maxSize, html the headings h1 to h6 and a maxSize, as sections
-// may be long.
+// OptionsFor returns the options for a document. Without a strategy in the settings
+// it chooses one by content type and file name and adds the options that this
+// strategy requires: a maxSize for json; a maxSize and the headings h1 to h6 for
+// html. Errors are those of Options.
 func (s Settings) OptionsFor(contentType, fileName string) (Options, error) {
 	return s.withStrategy(contentType, fileName).Options()
 }
 
-// RetrievalOptions is OptionsFor for a document that is going to be searched:
-// sizes left out are DefaultMaxSize and DefaultOverlap, or DefaultMaxTokens and
-// DefaultOverlapTokens for the token strategy. semantic-markdown has no default
-// size: its joinThreshold limits its chunks.
+// RetrievalOptions returns the options for a document that will be searched. It
+// chooses the strategy like OptionsFor. Without a size in the settings it sets
+// DefaultMaxSize and DefaultOverlap, or DefaultMaxTokens and DefaultOverlapTokens
+// for the token strategy; semantic-markdown has no default size, as joinThreshold
+// limits its chunks. Errors are those of Options.
 func (s Settings) RetrievalOptions(contentType, fileName string) (Options, error) {
 	filled := s.withStrategy(contentType, fileName)
 	if s.hasSize() || filled.Strategy == SemanticMarkdown {
@@ -65,8 +65,8 @@ func (s Settings) RetrievalOptions(contentType, fileName string) (Options, error
 
 func (s Settings) hasSize() bool { return s.MaxSize != nil || s.Size != nil }
 
-// withStrategy returns the settings with a strategy, and with what that needs if
-// the caller did not choose it.
+// withStrategy returns the settings with a strategy. If it had to choose one, it
+// adds the options that this strategy requires.
 func (s Settings) withStrategy(contentType, fileName string) Settings {
 	if s.Strategy != "" {
 		return s
@@ -90,6 +90,7 @@ func (s Settings) withStrategy(contentType, fileName string) Settings {
 	return filled
 }
 
+// kind is the strategy for a format, with a language for recursive.
 type kind struct {
 	strategy Strategy
 	language string

@@ -10,10 +10,9 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// splitToken cuts a text into windows of tokens. The text is encoded once; a
-// window begins and ends between two tokens, never inside a code point even
-// where the tokens are parts of one, and inside a grapheme cluster only if none
-// ends in the window.
+// splitToken cuts a text into windows of tokens. The text is encoded once. A window
+// begins and ends between two tokens, never within a code point, even if that has
+// several tokens, and within a grapheme cluster only if none ends in the window.
 func splitToken(text string, o *Options) ([]Chunk, error) {
 	if err := checkSpecials(text, o); err != nil {
 		return nil, err
@@ -33,11 +32,11 @@ func splitToken(text string, o *Options) ([]Chunk, error) {
 	return b.chunks, b.err
 }
 
-// tokenWindow is the chunk that is being filled with tokens.
+// tokenWindow is the current chunk.
 type tokenWindow struct {
 	out          *builder
 	max, overlap int
-	bounds       []int // of the tokens in the source, one more than there are tokens; from head on
+	bounds       []int // bounds[head:] are the borders of the tokens in the source, one more than tokens
 	head         int
 	emitted      int // end of the last chunk
 }
@@ -53,8 +52,8 @@ func (w *tokenWindow) add(end int) {
 		cut = w.last(w.head+w.max, w.codePointBorder)
 	}
 	if cut == w.head {
-		// A code point of more tokens than a chunk may have is kept whole, and
-		// the tokens up to its end come one by one.
+		// A code point of more tokens than maxSize is kept whole: continue until
+		// its last token is added.
 		if cut = len(w.bounds) - 1; !w.codePointBorder(cut) {
 			return
 		}
@@ -71,7 +70,7 @@ func (w *tokenWindow) add(end int) {
 	}
 }
 
-// finish emits the tokens that no chunk has yet.
+// finish emits the tokens that are in no chunk yet.
 func (w *tokenWindow) finish() {
 	if last := len(w.bounds) - 1; w.bounds[last] > max(w.emitted, w.bounds[w.head]) {
 		w.emit(last)
@@ -83,8 +82,8 @@ func (w *tokenWindow) emit(cut int) {
 	w.emitted = w.bounds[cut]
 }
 
-// last returns the last index from i down to head that is a border; head is
-// one.
+// last returns the largest index from head to i that is a border. head is always a
+// border.
 func (w *tokenWindow) last(i int, border func(int) bool) int {
 	for i > w.head && !border(i) {
 		i--
@@ -101,12 +100,13 @@ func (w *tokenWindow) codePointBorder(i int) bool {
 	return at == len(w.out.src.text) || utf8.RuneStart(w.out.src.text[at])
 }
 
-// allowedSpecials returns the special tokens that count as one token each.
+// allowedSpecials returns the special tokens that are encoded as one token each.
 func allowedSpecials(o *Options) []string {
 	return tokenizer.NamedSpecials(o.EncodingName, o.AllowedSpecial)
 }
 
-// checkSpecials refuses a text with a special token that the caller disallows.
+// checkSpecials returns an error if the text has a special token that the caller
+// disallows.
 func checkSpecials(text string, o *Options) error {
 	allowed := allowedSpecials(o)
 	for _, s := range tokenizer.NamedSpecials(o.EncodingName, o.DisallowedSpecial) {
@@ -117,7 +117,8 @@ func checkSpecials(text string, o *Options) error {
 	return nil
 }
 
-// checkSpecialNames refuses the names of tokens that the encoding does not have.
+// checkSpecialNames checks that the encoding has the special tokens that the
+// options name.
 func (c *checker) checkSpecialNames(o *Options) {
 	for name, list := range map[string][]string{"allowedSpecial": o.AllowedSpecial, "disallowedSpecial": o.DisallowedSpecial} {
 		for _, s := range list {
@@ -128,7 +129,8 @@ func (c *checker) checkSpecialNames(o *Options) {
 	}
 }
 
-// resolveEncoding settles EncodingName; a model beats an encoding.
+// resolveEncoding sets EncodingName: that of the model, else the given one, else the
+// default.
 func (c *checker) resolveEncoding(o *Options) {
 	if o.ModelName != "" {
 		name, ok := tokenizer.OfModel(o.ModelName)
