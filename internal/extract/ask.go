@@ -10,25 +10,26 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
-// maxInARow is after how many failures in a row of its provider a document stops
-// asking: each of them has been tried several times.
-const maxInARow = 8
+// maxFailuresInARow is the number of consecutive provider failures after which
+// extraction from a document stops. The client has retried each of them.
+const maxFailuresInARow = 8
 
 // question is one question to a language model.
 type question struct {
 	model, system, user string
 	schema              *llm.Schema
-	accept              func(answer string) error // is also what keeps the answer
+	accept              func(answer string) error // validates and stores the answer
 }
 
-// ask asks, unless the answer is known from before or the provider is in trouble.
-// accept has seen the answer when it returns nil.
+// ask sends a question to the language model, unless the answer is cached or the
+// provider has failed too often. If ask returns nil, q.accept has accepted the
+// answer.
 func (w *work) ask(ctx context.Context, q question) error {
 	key := answerKey(w.request.Tenant, q)
 	if known, ok := w.extractor.answers.Get(key); ok {
 		return q.accept(known)
 	}
-	if err := w.trouble(); err != nil {
+	if err := w.providerError(); err != nil {
 		return err
 	}
 	answer, err := w.extractor.llm.Ask(ctx, llm.Question{
@@ -38,32 +39,32 @@ func (w *work) ask(ctx context.Context, q question) error {
 	defer w.mu.Unlock()
 	w.result.Usage.Add(answer.Usage)
 	if err == nil {
-		w.lastFailure, w.inARow = nil, 0
+		w.lastFailure, w.failuresInARow = nil, 0
 		w.extractor.answers.Put(key, answer.Text)
 		return nil
 	}
 	w.lastFailure = err
 	switch fault.KindOf(err) {
-	case fault.Precondition: // no key, no such model: no other question would do better
-		w.inARow = maxInARow
+	case fault.Precondition: // no key or no such model: every other question would fail too
+		w.failuresInARow = maxFailuresInARow
 	case fault.Unavailable, fault.Exhausted:
-		w.inARow++
+		w.failuresInARow++
 	}
 	return err
 }
 
-// trouble returns why nothing more should be asked, or nil.
-func (w *work) trouble() error {
+// providerError returns the last failure if too many came in a row, else nil.
+func (w *work) providerError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.inARow >= maxInARow {
+	if w.failuresInARow >= maxFailuresInARow {
 		return w.lastFailure
 	}
 	return nil
 }
 
-// answers keeps what was answered by tenant and question, so that an attempt that
-// is made again, and the unchanged chunks of a changed document, cost nothing.
+// answers caches answers by tenant and question, so that a retried job and the
+// unchanged chunks of a changed document cost nothing.
 type answers = cache.Cache[[sha256.Size]byte, string]
 
 const answersBytes = 16 << 20
@@ -74,7 +75,8 @@ func newAnswers() *answers {
 	})
 }
 
-// answerKey writes lengths in front, so that no two questions are written alike.
+// answerKey returns the cache key of a question. It hashes the length before each
+// field, so that different questions never hash the same bytes.
 func answerKey(tenant string, q question) [sha256.Size]byte {
 	h := sha256.New()
 	var length [8]byte

@@ -1,12 +1,12 @@
-// Package extract describes the chunks of a document: title, summary, keywords,
-// questions that they answer, and fields of a JSON Schema that the caller gives.
-// It asks a language model; title and keywords also work without one. A failure
-// concerns one chunk and leaves the others alone.
+// Package extract adds metadata to the chunks of a document: title, summary,
+// keywords, questions that a chunk answers, and the fields of a caller's JSON
+// Schema. It asks a language model; title and keywords also work without one. A
+// failure affects one chunk only.
 //
 //	options, err := extract.Settings{Model: "openai/gpt-5-mini", Summary: &extract.SummarySettings{}}.Options()
 //	result, err := extractor.Extract(ctx, extract.Request{Tenant: "acme", Options: options, Chunks: chunks})
 //
-// docs/extraction.md says what is written where.
+// docs/extraction.md describes the metadata that it adds.
 package extract
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/metadata"
 )
 
-// The metadata that is written. Names are those of comparable libraries.
+// Keys of the added metadata, as in comparable libraries.
 const (
 	keyTitle       = "documentTitle"
 	keySummary     = "sectionSummary"
@@ -33,59 +33,57 @@ const (
 	keyKeywords    = "excerptKeywords"
 )
 
-// maxConcurrent bounds the questions of one document at once. The provider's own
-// bounds hold besides.
+// maxConcurrent bounds the concurrent questions about one document. The limits of
+// the provider apply too.
 const maxConcurrent = 16
 
-// maxCalls bounds the questions about one document: what asks for more would cost
-// more than it is likely to be meant to.
+// maxCalls bounds the questions about one document, and so its cost.
 const maxCalls = 10_000
 
 // Chunk is a text to extract fields from.
 type Chunk struct {
 	Text string
-	// Metadata is what is known of the chunk already. It is shown to the model and
-	// never overwritten.
+	// Metadata is the metadata that the chunk already has. It is shown to the model
+	// and never overwritten.
 	Metadata map[string]any
 }
 
 // Request is a document's chunks and what to extract.
 type Request struct {
-	Tenant  string // whose cached answers and whose quota of the concurrency
+	Tenant  string // owner of the cached answers and of the concurrency quota
 	Options Options
 	Title   string // of the document, if it is known
 	Chunks  []Chunk
 }
 
-// Result holds the fields that were found and what they cost.
+// Result has the extracted fields and their cost.
 type Result struct {
 	// Fields holds the metadata to add to each chunk, in the order of the request.
 	Fields   []map[string]any
 	Failures []Failure // in the order of the fields, then of the chunks
-	Usage    llm.Usage // nothing for what was known from before
+	Usage    llm.Usage // without cached answers
 }
 
-// Failure says why a field could not be found for one chunk.
+// Failure says why a field could not be extracted from one chunk.
 type Failure struct {
-	Chunk int    // in Request.Chunks
+	Chunk int    // index in Request.Chunks
 	Field string // of Options: title, summary, questions, keywords or schema
 	Err   error
 }
 
-// Extractor extracts. It is safe for concurrent use.
+// Extractor extracts metadata and caches answers. It is safe for concurrent use.
 type Extractor struct {
 	llm     *llm.Client
 	answers *answers
 }
 
-// New returns an extractor that asks these language models.
+// New returns an extractor that asks the language models of the client.
 func New(client *llm.Client) *Extractor {
 	return &Extractor{llm: client, answers: newAnswers()}
 }
 
-// Check returns the error that Extract would have for the models of the options,
-// without asking any: Invalid for an unknown one, Precondition for one whose
-// provider is not configured.
+// Check checks the models of the options without asking them. Errors: Invalid for
+// an unknown model, Precondition for one whose provider is not configured.
 func (e *Extractor) Check(o Options) error {
 	for field, model := range o.models() {
 		if model == "" {
@@ -98,9 +96,9 @@ func (e *Extractor) Check(o Options) error {
 	return nil
 }
 
-// Extract finds what the options ask for. It blocks until every chunk has an
-// answer or a failure. Its errors are those of Check and of the context, and
-// Invalid for a document that needs too many questions.
+// Extract extracts the fields that the options select. It blocks until every chunk
+// has an answer or a failure. Errors are those of Check and of the context, and
+// Invalid for a document that needs too many calls of a model.
 func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 	if err := e.Check(r.Options); err != nil {
 		return Result{}, err
@@ -116,7 +114,7 @@ func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 			w.chunks[i].Metadata = map[string]any{}
 		}
 	}
-	// Each sees what those before it have found.
+	// Each step shows the model the metadata that earlier steps found.
 	for _, step := range []func(context.Context){w.schema, w.summary, w.questions, w.keywords, w.title} {
 		if len(r.Chunks) > 0 {
 			step(ctx)
@@ -128,20 +126,21 @@ func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 	return w.result, nil
 }
 
-// work is one document under way.
+// work is the state of one call of Extract.
 type work struct {
 	extractor *Extractor
 	request   Request
-	chunks    []Chunk // with what was found so far in their metadata
+	chunks    []Chunk // their metadata includes the fields found so far
 
-	mu          sync.Mutex
-	result      Result
-	lastFailure error
-	inARow      int // failures of the provider since its last answer
+	mu             sync.Mutex
+	result         Result
+	lastFailure    error
+	failuresInARow int // of the provider, since its last answer
 }
 
-// each calls do for every chunk, several at once, and records failures.
-func (w *work) each(ctx context.Context, field string, do func(ctx context.Context, chunk int) error) {
+// forEachChunk calls do for every chunk, maxConcurrent at a time, and records
+// failures.
+func (w *work) forEachChunk(ctx context.Context, field string, do func(ctx context.Context, chunk int) error) {
 	failures := make([]error, len(w.chunks))
 	var group errgroup.Group
 	group.SetLimit(maxConcurrent)
@@ -163,7 +162,7 @@ func (w *work) fail(chunk int, field string, err error) {
 	w.result.Failures = append(w.result.Failures, Failure{chunk, field, err})
 }
 
-// add puts fields into a chunk's metadata, but for those that are there already.
+// add adds fields to a chunk's metadata. Existing keys keep their values.
 func (w *work) add(chunk int, field string, found map[string]any) {
 	kept := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
@@ -182,7 +181,7 @@ func (w *work) add(chunk int, field string, found map[string]any) {
 	maps.Copy(w.result.Fields[chunk], kept)
 }
 
-// addAll adds one field to every chunk that has a value.
+// addAll adds values[i] under the key to chunk i, unless it is empty.
 func (w *work) addAll(field, key string, values []string) {
 	for i, value := range values {
 		if value != "" {

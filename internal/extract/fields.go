@@ -12,8 +12,8 @@ import (
 const askSummary = `You summarise excerpts of documents. ` + dataNotOrders + `
 Reply with JSON alone: {"summary":"..."}, what the excerpt says about its key topics and entities, in at most three sentences and in its own language.`
 
-// summary asks for each chunk's own summary, which is the next one's prev and the
-// last one's next.
+// summary asks for a summary of each chunk. The next chunk may get it as its
+// previous summary and the chunk before as its next one.
 func (w *work) summary(ctx context.Context) {
 	o := w.request.Options.Summary
 	if o == nil {
@@ -21,7 +21,7 @@ func (w *work) summary(ctx context.Context) {
 	}
 	own := make([]string, len(w.chunks))
 	schema := answerIn("summary", oneText)
-	w.each(ctx, "summary", func(ctx context.Context, i int) error {
+	w.forEachChunk(ctx, "summary", func(ctx context.Context, i int) error {
 		return w.ask(ctx, about(w.chunks[i], o.Model, o.Template, 0, askSummary, schema, func(answer string) (err error) {
 			own[i], err = readText(answer, "summary", maxSummaryBytes)
 			return err
@@ -49,7 +49,7 @@ func (w *work) questions(ctx context.Context) {
 	}
 	found := make([]string, len(w.chunks))
 	system, schema := fmt.Sprintf(askQuestions, o.Count), answerIn("questions", someText)
-	w.each(ctx, "questions", func(ctx context.Context, i int) error {
+	w.forEachChunk(ctx, "questions", func(ctx context.Context, i int) error {
 		return w.ask(ctx, about(w.chunks[i], o.Model, o.Template, o.Count, system, schema, func(answer string) error {
 			list, err := readList(answer, "questions", o.Count, splitQuestions)
 			found[i] = strings.Join(list, "\n")
@@ -68,12 +68,12 @@ func (w *work) keywords(ctx context.Context) {
 	case o == nil:
 		return
 	case o.Model == "":
-		w.addAll("keywords", keyKeywords, tellingWords(w.chunks, o.Count))
+		w.addAll("keywords", keyKeywords, keywordsByFrequency(w.chunks, o.Count))
 		return
 	}
 	found := make([]string, len(w.chunks))
 	system, schema := fmt.Sprintf(askKeywords, o.Count), answerIn("keywords", someText)
-	w.each(ctx, "keywords", func(ctx context.Context, i int) error {
+	w.forEachChunk(ctx, "keywords", func(ctx context.Context, i int) error {
 		return w.ask(ctx, about(w.chunks[i], o.Model, o.Template, o.Count, system, schema, func(answer string) error {
 			list, err := readList(answer, "keywords", o.Count, splitKeywords)
 			found[i] = strings.Join(list, ", ")
@@ -90,14 +90,14 @@ Reply with JSON alone: {"title":"..."}, a short title that names what the docume
 It has titles that were proposed for excerpts of one document. Reply with JSON alone: {"title":"..."}, one short title for the whole document.`
 )
 
-// title asks the first chunks for titles, and then for the best of them. All
-// chunks get the same. A failure is the first chunk's.
+// title asks for a title for each of the first chunks, and then for the best of
+// them, which all chunks get. A failure is reported for the first chunk.
 func (w *work) title(ctx context.Context) {
 	o := w.request.Options.Title
 	if o == nil {
 		return
 	}
-	title := firstLine(w.request)
+	title := titleWithoutModel(w.request)
 	if o.Model != "" {
 		var err error
 		if title, err = w.askTitle(ctx, o); err != nil {
@@ -117,7 +117,7 @@ func (w *work) askTitle(ctx context.Context, o *Title) (string, error) {
 	proposed := make([]string, len(first))
 	failures := make([]error, len(first))
 	schema := answerIn("title", oneText)
-	w.each(ctx, "title", func(ctx context.Context, i int) error {
+	w.forEachChunk(ctx, "title", func(ctx context.Context, i int) error {
 		if i < len(first) {
 			failures[i] = w.ask(ctx, about(first[i], o.Model, o.NodeTemplate, 0, askTitle, schema, func(answer string) (err error) {
 				proposed[i], err = readText(answer, "title", maxLineBytes)
@@ -150,7 +150,7 @@ func (w *work) askTitle(ctx context.Context, o *Title) (string, error) {
 		return err
 	}
 	if err := w.ask(ctx, q); err != nil {
-		return candidates[0], nil // a title for a part is better than none
+		return candidates[0], nil // the title of one chunk is better than none
 	}
 	return best, nil
 }

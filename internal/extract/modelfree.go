@@ -10,9 +10,9 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// firstLine is the title without a model: what the document says, or its first
-// line, without the marks of a heading.
-func firstLine(r Request) string {
+// titleWithoutModel returns the document's title, else its first line without
+// heading marks; "" if there is none.
+func titleWithoutModel(r Request) string {
 	if r.Title != "" {
 		return textlimit.Cut(tidy(r.Title), maxLineBytes)
 	}
@@ -24,25 +24,26 @@ func firstLine(r Request) string {
 	return ""
 }
 
-// term is a word of a chunk.
+// term is the statistics of one stem in a chunk.
 type term struct {
-	word  string // as it is first written, in lower case
+	word  string // its first form in the text, in lower case
 	count int    // in the chunk
 	worth float64
 	score float64
 }
 
-// tellingWords returns for each chunk the count words with the most weight by
-// TF-IDF (Spärck Jones 1972) among the document's chunks, joined by commas: ties
-// in the order of the text. Words of grammar do not count, and common ones half.
-func tellingWords(chunks []Chunk, count int) []string {
+// keywordsByFrequency returns for each chunk the count words with the highest TF-IDF
+// weight (Spärck Jones 1972) among the document's chunks, joined by commas. Ties
+// keep the order of the text. Function words are left out, and common words have
+// half the weight.
+func keywordsByFrequency(chunks []Chunk, count int) []string {
 	terms := make([]map[string]*term, len(chunks)) // by stem
 	order := make([][]string, len(chunks))
-	having := map[string]int{}
+	chunksWith := map[string]int{}
 	for i, c := range chunks {
 		terms[i], order[i] = wordsOf(c.Text)
 		for stem := range terms[i] {
-			having[stem]++
+			chunksWith[stem]++
 		}
 	}
 	out := make([]string, len(chunks))
@@ -50,7 +51,7 @@ func tellingWords(chunks []Chunk, count int) []string {
 		found := make([]*term, 0, len(order[i]))
 		for _, stem := range order[i] {
 			t := terms[i][stem]
-			n, df := float64(len(chunks)), float64(having[stem])
+			n, df := float64(len(chunks)), float64(chunksWith[stem])
 			t.score = t.worth * (1 + math.Log(float64(t.count))) * math.Log(1+(n-df+0.5)/(df+0.5))
 			found = append(found, t)
 		}
@@ -64,12 +65,11 @@ func tellingWords(chunks []Chunk, count int) []string {
 	return out
 }
 
-// minWordBytes leaves out letters and short numbers.
+// minWordBytes excludes single letters and short numbers.
 const minWordBytes = 3
 
-// wordsOf returns the words of a text that say something, by stem, and the stems in
-// the order of the text. Of writing systems without spaces, pairs of characters are
-// the words.
+// wordsOf returns the candidate keywords of a text by stem, and the stems in the
+// order of the text. In scripts without spaces, the words are pairs of characters.
 func wordsOf(text string) (map[string]*term, []string) {
 	terms := map[string]*term{}
 	var order []string

@@ -20,8 +20,8 @@ const (
 	defaultCount     = 5
 )
 
-// Options say what to extract, checked and with the defaults; nil is not extracted.
-// Settings.Options makes them.
+// Options select the fields to extract; nil fields are not extracted. They are
+// checked and have the defaults filled in. Settings.Options returns them.
 type Options struct {
 	Title     *Title
 	Summary   *Summary
@@ -30,47 +30,47 @@ type Options struct {
 	Schema    *Schema
 }
 
-// Title asks for the document's title. Without a model it is the title that the
-// document has, or its first line.
+// Title selects the document's title. Without a model it is the title in the
+// request, or the first line of the document.
 type Title struct {
 	Model           string
-	Nodes           int    // chunks that are asked for a candidate, from the first
-	NodeTemplate    string // asks for a candidate
-	CombineTemplate string // asks for the best of the candidates
+	Nodes           int    // number of chunks, from the first, that yield a candidate
+	NodeTemplate    string // prompt for a candidate
+	CombineTemplate string // prompt for the best candidate
 }
 
-// Summary asks for summaries of each chunk and of its neighbours.
+// Summary selects summaries of each chunk and of its neighbours.
 type Summary struct {
 	Model            string
 	Self, Prev, Next bool
 	Template         string
 }
 
-// Questions asks for questions that a chunk answers.
+// Questions selects questions that a chunk answers.
 type Questions struct {
 	Model    string
 	Count    int // at most
 	Template string
 }
 
-// Keywords asks for a chunk's keywords. Without a model they are the words that
-// it has more of than the document's other chunks.
+// Keywords selects a chunk's keywords. Without a model they are the words that are
+// more frequent in it than in the document's other chunks.
 type Keywords struct {
 	Model    string
 	Count    int // at most
 	Template string
 }
 
-// Schema asks for fields of a given shape.
+// Schema selects the fields of a caller's JSON Schema.
 type Schema struct {
 	Model        string
 	JSON         string // of the JSON Schema
 	Instructions string
-	MetadataKey  string // under which the fields are put; empty: each by itself
+	MetadataKey  string // metadata key of the object; empty: each field has its own key
 	compiled     *jsonschema.Schema
 }
 
-// models returns the models by field, "" where none is needed.
+// models returns the model of each selected field, "" for one without a model.
 func (o Options) models() map[string]string {
 	models := map[string]string{}
 	if o.Title != nil {
@@ -91,7 +91,7 @@ func (o Options) models() map[string]string {
 	return models
 }
 
-// perChunk returns how many questions about each chunk a language model is asked.
+// perChunk returns the number of calls of a language model for each chunk.
 func (o Options) perChunk() int {
 	calls := 0
 	for field, model := range o.models() {
@@ -102,8 +102,8 @@ func (o Options) perChunk() int {
 	return calls
 }
 
-// Options checks the settings and returns them with the defaults. Errors are
-// Invalid with one violation for every option that is wrong.
+// Options checks the settings and fills in the defaults. Errors are Invalid with
+// one violation for every invalid option.
 func (s Settings) Options() (Options, error) {
 	c := checker{model: s.Model}
 	c.checkText("model", s.Model, maxKeyBytes)
@@ -140,10 +140,10 @@ func (s Settings) Options() (Options, error) {
 	return o, c.err()
 }
 
-// checker turns settings into options and collects what is wrong with them.
+// checker converts settings to options and collects the violations.
 type checker struct {
 	problems
-	model string // of what has none of its own
+	model string // of fields without their own
 }
 
 func (c *checker) checkText(field, text string, most int) {
@@ -155,7 +155,8 @@ func (c *checker) checkText(field, text string, most int) {
 	}
 }
 
-// optionalModel returns the model for a field that does without one too.
+// optionalModel returns the model for a field that also works without one, "" if
+// there is none.
 func (c *checker) optionalModel(field string, own *string) string {
 	if own == nil {
 		return c.model
@@ -164,7 +165,7 @@ func (c *checker) optionalModel(field string, own *string) string {
 	return *own
 }
 
-// neededModel returns the model for a field that needs one.
+// neededModel returns the model for a field that requires one.
 func (c *checker) neededModel(field string, own *string) string {
 	model := c.optionalModel(field, own)
 	if model == "" {

@@ -31,7 +31,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What the database keeps reads as what the caller sent.
+// Stored settings decode to the settings that the caller sent.
 func TestSettingsKeepTheirMeaningAsJSON(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 )
 
-// Answers come as the JSON that was asked for, or, by a caller's template or from
-// a model that knows no JSON, as text.
+// Answers are the requested JSON, or text if the caller gave a template or the model
+// does not support JSON.
 
 // maxLineBytes bounds a title, a keyword or a question, maxSummaryBytes a summary.
 const (
@@ -17,8 +17,8 @@ const (
 	maxSummaryBytes = 8 << 10
 )
 
-// readText reads one text: white space is made single, a label like "Summary:"
-// and quotes around it are dropped.
+// readText reads an answer that is one text. It normalises white space and removes a
+// label such as "Summary:" and enclosing quotes.
 func readText(answer, field string, most int) (string, error) {
 	var object map[string]any
 	if json.Unmarshal([]byte(answer), &object) == nil {
@@ -40,7 +40,8 @@ func readText(answer, field string, most int) (string, error) {
 	return text, nil
 }
 
-// readList reads a list of at most most texts, none of them twice.
+// readList reads an answer that is a list. It returns at most most texts, without
+// duplicates.
 func readList(answer, field string, most int, split func(string) []string) ([]string, error) {
 	var parts []string
 	var object map[string]any
@@ -76,16 +77,16 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 	return list, nil
 }
 
-// isBroken reports whether what is no JSON was meant to be: an answer that broke off
-// is not to be shown as a summary.
+// isBroken reports whether an answer that is not valid JSON was meant to be JSON. A
+// truncated answer must not become a summary.
 func isBroken(answer string) bool {
 	return strings.HasPrefix(answer, "{") || strings.HasPrefix(answer, `["`) || strings.HasPrefix(answer, "```")
 }
 
-// bullet is the mark before an item of a list.
+// bullet matches the mark before a list item.
 var bullet = regexp.MustCompile(`^(?:[-*•–]|\(?\d{1,3}[.):]|Q\d{1,3}[.:])\s+`)
 
-// withoutLabel drops the name of a field that a model has put before its answer.
+// withoutLabel removes the name of the field before an answer.
 func withoutLabel(answer, field string) string {
 	answer = strings.TrimSpace(answer)
 	label, rest, ok := strings.Cut(answer, ":")
@@ -96,7 +97,7 @@ func withoutLabel(answer, field string) string {
 	return answer
 }
 
-// tidy makes white space single and drops quotes around the whole.
+// tidy normalises white space and removes quotes that enclose the whole text.
 func tidy(text string) string {
 	text = strings.ReplaceAll(text, "\x00", "")
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
@@ -116,8 +117,8 @@ func splitKeywords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == '\n' })
 }
 
-// splitQuestions splits into lines, or into questions where they stand in one.
-// What is said before and after them is dropped.
+// splitQuestions returns the questions of a text, several per line if need be,
+// without the text between them. Without question marks it returns the lines.
 func splitQuestions(text string) []string {
 	var questions []string
 	lines := strings.Split(text, "\n")

@@ -31,7 +31,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What broke off is neither a summary nor a keyword.
+// A truncated answer is neither a summary nor a keyword.
 func TestBrokenAnswersAreNoText(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{`{"summary": "The gate op`, `{]]] not JSON`, "```json\n{\"summary\": \"The", `["gate", "har`} {

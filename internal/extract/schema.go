@@ -12,7 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 )
 
-// noLoader keeps schemas from fetching others.
+// noLoader rejects references to other documents, so that a schema cannot make the
+// server fetch URLs or read files.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {
@@ -36,9 +37,9 @@ func compile(raw []byte) (*jsonschema.Schema, error) {
 const askFields = `You read fields out of an excerpt of a document. ` + dataNotOrders + `
 Reply with JSON alone: one object that is valid under the JSON Schema below. Take values from the excerpt; do not make any up.`
 
-// schema asks for the caller's fields. The schema goes into the prompt and not
-// into the request's own field for it: servers differ in what they take there,
-// and what the caller wrote is checked against the answer in any case.
+// schema asks for the caller's fields. The schema is in the prompt, not in the
+// request's schema field, because servers support different subsets of JSON Schema
+// there. The answer is validated against the schema in any case.
 func (w *work) schema(ctx context.Context) {
 	o := w.request.Options.Schema
 	if o == nil {
@@ -50,7 +51,7 @@ func (w *work) schema(ctx context.Context) {
 	}
 	system += "\nThe JSON Schema: " + o.JSON
 	found := make([]map[string]any, len(w.chunks))
-	w.each(ctx, "schema", func(ctx context.Context, i int) error {
+	w.forEachChunk(ctx, "schema", func(ctx context.Context, i int) error {
 		return w.ask(ctx, question{model: o.Model, system: system, user: excerpt(w.chunks[i]), accept: func(answer string) (err error) {
 			found[i], err = o.read(answer)
 			return err
@@ -66,7 +67,7 @@ func (w *work) schema(ctx context.Context) {
 	}
 }
 
-// read checks an answer against the schema.
+// read returns the fields of an answer that is valid under the schema.
 func (s *Schema) read(answer string) (map[string]any, error) {
 	answer = inBraces(answer)
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
@@ -83,7 +84,8 @@ func (s *Schema) read(answer string) (map[string]any, error) {
 	return fields, nil
 }
 
-// inBraces cuts off what a talkative model says around an object.
+// inBraces returns the answer from its first to its last brace, without any text
+// around the object.
 func inBraces(answer string) string {
 	start, end := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
 	if start < 0 || end < start {

@@ -10,11 +10,11 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Settings say what to extract, as a caller gives them: what is nil is not
-// extracted. Their JSON form is that of the upload's extract object and of the
-// database. Options checks them and fills in the defaults.
+// Settings are the extraction options that a caller gave; nil fields are not
+// extracted. Their JSON is stored in the database and has the field names of an
+// upload's extract object. Options checks them and fills in the defaults.
 type Settings struct {
-	Model     string             `json:"model,omitempty"` // of the fields without one of their own
+	Model     string             `json:"model,omitempty"` // of fields without their own
 	Title     *TitleSettings     `json:"title,omitempty"`
 	Summary   *SummarySettings   `json:"summary,omitempty"`
 	Questions *QuestionsSettings `json:"questions,omitempty"`
@@ -42,7 +42,7 @@ type QuestionsSettings struct {
 	Model          *string `json:"model,omitempty"`
 	Questions      *int    `json:"questions,omitempty"`
 	PromptTemplate string  `json:"promptTemplate,omitempty"`
-	EmbeddingOnly  *bool   `json:"embeddingOnly,omitempty"` // accepted for other libraries' sake and ignored
+	EmbeddingOnly  *bool   `json:"embeddingOnly,omitempty"` // accepted for compatibility with other libraries, and ignored
 }
 
 // KeywordsSettings are the settings of Keywords.
@@ -60,10 +60,10 @@ type SchemaSettings struct {
 	MetadataKey  string          `json:"metadataKey,omitempty"`
 }
 
-// ParseSettings reads settings from the JSON object of a caller, where each field
-// but model may also be true for its defaults, or false or null for nothing.
-// Errors are Invalid with one violation for every option that is unknown or of
-// the wrong type; values are checked by Options.
+// ParseSettings reads settings from a caller's JSON object. Each field except model
+// may also be true, for its defaults, or false or null, to leave it out. Errors are
+// Invalid with one violation for every option that is unknown or of the wrong
+// type. Options checks the values.
 func ParseSettings(raw []byte) (Settings, error) {
 	var p problems
 	r := reader{problems: &p}
@@ -72,31 +72,31 @@ func ParseSettings(raw []byte) (Settings, error) {
 	}
 	r.allow("model", "title", "summary", "questions", "keywords", "schema")
 	s := Settings{Model: valueOf(read[string](r, "model", aString))}
-	if r, ok := r.part("title", "model", "nodes", "nodeTemplate", "combineTemplate"); ok {
+	if r, ok := r.object("title", "model", "nodes", "nodeTemplate", "combineTemplate"); ok {
 		s.Title = &TitleSettings{
 			Model: read[string](r, "model", aString), Nodes: read[int](r, "nodes", aCount),
 			NodeTemplate: valueOf(read[string](r, "nodeTemplate", aString)), CombineTemplate: valueOf(read[string](r, "combineTemplate", aString)),
 		}
 	}
-	if r, ok := r.part("summary", "model", "summaries", "promptTemplate"); ok {
+	if r, ok := r.object("summary", "model", "summaries", "promptTemplate"); ok {
 		s.Summary = &SummarySettings{
 			Model: read[string](r, "model", aString), Summaries: valueOf(read[[]string](r, "summaries", "a list of some of self, prev and next")),
 			PromptTemplate: valueOf(read[string](r, "promptTemplate", aString)),
 		}
 	}
-	if r, ok := r.part("questions", "model", "questions", "promptTemplate", "embeddingOnly"); ok {
+	if r, ok := r.object("questions", "model", "questions", "promptTemplate", "embeddingOnly"); ok {
 		s.Questions = &QuestionsSettings{
 			Model: read[string](r, "model", aString), Questions: read[int](r, "questions", aCount),
 			PromptTemplate: valueOf(read[string](r, "promptTemplate", aString)), EmbeddingOnly: read[bool](r, "embeddingOnly", "true or false"),
 		}
 	}
-	if r, ok := r.part("keywords", "model", "keywords", "promptTemplate"); ok {
+	if r, ok := r.object("keywords", "model", "keywords", "promptTemplate"); ok {
 		s.Keywords = &KeywordsSettings{
 			Model: read[string](r, "model", aString), Keywords: read[int](r, "keywords", aCount),
 			PromptTemplate: valueOf(read[string](r, "promptTemplate", aString)),
 		}
 	}
-	if r, ok := r.part("schema", "model", "schema", "instructions", "metadataKey"); ok {
+	if r, ok := r.object("schema", "model", "schema", "instructions", "metadataKey"); ok {
 		s.Schema = &SchemaSettings{
 			Model: read[string](r, "model", aString), Schema: valueOf(read[json.RawMessage](r, "schema", "an object")),
 			Instructions: valueOf(read[string](r, "instructions", aString)), MetadataKey: valueOf(read[string](r, "metadataKey", aString)),
@@ -105,7 +105,7 @@ func ParseSettings(raw []byte) (Settings, error) {
 	return s, p.err()
 }
 
-// What an option must be, for error messages.
+// Names of JSON types for error messages.
 const (
 	aString = "a string"
 	aCount  = "a whole number"
@@ -118,7 +118,7 @@ type reader struct {
 	problems *problems
 }
 
-// allow refuses members with other keys.
+// allow adds a violation for every member with another key.
 func (r reader) allow(keys ...string) {
 	for _, key := range slices.Sorted(maps.Keys(r.members)) {
 		if !slices.Contains(keys, key) {
@@ -127,10 +127,11 @@ func (r reader) allow(keys ...string) {
 	}
 }
 
-// part returns the reader of a member that is an object of options, empty for
-// true, and whether the member is asked for.
-func (r reader) part(key string, keys ...string) (reader, bool) {
-	inner := reader{path: r.path + key + ".", problems: r.problems}
+// object returns a reader of the member with the key, an object of options with the
+// given keys. The value true is an empty object. ok is false if the member is
+// absent, null, false, or invalid.
+func (r reader) object(key string, keys ...string) (inner reader, ok bool) {
+	inner = reader{path: r.path + key + ".", problems: r.problems}
 	switch raw := string(bytes.TrimSpace(r.members[key])); {
 	case raw == "", raw == "null", raw == "false":
 		return inner, false
@@ -144,8 +145,8 @@ func (r reader) part(key string, keys ...string) (reader, bool) {
 	return inner, false
 }
 
-// read returns a member, nil if it is absent, null or of another type than T,
-// which the error calls wanted.
+// read returns a member, nil if it is absent or null. If it is not a T, read adds a
+// violation that says it must be wanted, and returns nil.
 func read[T any](r reader, key, wanted string) *T {
 	raw, ok := r.members[key]
 	if !ok || string(raw) == "null" {
@@ -159,7 +160,7 @@ func read[T any](r reader, key, wanted string) *T {
 	return value
 }
 
-// valueOf returns the value, the zero value for nil.
+// valueOf returns *p, or the zero value if p is nil.
 func valueOf[T any](p *T) T {
 	if p == nil {
 		var none T
