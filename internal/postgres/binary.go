@@ -10,13 +10,13 @@ import (
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 )
 
-// Binary is a value in the form in which PostgreSQL sends and takes it: for what is
-// read only to be written again, and for what is cheaper to write so. nil is NULL. The
-// connections of Open take it for tsvector and sparsevec.
+// Binary is a value in PostgreSQL's binary wire format. It is for values that are read
+// only to be written again, and for values that are cheaper to encode directly. nil is
+// NULL. Connections of [Open] accept it for tsvector and sparsevec.
 type Binary []byte
 
-// registerTypes teaches a connection the types that it does not know, and what it does
-// not know of others.
+// registerTypes registers the types of pgvector on a connection, Binary for tsvector and
+// sparsevec, and uuidCodec for uuid.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgxvector.RegisterTypes(ctx, conn); err != nil {
 		return err
@@ -31,7 +31,7 @@ func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// binaryCodec takes Binary, and what the codec within takes.
+// binaryCodec encodes and scans Binary, and leaves other Go types to the embedded codec.
 type binaryCodec struct{ pgtype.Codec }
 
 // PlanEncode implements pgtype.Codec.
@@ -61,14 +61,15 @@ func (binaryPlan) Encode(value any, buf []byte) ([]byte, error) {
 	return append(buf, content...), nil
 }
 
-// Scan implements pgtype.ScanPlan. The driver uses src again.
+// Scan implements pgtype.ScanPlan. It copies src, which the driver reuses.
 func (binaryPlan) Scan(src []byte, target any) error {
 	*target.(*Binary) = slices.Clone(src)
 	return nil
 }
 
-// uuidCodec sends strings in binary too, of which arrays and COPY are made. The driver
-// alone tries that, words an error in which all of the array stands, and sends text.
+// uuidCodec also encodes strings in binary format, for arrays and COPY. The driver's own
+// codec fails on a string, builds an error that quotes the whole array, and then sends
+// the array as text.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.

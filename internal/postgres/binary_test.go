@@ -11,26 +11,26 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
-// What was read as Binary is written as it was, by COPY too.
-func TestBinaryGoesBackAsItCame(t *testing.T) {
+// COPY writes Binary in the format in which a query returned it.
+func TestBinaryIsWrittenAsItWasRead(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
-	var words, weights postgres.Binary
-	err := pool.QueryRow(t.Context(), `SELECT 'a:1 b:2,5'::tsvector, '{1:0.5,9:2}/10'::sparsevec`).Scan(&words, &weights)
+	var terms, weights postgres.Binary
+	err := pool.QueryRow(t.Context(), `SELECT 'a:1 b:2,5'::tsvector, '{1:0.5,9:2}/10'::sparsevec`).Scan(&terms, &weights)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), `CREATE TABLE extensions.note (id uuid, words tsvector, weights sparsevec)`); err != nil {
+	if _, err := pool.Exec(t.Context(), `CREATE TABLE extensions.note (id uuid, terms tsvector, weights sparsevec)`); err != nil {
 		t.Fatal(err)
 	}
 	const id = "019d7e5a-0000-7000-8000-0123456789ab"
-	_, err = pool.CopyFrom(t.Context(), pgx.Identifier{"extensions", "note"}, []string{"id", "words", "weights"},
-		pgx.CopyFromRows([][]any{{id, words, weights}, {id, postgres.Binary(nil), postgres.Binary(nil)}}))
+	_, err = pool.CopyFrom(t.Context(), pgx.Identifier{"extensions", "note"}, []string{"id", "terms", "weights"},
+		pgx.CopyFromRows([][]any{{id, terms, weights}, {id, postgres.Binary(nil), postgres.Binary(nil)}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	type note struct{ ID, Words, Weights *string }
-	rows, err := pool.Query(t.Context(), `SELECT id::text, words::text, weights::text FROM extensions.note ORDER BY words`)
+	type note struct{ ID, Terms, Weights *string }
+	rows, err := pool.Query(t.Context(), `SELECT id::text, terms::text, weights::text FROM extensions.note ORDER BY terms`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +44,9 @@ func TestBinaryGoesBackAsItCame(t *testing.T) {
 	}
 }
 
-// Arrays of ids that are strings are sent in binary, and nonsense is left to the
-// server to refuse.
-func TestIDsMayBeStrings(t *testing.T) {
+// Arrays of UUIDs given as strings are sent in binary format. The server rejects strings
+// that are no UUIDs.
+func TestUUIDsMayBeStrings(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	ids := []string{"019d7e5a-0000-7000-8000-0123456789ab", "019d7e5a-0000-7000-8000-0123456789ac"}
@@ -59,7 +59,7 @@ func TestIDsMayBeStrings(t *testing.T) {
 		t.Errorf("the id arrived as %q: %v", one, err)
 	}
 	if err := pool.QueryRow(t.Context(), `SELECT $1::uuid[]`, []string{"nonsense"}).Scan(new([]pgtype.UUID)); err == nil {
-		t.Error("nonsense was taken for an id")
+		t.Error("nonsense was accepted as a UUID")
 	}
 	conn, err := pool.Acquire(t.Context())
 	if err != nil {

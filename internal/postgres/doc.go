@@ -1,9 +1,8 @@
-// Package postgres is everything about having a database: connection pools,
-// the vector extension, the migration runner and the translation of driver
-// errors into faults. It knows nothing of tenants, indexes or documents.
+// Package postgres connects to the database: it has the connection pool, the
+// set-up of the vector extension, the migration runner and the translation of
+// driver errors into faults. It knows nothing of tenants, indexes or documents.
 //
-// Its rooms: embedded runs a private server from the installed binaries, and
-// pgtest gives tests a database of their own.
+// The package embedded below it runs a private server from installed binaries.
 //
 //	pool, err := postgres.Open(ctx, postgres.Config{URL: os.Getenv("RAGD_DATABASE_URL")})
 //	...
@@ -13,15 +12,15 @@
 //
 // # Names and the search path
 //
-// A pool's search_path holds the schema of the vector extension and nothing
-// else, so that the operators and types of pgvector are found and every other
-// name must be qualified: a forgotten schema is an error and never another
-// tenant's row. The migration runner is the one exception; it sets the path
-// inside its own transactions.
+// A pool's search_path holds only the schema of the vector extension. The
+// operators and types of pgvector are found, and every other name must be
+// qualified: a statement that omits the schema fails instead of reading another
+// tenant's row. Only the migration runner sets another path, inside its own
+// transactions.
 //
 // # Versions
 //
-// PostgreSQL 15 is the floor: the oldest release that still gets fixes, and
-// what Debian 12 ships. pgvector 0.8.0 is the floor, for iterative index scans;
-// below 0.8.4, VACUUM may corrupt an HNSW index, which [Open] says loudly.
+// The minimum is PostgreSQL 15, the version that Debian 12 ships, and pgvector
+// 0.8.0, the first with iterative index scans. Before pgvector 0.8.4 VACUUM may
+// corrupt an HNSW index; [Open] logs a warning then.
 package postgres

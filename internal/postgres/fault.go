@@ -14,10 +14,9 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// The SQLSTATEs that callers of this package branch on; see the table in [Fault]
-// for the others.
+// SQLSTATEs that callers of this package branch on. [Fault] translates the others.
 const (
-	CodeUndefinedTable  = "42P01" // a table or its schema is not there
+	CodeUndefinedTable  = "42P01" // a table or its schema does not exist
 	CodeUniqueViolation = "23505"
 
 	codeInsufficientPrivilege = "42501"
@@ -35,21 +34,21 @@ func Code(err error) string {
 	return ""
 }
 
-type verdict struct {
+type translation struct {
 	kind    fault.Kind
 	message string
 }
 
-// verdicts holds full SQLSTATEs, and classes of two characters for the codes
-// that are not listed. Their messages are for callers and name nothing of ours.
-var verdicts = map[string]verdict{
+// translations maps SQLSTATEs, or their first two or three characters, to the fault
+// that callers get. The messages are public and name no table or column.
+var translations = map[string]translation{
 	"08":    {fault.Unavailable, "the connection to the database broke; retry"},
 	"22003": {fault.Invalid, "a number is out of range"},
 	"22021": {fault.Invalid, "the text holds a NUL character or is not valid UTF-8"},
 	"22P05": {fault.Invalid, "the text holds a NUL character (\\u0000), which cannot be stored"},
-	"23503": {fault.Conflict, "what this refers to was removed meanwhile; retry"},
+	"23503": {fault.Conflict, "an object that this refers to was deleted meanwhile; retry"},
 	"23505": {fault.Exists, "it exists already"},
-	"25006": {fault.Unavailable, "the database takes no writes at the moment; retry"},
+	"25006": {fault.Unavailable, "the database accepts no writes at the moment; retry"},
 	"28":    {fault.Unavailable, "the database is not available"},
 	"3D000": {fault.Unavailable, "the database is not available"},
 	"40001": {fault.Conflict, "it was changed by another request meanwhile; retry"},
@@ -63,11 +62,12 @@ var verdicts = map[string]verdict{
 	"58":    {fault.Unavailable, "the database had a system error; retry later"},
 }
 
-// Fault gives a driver's error the kind that callers may see; the driver's own
-// text stays as the cause, for the log. It leaves alone: nil, faults, context
-// errors, [pgx.ErrNoRows], an undefined table ([CodeUndefinedTable], which means
-// different things to different callers) and whatever else can only be a bug of
-// ours, such as a syntax error or a missing privilege: those stay Internal.
+// Fault wraps an error of the driver in a fault of the matching kind, with a public
+// message; the driver's error stays as the cause, for the log. It returns these
+// unchanged: nil, faults, context errors, [pgx.ErrNoRows], an undefined table
+// ([CodeUndefinedTable], which means different things to different callers), and
+// errors that can only be bugs of the service, such as a syntax error or a missing
+// privilege. The latter count as Internal.
 func Fault(err error) error {
 	var f *fault.Error
 	switch {
@@ -79,8 +79,8 @@ func Fault(err error) error {
 		return invalidRegex(err)
 	} else if code != "" {
 		for _, key := range [...]string{code, code[:min(3, len(code))], code[:min(2, len(code))]} {
-			if v, ok := verdicts[key]; ok {
-				return fault.Wrap(v.kind, err, "%s", v.message)
+			if t, ok := translations[key]; ok {
+				return fault.Wrap(t.kind, err, "%s", t.message)
 			}
 		}
 		return err
@@ -91,8 +91,9 @@ func Fault(err error) error {
 	return err
 }
 
-// invalidRegex blames the filter: nothing else of a caller's is a regular
-// expression to the database. The server's reason is one of a fixed list.
+// invalidRegex returns a fault of the field filter: callers have no other regular
+// expressions that reach the database. The server's reason comes from a fixed list, so
+// it is safe to show.
 func invalidRegex(err error) error {
 	var pe *pgconn.PgError
 	reason := "it is malformed"
@@ -104,7 +105,7 @@ func invalidRegex(err error) error {
 	return f
 }
 
-// disconnected tells whether the server could not be reached or went away.
+// disconnected reports whether the server could not be reached or closed the connection.
 func disconnected(err error) bool {
 	var connect *pgconn.ConnectError
 	var netErr net.Error

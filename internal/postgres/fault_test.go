@@ -27,7 +27,7 @@ func TestFaultKinds(t *testing.T) {
 	}{
 		{"nothing", nil, fault.Internal},
 		{"a unique violation", server("23505"), fault.Exists},
-		{"a vanished parent", server("23503"), fault.Conflict},
+		{"a deleted parent row", server("23503"), fault.Conflict},
 		{"a statement timeout", server("57014"), fault.Deadline},
 		{"a serialisation failure", server("40001"), fault.Conflict},
 		{"a deadlock", server("40P01"), fault.Conflict},
@@ -40,20 +40,20 @@ func TestFaultKinds(t *testing.T) {
 		{"a filter nested too deeply", server("54001"), fault.Invalid},
 		{"a full disk", server("53100"), fault.Unavailable},
 		{"too many connections", server("53300"), fault.Unavailable},
-		{"an administrator's shutdown", server("57P01"), fault.Unavailable},
+		{"a shutdown by an administrator", server("57P01"), fault.Unavailable},
 		{"a server that is starting", server("57P03"), fault.Unavailable},
 		{"a broken connection, as the server sees it", server("08006"), fault.Unavailable},
 		{"a demoted primary", server("25006"), fault.Unavailable},
-		{"a missing privilege is our bug, not the caller's absence", server("42501"), fault.Internal},
-		{"an undefined table is the caller's to interpret", server("42P01"), fault.Internal},
+		{"a missing privilege", server("42501"), fault.Internal},
+		{"an undefined table", server("42P01"), fault.Internal},
 		{"a syntax error", server("42601"), fault.Internal},
-		{"an odd code", server("7"), fault.Internal},
+		{"a code that is too short", server("7"), fault.Internal},
 		{"a refused connection", fmt.Errorf("dial: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), fault.Unavailable},
 		{"a connection cut in mid-answer", fmt.Errorf("read: %w", io.ErrUnexpectedEOF), fault.Unavailable},
-		{"a connection closed before", fmt.Errorf("query: %w", pgconn.ErrConnClosed), fault.Unavailable},
+		{"a connection that was closed before", fmt.Errorf("query: %w", pgconn.ErrConnClosed), fault.Unavailable},
 		{"no rows", pgx.ErrNoRows, fault.Internal},
-		{"the caller left", fmt.Errorf("query: %w", context.Canceled), fault.Canceled},
-		{"the caller's deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), fault.Deadline},
+		{"a canceled request", fmt.Errorf("query: %w", context.Canceled), fault.Canceled},
+		{"an expired deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), fault.Deadline},
 		{"a fault", fault.New(fault.NotFound, "gone"), fault.NotFound},
 		{"anything else", errors.New("other"), fault.Internal},
 	} {
@@ -68,7 +68,7 @@ func TestFaultKinds(t *testing.T) {
 			}
 			var f *fault.Error
 			if tc.want == fault.Internal && errors.As(got, &f) {
-				t.Errorf("classified as %v, want it left alone", f.Kind)
+				t.Errorf("kind = %v, want the error unchanged", f.Kind)
 			}
 		})
 	}

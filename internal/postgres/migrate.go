@@ -18,22 +18,21 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Migrator moves schemas of one database along one numbered set of files. It is
-// safe for concurrent use; two that work on the same schema wait for each other,
-// also across processes.
+// Migrator applies a numbered set of migration files to schemas of one database. It is
+// safe for concurrent use: a migration of a schema waits until another one of the same
+// schema, in any process, has ended.
 //
-// Files are golang-migrate's: 000001_name.up.sql and 000001_name.down.sql. Their
-// names are unqualified: they run with search_path = <schema>, <vector schema>.
-// Each file is one transaction together with its version, so that a file that
-// fails, or a process that dies, leaves nothing half done and the next run goes
-// on from there; for the same reason a file cannot hold COMMIT or CREATE INDEX
-// CONCURRENTLY. The version table is schema_migrations inside the schema, in
-// the form that golang-migrate's own command reads.
+// The files are in golang-migrate's layout: 000001_name.up.sql and 000001_name.down.sql.
+// They use unqualified names and run with search_path = <schema>, <vector schema>. A
+// file and its version number are written in one transaction: after an error or a crash
+// the schema is at the previous version and the next run continues from there.
+// Therefore a file cannot contain COMMIT or CREATE INDEX CONCURRENTLY. The version is
+// stored in the schema's table schema_migrations, in golang-migrate's format.
 type Migrator struct {
 	pool         *pgxpool.Pool
 	files        source.Driver
 	newest       int
-	newestSQL    string // all up files in their order
+	newestSQL    string // all up files in order of version
 	vectorSchema string
 }
 
@@ -55,7 +54,7 @@ func NewMigrator(ctx context.Context, pool *pgxpool.Pool, files fs.FS) (*Migrato
 	return &Migrator{pool: pool, files: src, newest: newest, newestSQL: newestSQL, vectorSchema: vectorSchema}, nil
 }
 
-// readUp returns the newest version and the text of all up files in their order.
+// readUp returns the newest version and the text of all up files in order of version.
 func readUp(src source.Driver) (newest int, sql string, err error) {
 	var all strings.Builder
 	version, err := src.First()
@@ -87,14 +86,14 @@ func appendUp(all *strings.Builder, src source.Driver, version uint) error {
 	return nil
 }
 
-// Newest returns the version that Up leads to, 0 for an empty set of files.
+// Newest returns the version that Up migrates to; 0 for an empty set of files.
 func (m *Migrator) Newest() int { return m.newest }
 
-// Version returns the version that the schema is at. 0 is a schema in which no
-// file has run, and one that does not exist.
+// Version returns the version of a schema: 0 if no file has run in it or if it does not
+// exist. Errors: Precondition for a schema that is marked dirty.
 func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
 	table := versionTable(schema)
-	var exists bool // asked first: a query that fails would stand in the server's log
+	var exists bool // checked first: a query on a missing table would add an error to the server's log
 	err := m.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&exists)
 	if err == nil && !exists {
 		return 0, nil
@@ -102,7 +101,7 @@ func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
 	var version int
 	var dirty bool
 	if err == nil {
-		// Not prepared: the statement has another text for each schema.
+		// Not prepared: each schema would add a statement to the cache.
 		err = m.pool.QueryRow(ctx, `SELECT version, dirty FROM `+table, pgx.QueryExecModeExec).Scan(&version, &dirty)
 	}
 	switch {
@@ -116,7 +115,8 @@ func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
 	return max(version, 0), nil
 }
 
-// dirtyFault tells of a mark that we never leave: another program did.
+// dirtyFault returns the error for a schema that is marked dirty. A Migrator never leaves
+// that mark, so another program did.
 func dirtyFault(schema string, version int) error {
 	return fault.New(fault.Precondition,
 		"schema %q is marked dirty at version %d: another tool stopped in the middle of a migration; "+
@@ -124,14 +124,14 @@ func dirtyFault(schema string, version int) error {
 		schema, version, versionTable(schema))
 }
 
-// Up brings the schema to the newest version and returns how many files ran: 0,
-// after two short queries, when none is due. A schema that is already past the
-// newest file belongs to a newer ragd in mid-rollout and is left alone. When ctx
-// ends, the file that is running is rolled back.
+// Up migrates the schema to the newest version and returns the number of files that ran.
+// If none is due it runs two short queries and returns 0. It leaves a schema unchanged
+// whose version is higher than the newest file: a newer release, which is being rolled
+// out, migrated it. When ctx ends, the running file is rolled back.
 //
-// Errors by kind: NotFound for a schema that does not exist, Precondition for
-// one that another tool left dirty; a file that PostgreSQL refuses is Internal
-// and names schema, version and line.
+// Errors by kind: NotFound for a schema that does not exist, Precondition for a schema
+// that is marked dirty, Internal for a file that PostgreSQL rejects; the error names
+// schema, version and line.
 func (m *Migrator) Up(ctx context.Context, schema string) (applied int, err error) {
 	for {
 		version, err := m.Version(ctx, schema)
@@ -140,7 +140,7 @@ func (m *Migrator) Up(ctx context.Context, schema string) (applied int, err erro
 		}
 		switch err := m.step(ctx, schema, +1); {
 		case errors.Is(err, fs.ErrNotExist) && m.reached(ctx, schema):
-			return applied, nil // another process ran the last file between our look and our lock
+			return applied, nil // another process ran the last file before this one got the lock
 		case err != nil:
 			return applied, err
 		}
@@ -153,10 +153,9 @@ func (m *Migrator) reached(ctx context.Context, schema string) bool {
 	return err == nil && version >= m.newest
 }
 
-// CreateSQL returns statements that make a schema at the newest version, as Up does for
-// one that exists, but in one round trip. Schema and everything in it belong to the owner.
-// They are to be run as one simple query in a transaction, whose role and search path
-// stay changed until its end.
+// CreateSQL returns statements that create a schema at the newest version in one round
+// trip. The schema and everything in it belong to the owner. Run them as one simple query
+// in a transaction: they change its role and search path until it ends.
 func (m *Migrator) CreateSQL(schema, owner string) string {
 	name, role := pgx.Identifier{schema}.Sanitize(), pgx.Identifier{owner}.Sanitize()
 	return fmt.Sprintf(`
@@ -170,8 +169,8 @@ func (m *Migrator) CreateSQL(schema, owner string) string {
 		name, role, pgx.Identifier{m.vectorSchema}.Sanitize(), createVersionTable(schema), m.newestSQL, insertVersion(schema, m.newest))
 }
 
-// Down runs every down file, newest first, and returns how many ran. It exists
-// for tests: it destroys the schema's data.
+// Down runs every down file, newest first, and returns the number of files that ran. It
+// destroys the schema's data and is for tests only.
 func (m *Migrator) Down(ctx context.Context, schema string) (reverted int, err error) {
 	for {
 		version, err := m.Version(ctx, schema)
@@ -212,7 +211,7 @@ func (m *Migrator) step(ctx context.Context, schema string, n int) error {
 func EnsureSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	_, err := pool.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{schema}.Sanitize())
 	switch Code(err) {
-	case CodeUniqueViolation, codeDuplicateSchema: // two at once: the other one was first
+	case CodeUniqueViolation, codeDuplicateSchema: // another process created it meanwhile
 		return nil
 	}
 	if err != nil {

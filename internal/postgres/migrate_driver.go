@@ -16,28 +16,28 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// migrateDriver is golang-migrate's view of one schema, on a connection of the
-// pool. Its own pgx driver opens a database/sql pool per schema, takes no
-// context, and writes version and file in separate transactions, so that a crash
-// between them leaves a schema "dirty" for a person to repair. Here they are one:
+// migrateDriver implements golang-migrate's database driver for one schema, on a
+// connection of the pool. golang-migrate's own pgx driver opens a database/sql pool for
+// each schema, accepts no context, and runs a file and writes its version in separate
+// transactions: after a crash between them a person must repair a "dirty" schema. This
+// driver uses one transaction:
 //
-//	SetVersion(v, dirty)   BEGIN; hold the version table; set the search path
+//	SetVersion(v, dirty)   BEGIN; lock the version table; set the search path
 //	Run(file)              the file                        (on error: ROLLBACK)
 //	SetVersion(v, clean)   write the version; COMMIT
 type migrateDriver struct {
-	ctx          context.Context // of the one step that the driver lives for
+	ctx          context.Context // the driver is made for one step, so it may keep the step's context
 	conn         *pgxpool.Conn
 	schema       string
 	vectorSchema string
-	version      int // being run
+	version      int // the version of the running file
 	tx           pgx.Tx
 }
 
 var _ database.Driver = (*migrateDriver)(nil)
 
-// lockWait is how long a file's statements wait for a table that queries use.
-// While DDL waits, every later query on the table queues behind it, so it is
-// better to fail and be run again.
+// lockWait is how long a file's statements wait for the lock of a table. While DDL waits,
+// every later query on the table waits behind it, so it is better to fail and retry.
 const lockWait = 10 * time.Second
 
 func versionTable(schema string) string {
@@ -52,9 +52,8 @@ func insertVersion(schema string, version int) string {
 	return fmt.Sprintf(`INSERT INTO %s (version, dirty) VALUES (%d, false)`, versionTable(schema), version)
 }
 
-// Lock makes others that migrate this schema wait, acts from here on as the
-// schema's owner, who shall own all that is made in it, and makes the version
-// table.
+// Lock takes the advisory lock of the schema, sets the role to the schema's owner, so
+// that new objects belong to it, and creates the version table.
 func (d *migrateDriver) Lock() error {
 	if _, err := d.conn.Exec(d.ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, d.lockName()); err != nil {
 		return fmt.Errorf("lock: %w", err)
@@ -81,8 +80,8 @@ func (d *migrateDriver) prepare() error {
 	return nil
 }
 
-// Unlock also ends what an interrupted step left open. If that fails the
-// connection is closed, which makes the server let go.
+// Unlock rolls back the transaction of an interrupted step, releases the advisory lock
+// and resets the role. If it fails it closes the connection, which releases the lock too.
 func (d *migrateDriver) Unlock() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), lockWait)
 	defer cancel()
@@ -102,7 +101,7 @@ func (d *migrateDriver) Unlock() error {
 
 func (d *migrateDriver) lockName() string { return "ragd migrate " + d.schema }
 
-// Version returns the version in the table, [database.NilVersion] if none.
+// Version returns the version in the version table; [database.NilVersion] if it is empty.
 func (d *migrateDriver) Version() (version int, dirty bool, err error) {
 	err = d.conn.QueryRow(d.ctx, `SELECT version, dirty FROM `+versionTable(d.schema), pgx.QueryExecModeExec).
 		Scan(&version, &dirty)
@@ -112,7 +111,8 @@ func (d *migrateDriver) Version() (version int, dirty bool, err error) {
 	return version, dirty, err
 }
 
-// SetVersion opens the step's transaction when dirty, and ends it when not.
+// SetVersion begins the step's transaction if dirty is true; otherwise it writes the
+// version and commits.
 func (d *migrateDriver) SetVersion(version int, dirty bool) error {
 	if dirty {
 		return d.begin(version)
@@ -129,9 +129,9 @@ func (d *migrateDriver) SetVersion(version int, dirty bool) error {
 	return tx.Commit(d.ctx)
 }
 
-// begin holds the version table, so that the schema cannot be dropped before the
-// file has run: its unqualified names would then land in the next schema of the
-// path.
+// begin begins the step's transaction and locks the version table. While it is locked the
+// schema cannot be dropped; without the lock, the file's unqualified names could refer to
+// the next schema of the path.
 func (d *migrateDriver) begin(version int) error {
 	tx, err := d.conn.Begin(d.ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d *migrateDriver) begin(version int) error {
 	return err
 }
 
-// Run runs one file, as one simple query of any number of statements.
+// Run executes one file as one simple query. The file may have several statements.
 func (d *migrateDriver) Run(file io.Reader) error {
 	sql, err := io.ReadAll(file)
 	if err != nil {
@@ -162,20 +162,21 @@ func (d *migrateDriver) Run(file io.Reader) error {
 	return nil
 }
 
-// lineOf returns the line, from 1, of the position-th character, from 1.
+// lineOf returns the number of the line that a character is in. Lines and positions are
+// counted from 1, positions in characters.
 func lineOf(text string, position int) int {
 	runes := []rune(text)
 	return 1 + strings.Count(string(runes[:min(position-1, len(runes))]), "\n")
 }
 
-// errUnused answers the methods that Steps never calls.
-var errUnused = errors.New("not part of migrating a schema")
+// errUnused is returned by the methods that migrate.Steps never calls.
+var errUnused = errors.New("not supported by the migration driver")
 
-// Open is not used: the driver is made for one step.
+// Open is not used: NewWithInstance gets a driver that is connected.
 func (d *migrateDriver) Open(string) (database.Driver, error) { return nil, errUnused }
 
-// Close is not used: the connection is the pool's.
+// Close is not used: the connection belongs to the pool.
 func (d *migrateDriver) Close() error { return errUnused }
 
-// Drop is not used: a schema is dropped by whoever owns it.
+// Drop is not used: internal/tenant drops schemas.
 func (d *migrateDriver) Drop() error { return errUnused }

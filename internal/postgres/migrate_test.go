@@ -53,11 +53,11 @@ func ensureSchema(t *testing.T, pool *pgxpool.Pool, schema string) {
 	}
 }
 
-// wantClean fails the test if a connection is out, a lock is held or the search
-// path of the pool's connections has moved.
+// wantClean fails the test if a connection is not back in the pool, an advisory lock is
+// still taken, or a pooled connection has another search path or role.
 func wantClean(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
-	// A connection that was interrupted is closed in the background.
+	// The pool closes interrupted connections in the background.
 	for deadline := time.Now().Add(5 * time.Second); pool.Stat().AcquiredConns() != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Errorf("%d connections are not back", pool.Stat().AcquiredConns())
@@ -67,11 +67,11 @@ func wantClean(t *testing.T, pool *pgxpool.Pool) {
 	for _, conn := range pool.AcquireAllIdle(context.Background()) {
 		var locks int
 		var path string
-		var ourselves bool
+		var ownRole bool
 		err := conn.QueryRow(context.Background(), `SELECT current_setting('search_path'), current_user = session_user,
-			(SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database())`).Scan(&path, &ourselves, &locks)
-		if err != nil || locks != 0 || path != `"extensions"` || !ourselves {
-			t.Errorf("%d locks, search_path %s, own role %v, %v", locks, path, ourselves, err)
+			(SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database())`).Scan(&path, &ownRole, &locks)
+		if err != nil || locks != 0 || path != `"extensions"` || !ownRole {
+			t.Errorf("%d locks, search_path %s, own role %v, %v", locks, path, ownRole, err)
 		}
 		conn.Release()
 	}
@@ -85,7 +85,7 @@ func TestMigrateUpDownUp(t *testing.T) {
 			pool := pgtest.Pool(t)
 			m := newMigrator(t, pool, files(threeSteps))
 			ensureSchema(t, pool, schema)
-			ensureSchema(t, pool, schema) // once more is fine
+			ensureSchema(t, pool, schema) // does nothing for a schema that exists
 			if m.Newest() != 4 {
 				t.Fatalf("newest = %d, want 4", m.Newest())
 			}
@@ -112,7 +112,7 @@ func TestMigrateUpDownUp(t *testing.T) {
 	}
 }
 
-func TestMigrateFailsWholeAndGoesOn(t *testing.T) {
+func TestFailedMigrationIsRolledBackAndCanBeRetried(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	ensureSchema(t, pool, "acme")
@@ -124,9 +124,9 @@ func TestMigrateFailsWholeAndGoesOn(t *testing.T) {
 	if n != 1 || err == nil {
 		t.Fatalf("Up = %d, %v; want 1 and an error", n, err)
 	}
-	for _, part := range []string{`schema "acme"`, "version 2, line 2", "nonsense"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error %q does not say %q", err, part)
+	for _, want := range []string{`schema "acme"`, "version 2, line 2", "nonsense"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not say %q", err, want)
 		}
 	}
 	if v, err := broken.Version(t.Context(), "acme"); err != nil || v != 1 {
@@ -140,7 +140,7 @@ func TestMigrateFailsWholeAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestMigrateIsInterruptedCleanly(t *testing.T) {
+func TestInterruptedMigrationIsRolledBack(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	ensureSchema(t, pool, "acme")
@@ -157,7 +157,7 @@ func TestMigrateIsInterruptedCleanly(t *testing.T) {
 	wantClean(t, pool)
 }
 
-func TestReplicasMigrateTogether(t *testing.T) {
+func TestReplicasMayMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	m := newMigrator(t, pool, files(threeSteps))
@@ -195,7 +195,7 @@ func TestMigrateRefuses(t *testing.T) {
 		}
 		var n int
 		if err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_tables WHERE tablename = 'note'`).Scan(&n); err != nil || n != 0 {
-			t.Errorf("%d tables were made elsewhere, %v", n, err)
+			t.Errorf("%d tables were created in other schemas, %v", n, err)
 		}
 	})
 	t.Run("a schema that another tool left dirty", func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestMigrateRefuses(t *testing.T) {
 			t.Errorf("error %v, want that the schema is dirty", err)
 		}
 	})
-	t.Run("a version that it has no file of", func(t *testing.T) {
+	t.Run("a version without a file", func(t *testing.T) {
 		ensureSchema(t, pool, "odd")
 		if _, err := m.Up(t.Context(), "odd"); err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func TestMigrateRefuses(t *testing.T) {
 	wantClean(t, pool)
 }
 
-func TestMigrateLeavesANewerSchemaAlone(t *testing.T) {
+func TestUpDoesNotChangeANewerSchema(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	ensureSchema(t, pool, "acme")

@@ -17,32 +17,32 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Config says how to connect. Only URL has no default.
+// Config holds the settings of a connection pool. Only URL has no default.
 //
-// The defaults bound what a server process can hold together: it caches a plan
-// per statement and an entry per table that it has touched, so a connection is
-// given up after ConnLifetime, before thousands of tenants have left their
-// catalogue entries in it (measured: 100 MB after 3,000 tenants).
+// The defaults bound the memory of a server process. It caches a plan for each statement
+// and a catalogue entry for each table that it has used (measured: 100 MB after the tables
+// of 3,000 tenants), so connections are closed after ConnLifetime.
 type Config struct {
 	// ApplicationName is shown in pg_stat_activity. Default "ragd".
 	ApplicationName string
 	// ConnIdleTime is how long an unused connection is kept. Default 5 minutes.
 	ConnIdleTime time.Duration
-	// ConnLifetime is how long any connection is kept; up to a tenth is added
-	// at random so that they do not all end at once. Default 30 minutes.
+	// ConnLifetime is how long a connection is kept. Up to a tenth is added at random, so
+	// that connections do not all close at once. Default 30 minutes.
 	ConnLifetime time.Duration
-	// Logger takes warnings about the server. Default slog.Default().
+	// Logger receives warnings about the server. Default slog.Default().
 	Logger *slog.Logger
-	// MaxConns bounds the pool. Default 4 for each CPU, at least 10.
+	// MaxConns is the most connections that the pool opens. Default 4 for each CPU, at
+	// least 10.
 	MaxConns int
 	// StatementCache is how many prepared statements a connection keeps.
 	// Default 256.
 	StatementCache int
-	// Tracer, if set, is told of every statement.
+	// Tracer, if set, is called for every statement.
 	Tracer pgx.QueryTracer
 	// URL is a connection URL (postgres://user:password@host:5432/database) or
-	// a keyword string (host=... dbname=...). pool_ parameters in it are
-	// overruled by the fields above.
+	// a keyword string (host=... dbname=...). The fields above take precedence over
+	// pool_ parameters in it.
 	URL string
 }
 
@@ -59,16 +59,17 @@ func (c Config) withDefaults() Config {
 	}
 }
 
-// connectTimeout is for one attempt at one address, where the URL sets none.
+// connectTimeout bounds one attempt to connect to one address, unless the URL has a
+// timeout.
 const connectTimeout = 10 * time.Second
 
-// Open connects, makes sure that server and extension are usable (creating the
-// vector extension where it is missing) and returns a pool whose connections
-// know the vector types and have the extension's schema, alone, as search_path.
+// Open checks the versions of the server and of the vector extension, which it creates if
+// it is missing, and returns a connection pool. The pool's connections know the types of
+// pgvector, and their search_path holds only the extension's schema.
 //
-// Errors by kind: Invalid for a malformed URL, Precondition for a server that
-// is too old or cannot have pgvector, Unavailable when it does not answer. None
-// of them holds the password.
+// Errors by kind: Invalid for a malformed URL, Precondition for a server that is too old
+// or has no pgvector, Unavailable if it does not answer. None of them contains the
+// password.
 func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	cfg = cfg.withDefaults()
 	pc, err := parseURL(cfg.URL)
@@ -76,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
-	pc.ConnConfig.RuntimeParams["jit"] = "off" // compiling costs more than our queries take
+	pc.ConnConfig.RuntimeParams["jit"] = "off" // compiling would take longer than the queries themselves
 	pc.ConnConfig.StatementCacheCapacity = cfg.StatementCache
 	pc.ConnConfig.ConnectTimeout = cmp.Or(pc.ConnConfig.ConnectTimeout, connectTimeout)
 	pc.ConnConfig.Tracer = cfg.Tracer
@@ -103,8 +104,8 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// prepareServer makes one connection, checks what it finds and returns the
-// schema of the vector extension.
+// prepareServer checks the server, creates the vector extension if it is missing, and
+// returns the extension's schema. It uses a connection of its own.
 func prepareServer(ctx context.Context, cc *pgx.ConnConfig, log *slog.Logger) (string, error) {
 	conn, err := pgx.ConnectConfig(ctx, cc.Copy())
 	if err != nil {
@@ -117,7 +118,7 @@ func prepareServer(ctx context.Context, cc *pgx.ConnConfig, log *slog.Logger) (s
 	return ensureVector(ctx, conn, log)
 }
 
-// minServer is the oldest server_version_num that is accepted.
+// minServer is the lowest server_version_num that is accepted.
 const minServer = 150000
 
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
@@ -135,8 +136,8 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 
 func parseURL(raw string) (*pgxpool.Config, error) {
 	if strings.TrimSpace(raw) == "" {
-		// An empty string is legal to the driver, which would then connect to
-		// whatever the environment names.
+		// The driver accepts an empty string and connects to the server that the PG*
+		// environment variables name.
 		return nil, fault.New(fault.Invalid, "no database URL was given")
 	}
 	pc, err := pgxpool.ParseConfig(raw)
@@ -146,9 +147,9 @@ func parseURL(raw string) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
-// urlReason says what is wrong with a URL without repeating any part of it that
-// may be the password. The parser's own reason is safe only where the URL could
-// be taken apart: "invalid port" quotes what follows an unescaped password.
+// urlReason returns why a URL is malformed, without any text that may be part of the
+// password. The parser's own reason is safe only for a URL that net/url can parse:
+// otherwise "invalid port" may quote the end of an unescaped password.
 func urlReason(raw string, err error) string {
 	const shape = "want postgres://user:password@host:port/database, special characters in the password percent-encoded"
 	u, uerr := url.Parse(raw)

@@ -47,13 +47,13 @@ func TestVectorVersions(t *testing.T) {
 		{"newest", "0.8.6", "0.8.6", false, false},
 		{"the first with the fix", "0.8.4", "0.8.4", false, false},
 		{"before the fix", "0.8.3", "0.8.3", false, true},
-		{"the floor", "0.8.0", "0.8.0", false, true},
-		{"old objects, fixed library", "0.8.0", "0.8.6", false, false},
+		{"the minimum", "0.8.0", "0.8.0", false, true},
+		{"old SQL objects, fixed library", "0.8.0", "0.8.6", false, false},
 		{"files removed from the server", "0.8.0", "", false, true},
-		{"below the floor", "0.7.4", "0.7.4", true, false},
+		{"below the minimum", "0.7.4", "0.7.4", true, false},
 		{"two numbers", "0.9", "0.9", false, false},
 		{"the next major", "1.0.0", "1.0.0", false, false},
-		{"two digits are a number", "0.10.0", "0.10.0", false, false},
+		{"a number of two digits", "0.10.0", "0.10.0", false, false},
 		{"unreadable", "new", "new", true, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
-// connect gives a test a plain connection, as the server's administrator.
+// connect returns a connection that is closed when the test ends.
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -37,7 +37,7 @@ func exec(t *testing.T, conn *pgx.Conn, sql string) {
 	}
 }
 
-// bareURL is a database without the extension.
+// bareURL returns the URL of a database without the vector extension.
 func bareURL(t *testing.T) string {
 	t.Helper()
 	url := pgtest.URL(t)
@@ -45,7 +45,7 @@ func bareURL(t *testing.T) string {
 	return url
 }
 
-func TestPoolKnowsVectorsAndNoUnqualifiedNames(t *testing.T) {
+func TestPoolKnowsVectorTypesAndRefusesUnqualifiedNames(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	ctx := t.Context()
@@ -68,7 +68,7 @@ func TestOpenUsesTheSchemaThatTheExtensionIsIn(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, create, want string }{
 		{"none yet", ``, "extensions"},
-		{"public, as a hand-made database has it", `CREATE EXTENSION vector SCHEMA public`, "public"},
+		{"public, the default of CREATE EXTENSION", `CREATE EXTENSION vector SCHEMA public`, "public"},
 		{"a name that needs quotes", `CREATE SCHEMA "My ""Ext"""; CREATE EXTENSION vector SCHEMA "My ""Ext"""`, `My "Ext"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestOpenUsesTheSchemaThatTheExtensionIsIn(t *testing.T) {
 	}
 }
 
-func TestReplicasMayStartOnAnEmptyDatabaseTogether(t *testing.T) {
+func TestReplicasMayStartOnAnEmptyDatabaseAtOnce(t *testing.T) {
 	t.Parallel()
 	url := bareURL(t)
 	var g errgroup.Group
@@ -123,11 +123,11 @@ func TestOpenRefusesAnOldExtension(t *testing.T) {
 		t.Errorf("error %v, want that 0.7.0 is too old", err)
 	}
 	if !strings.Contains(log.String(), "could not be updated") {
-		t.Errorf("log %q does not tell of the update that was tried", log.String())
+		t.Errorf("log %q does not mention the failed update", log.String())
 	}
 }
 
-func TestOpenTellsHowToCreateTheExtension(t *testing.T) {
+func TestOpenExplainsHowToCreateTheExtension(t *testing.T) {
 	t.Parallel()
 	address := bareURL(t)
 	admin := connect(t, address)
@@ -145,15 +145,15 @@ func TestOpenTellsHowToCreateTheExtension(t *testing.T) {
 
 	_, err = postgres.Open(t.Context(), postgres.Config{URL: u.String()})
 	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "CREATE EXTENSION vector SCHEMA extensions") {
-		t.Errorf("error %v, want what a superuser has to run", err)
+		t.Errorf("error %v, want the statements that a superuser has to run", err)
 	}
 }
 
-func TestOpenWhenNobodyAnswers(t *testing.T) {
+func TestOpenWhenTheServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	_, err := postgres.Open(t.Context(), postgres.Config{URL: "postgres://ragd:hunter2@127.0.0.1:1/ragd"})
 	if fault.KindOf(err) != fault.Unavailable || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("error %v, want one of kind unavailable that keeps the password", err)
+		t.Errorf("error %v, want one of kind unavailable without the password", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

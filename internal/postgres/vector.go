@@ -14,25 +14,24 @@ import (
 )
 
 const (
-	// extensionSchema is where the extension goes when it is ours to create.
+	// extensionSchema is the schema in which the extension is created if it is missing.
 	extensionSchema = "extensions"
-	// extensionLock serialises replicas that start on the same empty database.
+	// extensionLock is the advisory lock that replicas take to create the extension.
 	extensionLock = 0x72616764_76656374 // "ragdvect"
 )
 
 var (
-	minVector  = vectorVersion{0, 8, 0} // iterative index scans
-	safeVector = vectorVersion{0, 8, 4} // VACUUM keeps HNSW indexes whole
+	minVector  = vectorVersion{0, 8, 0} // the first with iterative index scans
+	safeVector = vectorVersion{0, 8, 4} // the first whose VACUUM does not corrupt HNSW indexes
 )
 
-// Querier runs queries: a pool, a connection or a transaction.
+// Querier runs a query of one row. A pool, a connection and a transaction implement it.
 type Querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// VectorSchema returns the schema that the vector extension lives in. A role
-// that is to use vectors needs USAGE on it. Without the extension the error is
-// of kind Precondition.
+// VectorSchema returns the schema that the vector extension is in. A role needs USAGE on
+// it to use vectors. Errors: Precondition for a database without the extension.
 func VectorSchema(ctx context.Context, q Querier) (string, error) {
 	ext, err := findVector(ctx, q)
 	if err != nil {
@@ -44,12 +43,11 @@ func VectorSchema(ctx context.Context, q Querier) (string, error) {
 	return ext.schema, nil
 }
 
-// vectorExtension is what the catalogue says: schema and created are empty in a
-// database without the extension, available on a server that cannot have it.
+// vectorExtension describes the vector extension as the catalogue has it.
 type vectorExtension struct {
-	schema    string
-	created   string // version of the SQL objects
-	available string // version of the files on the server
+	schema    string // empty if the database does not have the extension
+	created   string // version of the SQL objects; empty if the database does not have it
+	available string // version of the files on the server; empty if they are not installed
 }
 
 func findVector(ctx context.Context, q Querier) (vectorExtension, error) {
@@ -66,8 +64,8 @@ func findVector(ctx context.Context, q Querier) (vectorExtension, error) {
 	return ext, nil
 }
 
-// ensureVector returns the schema of the vector extension, which it creates
-// where it is missing and updates where the files are newer than the objects.
+// ensureVector creates the vector extension if it is missing, updates it if it is older
+// than minVector and newer files are installed, and returns its schema.
 func ensureVector(ctx context.Context, conn *pgx.Conn, log *slog.Logger) (string, error) {
 	ext, err := findVector(ctx, conn)
 	if err != nil {
@@ -77,7 +75,7 @@ func ensureVector(ctx context.Context, conn *pgx.Conn, log *slog.Logger) (string
 		if err := createVector(ctx, conn, ext); err != nil {
 			return "", err
 		}
-		// Another replica may have been first, and elsewhere: look again.
+		// Another replica may have created it first, in another schema.
 		if ext, err = findVector(ctx, conn); err != nil {
 			return "", err
 		}
@@ -114,8 +112,9 @@ func createVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension) erro
 	return nil
 }
 
-// updateVector tries to lift objects below the floor to the installed files. It
-// may fail for want of ownership, and then the version check speaks.
+// updateVector updates the extension to the version of the installed files. If the
+// database refuses, because the role does not own the extension, it logs a warning and
+// returns ext; checkVector then returns the error.
 func updateVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension, log *slog.Logger) (vectorExtension, error) {
 	if _, err := conn.Exec(ctx, `ALTER EXTENSION vector UPDATE`); err != nil {
 		if ctx.Err() != nil {
@@ -128,8 +127,9 @@ func updateVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension, log 
 	return findVector(ctx, conn)
 }
 
-// checkVector refuses what cannot work and warns of what may break. The fixes
-// are in the library, so where files and objects differ the files decide.
+// checkVector returns an error for a version that is too old, and logs a warning for one
+// that may corrupt indexes. That bug is in the library, so the warning depends on the
+// version of the files if they are newer than the SQL objects.
 func checkVector(ext vectorExtension, log *slog.Logger) error {
 	if parseVectorVersion(ext.created).less(minVector) {
 		return tooOld(ext.created)
@@ -154,12 +154,12 @@ func tooOld(version string) error {
 // vectorVersion is major, minor, patch.
 type vectorVersion [3]int
 
-// parseVectorVersion reads "0.8.6". What it cannot read counts as 0, so that an
-// unknown form is refused and not let through.
+// parseVectorVersion parses a version such as "0.8.6". Numbers that it cannot parse are 0,
+// so a version of an unknown form is rejected as too old.
 func parseVectorVersion(s string) vectorVersion {
 	var v vectorVersion
-	for i, part := range strings.SplitN(s, ".", len(v)) {
-		n, err := strconv.Atoi(part)
+	for i, number := range strings.SplitN(s, ".", len(v)) {
+		n, err := strconv.Atoi(number)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			break
 		}
