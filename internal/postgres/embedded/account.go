@@ -12,14 +12,15 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// account is the user that the server runs as when that is not ourselves.
+// account is an operating system user other than ragd's own, as which the server runs. A
+// nil account means ragd's own user.
 type account struct {
 	name     string
 	uid, gid uint32
 }
 
-// accountFor returns who is to run the server on the cluster directory: nil for
-// ourselves. It is the directory's owner, since PostgreSQL takes no other.
+// accountFor returns the user that the server must run as on the cluster directory; nil
+// for ragd's own. It is the directory's owner: PostgreSQL accepts no other.
 func accountFor(dir string) (*account, error) {
 	root := os.Geteuid() == 0
 	info, err := os.Stat(dir)
@@ -74,7 +75,7 @@ func lookup(u *user.User, err error) (*account, error) {
 	return &account{name: u.Username, uid: uint32(uid), gid: uint32(gid)}, nil
 }
 
-// own gives a folder of ours, with all that is in it, to the account.
+// own changes the owner of a folder, with everything in it, to the account.
 func (a *account) own(dir string) error {
 	if a == nil {
 		return nil
@@ -87,7 +88,7 @@ func (a *account) own(dir string) error {
 	})
 }
 
-// credential makes a child run as the account.
+// credential returns the credential with which a child process runs as the account.
 func (a *account) credential() *syscall.Credential {
 	if a == nil {
 		return nil

@@ -17,17 +17,17 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// cluster is a PostgreSQL data directory, the binaries for it and the user that
-// they run as.
+// cluster is a PostgreSQL data directory with the binaries for it and the user as which
+// they run.
 type cluster struct {
 	dir       string // absolute
 	socketDir string
 	install   Installation
-	account   *account // nil: ourselves
+	account   *account // nil for ragd's own user
 }
 
-// openCluster finds what the directory needs. It changes nothing: the directory
-// need not exist yet.
+// openCluster finds the binaries, the user and the socket folder for a data directory,
+// which need not exist yet. It changes nothing in the directory.
 func openCluster(dir string) (*cluster, error) {
 	major, err := clusterMajor(dir)
 	if err != nil {
@@ -46,8 +46,8 @@ func openCluster(dir string) (*cluster, error) {
 	return c, err
 }
 
-// clusterMajor returns the major version that made the cluster, 0 if there is
-// none yet.
+// clusterMajor returns the major version of PostgreSQL that created the cluster; 0 if
+// there is no cluster yet.
 func clusterMajor(dir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,15 +63,15 @@ func clusterMajor(dir string) (int, error) {
 	return major, nil
 }
 
-// maxSocketPath is what fits into a socket's address, on macOS; Linux has four
-// bytes more.
+// maxSocketPath is the longest path of a unix socket on macOS, in bytes. Linux allows
+// four bytes more.
 const maxSocketPath = 103
 
-// socketName is the file that PostgreSQL makes for its default port.
+// socketName is the name of PostgreSQL's socket for its default port.
 const socketName = ".s.PGSQL.5432"
 
-// findSocketDir returns the cluster's own directory where a socket in it can be
-// named, and else a folder in /tmp whose name follows from the directory's.
+// findSocketDir returns the cluster's directory if the path of a socket in it is short
+// enough, else a folder in /tmp whose name is a hash of the cluster's path.
 func (c *cluster) findSocketDir() (string, error) {
 	if len(filepath.Join(c.dir, socketName)) <= maxSocketPath {
 		return c.dir, nil
@@ -82,19 +82,20 @@ func (c *cluster) findSocketDir() (string, error) {
 	} else if !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make a folder for the socket: %w", err)
 	}
-	// Anybody can make a folder in /tmp: only our own, closed to others, will do.
+	// Any user can create a folder in /tmp, so it must belong to the server's user and be
+	// closed to others.
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return "", fmt.Errorf("look at the socket's folder: %w", err)
+		return "", fmt.Errorf("check the socket's folder: %w", err)
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || owner(info) != c.uid() {
 		return "", fault.New(fault.Precondition,
-			"%s was made by somebody else: remove it, or use a --data-dir with a shorter path (%s is too long to hold a socket)", dir, c.dir)
+			"%s belongs to another user or is open to others: remove it, or use a --data-dir with a shorter path (%s is too long for a socket)", dir, c.dir)
 	}
 	return dir, nil
 }
 
-// uid is the user that the server runs as.
+// uid returns the id of the user that the server runs as.
 func (c *cluster) uid() int {
 	if c.account != nil {
 		return int(c.account.uid)
@@ -102,16 +103,16 @@ func (c *cluster) uid() int {
 	return os.Geteuid()
 }
 
-// init makes the cluster if there is none: beside its place, so that an
-// interrupted initdb leaves nothing that looks like a cluster.
+// init creates the cluster if there is none. It runs initdb in another directory and then
+// renames that, so that an interrupted initdb leaves nothing that looks like a cluster.
 func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
 	if info, err := os.Stat(filepath.Join(c.dir, "PG_VERSION")); err == nil {
 		if owner(info) != c.uid() {
-			return c.account.own(c.dir) // root has copied it here
+			return c.account.own(c.dir) // for example restored from a backup by root
 		}
 		return nil
 	}
-	log.InfoContext(ctx, "making a PostgreSQL cluster", "dir", c.dir, "version", c.install.Version)
+	log.InfoContext(ctx, "creating a PostgreSQL cluster", "dir", c.dir, "version", c.install.Version)
 	fresh := c.dir + ".new"
 	if err := c.initIn(ctx, fresh); err != nil {
 		return err
@@ -120,14 +121,15 @@ func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if err := os.Rename(fresh, c.dir); err != nil {
-		return fault.Wrap(fault.Precondition, err, "%s is not a PostgreSQL cluster and is in the way of one: %v", c.dir, err)
+		return fault.Wrap(fault.Precondition, err, "%s exists and is not a PostgreSQL cluster: %v", c.dir, err)
 	}
 	return syncDir(filepath.Dir(c.dir))
 }
 
-// locales are tried in turn. All sort by code point, which never changes with
-// the system's libraries; the first two know upper and lower case of all
-// letters, which text search needs, and the last one is everywhere.
+// locales are the options of initdb that are tried in turn. All of these locales sort by
+// code point, which no update of the system's libraries changes. The first two know upper
+// and lower case of all letters, which text search needs; the last one exists on every
+// system.
 var locales = [][]string{
 	{"--locale=C.UTF-8"},
 	{"--locale=C", "--lc-ctype=en_US.UTF-8"},
@@ -160,7 +162,7 @@ func (c *cluster) initIn(ctx context.Context, dir string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		failure = complaint(string(out))
+		failure = errorLines(string(out))
 		if !strings.Contains(failure, "locale") {
 			break
 		}
@@ -168,9 +170,9 @@ func (c *cluster) initIn(ctx context.Context, dir string) error {
 	return fmt.Errorf("initdb: %s", failure)
 }
 
-// complaint returns what went wrong, from a program's output that starts with
-// what went well.
-func complaint(output string) string {
+// errorLines returns the output of a program from its first error on, or all of it if it
+// has none.
+func errorLines(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for i, line := range lines {
 		if strings.Contains(line, "error:") || strings.Contains(line, "FATAL:") {
@@ -181,30 +183,31 @@ func complaint(output string) string {
 	return strings.Join(lines, "; ")
 }
 
-// server prepares the server itself, on the socket alone. Settings that are not
-// an operator's to change are on its command line.
+// server prepares the command that runs the server, which listens on the unix socket
+// only. Settings that an operator must not change are on the command line.
 func (c *cluster) server() (cmd *exec.Cmd, release func(), err error) {
 	socketDir := c.socketDir
 	if socketDir == c.dir {
-		socketDir = "." // its working directory: short, and it need not know more
+		socketDir = "." // relative to the data directory, so that the path is short
 	}
-	// No context: one that ends would kill the server where it should shut down.
+	// context.Background: the end of a context would kill the server instead of shutting
+	// it down.
 	return c.command(context.Background(), c.dir, "postgres",
 		"-c", "listen_addresses=", "-c", "port=5432", "-c", "unix_socket_directories="+socketDir, "-c", mark(c.dir))
 }
 
-// command prepares one of the server's programs on a data directory, as the
-// server's user and with an environment that does not reach into it. The caller
-// calls release when the program has started and ended, or when it never will.
+// command prepares a program of the installation for a data directory, with the server's
+// user and a clean environment. The caller must call release after the program has ended,
+// or if it is not started.
 func (c *cluster) command(ctx context.Context, dir, program string, args ...string) (cmd *exec.Cmd, release func(), err error) {
 	pgdata, extra, err := reachable(dir, c.account)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the data directory: %w", err)
 	}
 	cmd = exec.CommandContext(ctx, filepath.Join(c.install.BinDir, program), append([]string{"-D", pgdata}, args...)...)
-	// Not ours, which the server's user may be unable to enter.
+	// The server's user may have no access to ragd's working directory.
 	cmd.Dir = "/"
-	// No PG* variables, and messages in the language that we read.
+	// No PG* variables, and English messages, which errorLines and lingering search.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.ExtraFiles = extra
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.account.credential(), Setpgid: true}

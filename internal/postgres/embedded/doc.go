@@ -1,5 +1,5 @@
-// Package embedded runs a private PostgreSQL from the server binaries that are
-// installed on the machine: the same engine as in production, nothing to set up.
+// Package embedded runs a private PostgreSQL server from the binaries that are installed
+// on the machine, so that ragd needs no database to be set up.
 //
 //	srv, err := embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: log})
 //	if err != nil { ... }
@@ -8,33 +8,33 @@
 //
 // # On disk
 //
-//	<DataDir>/lock       held (flock) by the one process that runs the server
-//	<DataDir>/cluster/   PostgreSQL's data directory, mode 0700; the socket is in it
-//	    ragd.conf        our settings, written at each start; ALTER SYSTEM and
-//	                     what follows the include in postgresql.conf overrule it
+//	<DataDir>/lock       locked (flock) by the one process that runs the server
+//	<DataDir>/cluster/   PostgreSQL's data directory, mode 0700, with the socket
+//	    ragd.conf        ragd's settings, written at each start; ALTER SYSTEM and
+//	                     lines below the include in postgresql.conf override them
 //
-// The server listens on the unix socket alone and trusts who can open it: the
-// user that it runs as, and root. Where the path is too long for a socket (103
-// bytes), the socket is in a private folder of /tmp.
+// The server listens on the unix socket only and needs no password: its own user and root
+// can open the socket. If the path is too long for a socket (over 103 bytes), the socket
+// is in a private folder in /tmp.
 //
 // # Life
 //
 //	         initdb, once
 //	Start ------> starting ------> ready ------> stopped
-//	                 ^               |    Stop: fast shutdown, then harder
-//	                 |   backoff     |    as its context ends
+//	                 ^               |    Stop: fast shutdown; immediate
+//	                 |   backoff     |    shutdown when its context ends
 //	                 +---------------+
-//	                  the child died
+//	                the server exited
 //
-// A server that dies is started again, for as long as it takes; meanwhile its
-// clients see refused connections. A ragd that dies takes its server along: on
-// Linux the kernel tells the child, and elsewhere, or when that child is slow to
-// go, the next Start finds it by its pid file and stops it first.
+// A server that exits unexpectedly is restarted, with growing pauses and without a limit;
+// meanwhile connections are refused. When ragd dies, its server is stopped too: on Linux
+// the kernel sends the server a signal. On other systems, or if the server is slow to
+// stop, the next Start finds it by its pid file and stops it.
 //
 // # Root
 //
-// PostgreSQL refuses to run as root. When we are root, it runs as the owner of
-// the cluster, for a new one the user postgres or else nobody, and on Linux it
-// gets its data directory as an open descriptor: so it works below folders that
-// this user could not walk through, such as /root, without loosening them.
+// PostgreSQL refuses to run as root. If ragd runs as root, the server runs as the owner of
+// the cluster; for a new cluster that is the user postgres, else nobody. On Linux the
+// server gets its data directory as an open file descriptor, so that the directory may be
+// below folders that this user cannot enter, such as /root.
 package embedded

@@ -19,22 +19,22 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// The superuser that initdb makes and the database that clients use.
+// The superuser that initdb creates and the database that clients use.
 const (
 	superuser = "ragd"
 	database  = "ragd"
 )
 
-// Config says where the server lives. Only DataDir has no default.
+// Config holds the settings of a server. Only DataDir has no default.
 type Config struct {
-	// DataDir is the folder that belongs to the server alone. It is made if it
-	// is missing.
+	// DataDir is the folder of the server's files. Start creates it if it is missing.
+	// Nothing else may use it.
 	DataDir string
-	// Logger takes what the server says: crashes and fatal errors as warnings,
-	// the rest at debug level. Statements and row contents are not in it.
-	// Default slog.Default().
+	// Logger receives the server's log: crashes and fatal errors as warnings, the rest
+	// at debug level. It contains no statements and no rows. Default slog.Default().
 	Logger *slog.Logger
-	// Settings are added to, and override, those made for this machine.
+	// Settings are PostgreSQL settings that are added to those that ragd derives from
+	// the machine, and override them.
 	Settings map[string]string
 }
 
@@ -48,17 +48,17 @@ type Server struct {
 	done    chan struct{}      // closed when supervise has ended
 }
 
-// Start makes the cluster if there is none, starts the server and returns when
-// it takes connections; after a crash, that is when it has recovered. The server
-// then runs until Stop, whatever becomes of ctx.
+// Start creates the cluster if there is none, starts the server and returns when it
+// accepts connections; after a crash, that is when recovery has ended. The server then
+// runs until Stop, even if ctx ends.
 //
-// Errors by kind: Precondition, each with what to do, for missing binaries or
-// pgvector, a data directory of another major version or of another user, and a
-// directory that another process uses.
+// Errors: Precondition, with what to do, for missing binaries or a missing pgvector, a
+// data directory of another major version or another user, and a directory that another
+// process uses.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	dir, err := filepath.Abs(cfg.DataDir)
 	if cfg.DataDir == "" || err != nil {
-		return nil, fault.New(fault.Invalid, "the data directory %q is not a path", cfg.DataDir)
+		return nil, fault.New(fault.Invalid, "the data directory %q is not a valid path", cfg.DataDir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Wrap(fault.Precondition, err, "the data directory %s cannot be made: %v", dir, err)
@@ -110,19 +110,18 @@ func (s *Server) start(ctx context.Context, dir string, settings map[string]stri
 	return err
 }
 
-// URL returns how to connect, as the superuser, to the database ragd.
+// URL returns the address of the database ragd, for the superuser.
 func (s *Server) URL() string { return s.url(database) }
 
 func (s *Server) url(database string) string {
 	q := url.Values{"host": {s.cluster.socketDir}, "user": {superuser}}
-	query := strings.ReplaceAll(q.Encode(), "+", "%20") // PostgreSQL's own clients take + for itself
+	query := strings.ReplaceAll(q.Encode(), "+", "%20") // psql and pg_dump do not decode + as a space
 	return (&url.URL{Scheme: "postgres", Path: "/" + database, RawQuery: query}).String()
 }
 
-// Stop ends the server: open connections are closed, everything is written to
-// disk. When ctx ends first it is made to quit at once, which costs the next
-// start a recovery but no data, and the error is ctx's. Calls after the first
-// only wait.
+// Stop shuts the server down: it closes open connections and writes everything to disk.
+// If ctx ends first, Stop terminates the server at once and returns ctx's error; no data
+// is lost, but the next start needs a recovery. Later calls only wait for the end.
 func (s *Server) Stop(ctx context.Context) error {
 	s.cancel()
 	err := s.await(ctx)
@@ -138,7 +137,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(err, ignoreClosed(s.lock.Close()))
 }
 
-// quitWait is how long a server that was told to quit at once may take.
+// quitWait is how long an immediate shutdown may take before the server is killed.
 const quitWait = 5 * time.Second
 
 func (s *Server) await(ctx context.Context) error {
@@ -163,7 +162,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// ensureDatabase makes the database on the first start.
+// ensureDatabase creates the database if it does not exist.
 func ensureDatabase(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -176,7 +175,7 @@ func ensureDatabase(ctx context.Context, url string) error {
 		_, err = conn.Exec(ctx, `CREATE DATABASE `+pgx.Identifier{database}.Sanitize())
 	}
 	if err != nil {
-		return fmt.Errorf("make the database %s: %w", database, err)
+		return fmt.Errorf("create the database %s: %w", database, err)
 	}
 	return nil
 }

@@ -24,8 +24,9 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// helperDir names the folder on which the test binary, run as a child, plays a
-// ragd: it starts the server, prints a line and stays.
+// helperDir is the environment variable with a data directory. With it the test binary,
+// run as a child, acts as a ragd: it starts a server there, prints a line and waits until
+// its standard input ends.
 const helperDir = "RAGD_EMBEDDED_TEST_DIR"
 
 func TestMain(m *testing.M) {
@@ -43,47 +44,48 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// A cluster is a thousand files: in memory the tests take a fifth of the time.
+	// A cluster has a thousand files: the tests are five times faster in memory.
 	if _, err := os.Stat("/dev/shm"); err == nil && !smallSharedMemory() {
 		_ = os.Setenv("TMPDIR", "/dev/shm")
 	}
 	code := m.Run()
-	_ = os.RemoveAll(made.dir)
+	_ = os.RemoveAll(prepared.dir)
 	os.Exit(code)
 }
 
-// made is a stopped server's folder, of which most tests take a copy: initdb
-// needs a second.
-var made struct {
+// prepared is the data directory of a stopped server. Most tests use a copy of it, as
+// initdb takes a second.
+var prepared struct {
 	sync.Once
 	dir string
 	err error
 }
 
+// clusterDir returns a data directory with a cluster, for the test alone.
 func clusterDir(t *testing.T) string {
 	t.Helper()
 	needServer(t)
-	made.Do(func() {
-		if made.dir, made.err = os.MkdirTemp("", "ragd-embedded-"); made.err != nil {
+	prepared.Do(func() {
+		if prepared.dir, prepared.err = os.MkdirTemp("", "ragd-embedded-"); prepared.err != nil {
 			return
 		}
 		var s *Server
-		if s, made.err = Start(context.Background(), Config{DataDir: made.dir, Logger: slog.New(slog.DiscardHandler)}); made.err == nil {
-			made.err = s.Stop(context.Background())
+		if s, prepared.err = Start(context.Background(), Config{DataDir: prepared.dir, Logger: slog.New(slog.DiscardHandler)}); prepared.err == nil {
+			prepared.err = s.Stop(context.Background())
 		}
 	})
-	if made.err != nil {
-		t.Fatal(made.err)
+	if prepared.err != nil {
+		t.Fatal(prepared.err)
 	}
 	dir := t.TempDir()
 	cluster := filepath.Join(dir, "cluster")
-	if err := errors.Join(os.CopyFS(cluster, os.DirFS(filepath.Join(made.dir, "cluster"))), os.Chmod(cluster, 0o700)); err != nil {
+	if err := errors.Join(os.CopyFS(cluster, os.DirFS(filepath.Join(prepared.dir, "cluster"))), os.Chmod(cluster, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// needServer skips where nothing is installed, and fails there in CI.
+// needServer skips the test if no PostgreSQL is installed; in CI it fails the test.
 func needServer(t *testing.T) {
 	t.Helper()
 	if _, err := Default(); err != nil {
@@ -111,7 +113,7 @@ func stop(t *testing.T, s *Server) {
 	}
 }
 
-// query runs SQL on a connection of its own and returns the one value, as text.
+// query runs a query on a new connection and returns its only value, as text.
 func query(ctx context.Context, url, sql string) (string, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -186,11 +188,11 @@ func TestStartStopStart(t *testing.T) {
 	if _, err := query(t.Context(), s.URL(), `SELECT 'on'`); err == nil {
 		t.Error("the server answers after Stop")
 	}
-	stop(t, s) // once more is fine
+	stop(t, s) // does nothing: it has stopped
 	wantNote(t, start(t, dir).URL())
 }
 
-func TestOperatorsSettingsWin(t *testing.T) {
+func TestSettingsOfTheOperatorOverrideOurs(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
@@ -219,9 +221,9 @@ func TestSecondInstanceIsRefused(t *testing.T) {
 	}
 }
 
-// A pid file whose number belongs to another program by now: common in
-// containers, where pids start at 1 each time.
-func TestStalePidFile(t *testing.T) {
+// The pid in the file may belong to another program by now. That is common in containers,
+// where pids start at 1 each time.
+func TestStalePidFileIsIgnored(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
@@ -239,7 +241,7 @@ func TestStalePidFile(t *testing.T) {
 	wantNote(t, start(t, dir).URL())
 }
 
-func TestKilledPostmasterIsStartedAgain(t *testing.T) {
+func TestKilledPostmasterIsRestarted(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
@@ -264,11 +266,11 @@ func TestKilledPostmasterIsStartedAgain(t *testing.T) {
 	}
 }
 
-// ragd runs the test binary as another ragd on the directory.
+// ragd is the test binary, running as another ragd on a data directory.
 type ragd struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	line  string // what it printed first
+	line  string // the first line that it printed
 }
 
 func startRagd(t *testing.T, binary, dir string, as *syscall.Credential) *ragd {
@@ -291,7 +293,7 @@ func startRagd(t *testing.T, binary, dir string, as *syscall.Credential) *ragd {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		t.Fatalf("the other ragd said nothing: %v", err)
+		t.Fatalf("the other ragd printed nothing: %v", err)
 	}
 	return &ragd{cmd: cmd, stdin: stdin, line: strings.TrimSpace(line)}
 }
@@ -309,11 +311,11 @@ func TestKilledRagdLeavesTheDirectoryUsable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = other.cmd.Wait()
-	wantNote(t, start(t, dir).URL()) // at once, while the old server may still be going down
+	wantNote(t, start(t, dir).URL()) // at once: the old server may still be shutting down
 }
 
-// startOrphan starts a server that no ragd watches, as one that died without the
-// kernel telling its child leaves it.
+// startOrphan starts a server that no ragd watches: the state after a ragd died and the
+// kernel did not signal its server.
 func startOrphan(t *testing.T, c *cluster, edits ...func([]string) []string) *process {
 	t.Helper()
 	cmd, release, err := c.server()
@@ -335,9 +337,9 @@ func startOrphan(t *testing.T, c *cluster, edits ...func([]string) []string) *pr
 	return p
 }
 
-// A backend that computes notices late that its postmaster was killed, and until
-// then PostgreSQL refuses to start another one.
-func TestStartWaitsForTheLastBackends(t *testing.T) {
+// A busy backend notices late that its postmaster was killed, and until then PostgreSQL
+// refuses to start another postmaster.
+func TestStartWaitsForTheBackendsOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	first := start(t, dir)
@@ -354,11 +356,11 @@ func TestStartWaitsForTheLastBackends(t *testing.T) {
 		_, err := conn.Exec(t.Context(), `DO $$ DECLARE stop timestamptz := clock_timestamp() + '1 second'; BEGIN WHILE clock_timestamp() < stop LOOP END LOOP; END $$`)
 		busy <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // for the loop to begin
+	time.Sleep(100 * time.Millisecond) // until the loop has begun
 	orphan.signal(syscall.SIGKILL)
 	<-orphan.exited
 	wantNote(t, start(t, dir).URL())
-	<-busy // however it ended
+	<-busy // its result does not matter
 }
 
 func TestOrphanIsStopped(t *testing.T) {
@@ -378,33 +380,33 @@ func TestOrphanIsStopped(t *testing.T) {
 	}
 }
 
-// A server that an operator started by hand must not lose its pid file: it would
-// end at once, and two would meet in the same files.
-func TestForeignServerIsNotTouched(t *testing.T) {
+// A server that an operator started by hand must keep its pid file: without it that
+// server would shut down, and a second one could start on the same files.
+func TestServerOfAnOperatorKeepsRunning(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	first := start(t, dir)
 	stop(t, first)
-	foreign := startOrphan(t, first.cluster, func(args []string) []string { return args[:len(args)-2] }) // without our mark
-	t.Cleanup(foreign.stop)
+	manual := startOrphan(t, first.cluster, func(args []string) []string { return args[:len(args)-2] }) // without ragd's mark
+	t.Cleanup(manual.stop)
 	if _, err := Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), `"postmaster.pid" already exists`) {
-		t.Errorf("error %v, want that a server runs there", err)
+		t.Errorf("error %v, want PostgreSQL's error for a second server", err)
 	}
 	mustQuery(t, first.URL(), `SELECT 'it still answers'`)
 }
 
-func TestOrdinaryUser(t *testing.T) {
+func TestServerOfAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	if os.Geteuid() != 0 {
-		t.Skip("the other tests cover it: this is not root")
+		t.Skip("not root: the other tests run as an ordinary user already")
 	}
 	nobody, err := lookup(user.Lookup("nobody"))
 	if err != nil {
 		t.Skip(err)
 	}
-	// The folders of t.TempDir and of the test binary are closed to others, and
-	// programs may not run from memory.
+	// The folders of t.TempDir and of the test binary are closed to other users, and
+	// /dev/shm may be mounted noexec.
 	base, err := os.MkdirTemp("/tmp", "ragd-embedded-")
 	if err != nil {
 		t.Fatal(err)
@@ -442,7 +444,7 @@ func TestOrdinaryUser(t *testing.T) {
 			t.Errorf("runs as %+v, want nobody", s.cluster.account)
 		}
 	})
-	t.Run("somebody else's directory", func(t *testing.T) {
+	t.Run("a directory of another user", func(t *testing.T) {
 		theirs := filepath.Join(base, "theirs")
 		if err := os.MkdirAll(filepath.Join(theirs, "cluster"), 0o755); err != nil {
 			t.Fatal(err)
@@ -452,18 +454,18 @@ func TestOrdinaryUser(t *testing.T) {
 		}
 		r := startRagd(t, binary, theirs, nobody.credential())
 		if !strings.Contains(r.line, "belongs to the user root") {
-			t.Errorf("said %q, want whose directory it is", r.line)
+			t.Errorf("printed %q, want an error that names the owner", r.line)
 		}
 	})
 	t.Run("a directory that it cannot write", func(t *testing.T) {
 		r := startRagd(t, binary, "/proc/ragd", nobody.credential())
 		if !strings.Contains(r.line, "cannot be made") {
-			t.Errorf("said %q, want that the directory cannot be made", r.line)
+			t.Errorf("printed %q, want that the directory cannot be made", r.line)
 		}
 	})
 }
 
-func TestLongPathsPutTheSocketElsewhere(t *testing.T) {
+func TestSocketOfALongPathIsInTmp(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20))
@@ -486,7 +488,7 @@ func TestLongPathsPutTheSocketElsewhere(t *testing.T) {
 	}
 }
 
-func TestDataDirectoryOfAnotherMajorVersion(t *testing.T) {
+func TestDataDirectoryOfAnotherMajorVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	dir := t.TempDir()
@@ -505,14 +507,14 @@ func TestDataDirectoryOfAnotherMajorVersion(t *testing.T) {
 	}
 }
 
-func TestStartFailsWithTheServersOwnWords(t *testing.T) {
+func TestStartReturnsTheErrorOfTheServer(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	_, err := Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: map[string]string{"work_mem": "much"}})
 	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "work_mem"`) {
 		t.Errorf("error %v, want PostgreSQL's reason", err)
 	}
-	start(t, dir) // the directory is free again
+	start(t, dir) // the directory is unlocked again
 }
 
 func TestCanceledStartLeavesNothingBehind(t *testing.T) {
@@ -527,12 +529,12 @@ func TestCanceledStartLeavesNothingBehind(t *testing.T) {
 	start(t, dir)
 }
 
-func TestStopIsForcedWhenItsContextEnds(t *testing.T) {
+func TestStopKillsTheServerWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
 	makeNote(t, s.URL())
-	// A stopped postmaster is deaf to everything but SIGKILL.
+	// A postmaster stopped by SIGSTOP reacts only to SIGKILL.
 	if err := syscall.Kill(postmasterPid(t, dir), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -544,7 +546,7 @@ func TestStopIsForcedWhenItsContextEnds(t *testing.T) {
 	wantNote(t, start(t, dir).URL())
 }
 
-func TestTheLogHoldsNoStatementsAndNoValues(t *testing.T) {
+func TestTheLogContainsNoStatementsAndNoValues(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s, err := Start(t.Context(), Config{DataDir: clusterDir(t), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -561,6 +563,6 @@ func TestTheLogHoldsNoStatementsAndNoValues(t *testing.T) {
 		t.Errorf("the server's log did not arrive: %s", log.String())
 	}
 	if strings.Contains(log.String(), "hunter2") {
-		t.Errorf("the log holds what was queried: %s", log.String())
+		t.Errorf("the log contains a statement: %s", log.String())
 	}
 }

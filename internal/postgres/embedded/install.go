@@ -14,27 +14,26 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// minMajor is the oldest server that is used.
+// minMajor is the lowest major version that is used.
 const minMajor = 15
 
 // Installation is one set of PostgreSQL server binaries.
 type Installation struct {
-	BinDir  string // holds postgres and initdb
+	BinDir  string // the folder of postgres and initdb
 	Version string // such as "15.18"
 	Major   int
-	Vector  string // version of pgvector installed for it, "" if none
+	Vector  string // version of the pgvector installed for it; "" if none
 }
 
-// Find returns the servers installed on this machine, newest first. It looks
-// along PATH, where pg_config points, and in the usual folders of Debian, Fedora
-// and Homebrew. Finding none is not an error.
+// Find returns the servers installed on this machine, newest first. It searches PATH,
+// pg_config's folder of binaries, and the usual folders of Debian, Fedora and Homebrew.
 func Find() []Installation { return findIn(searchDirs()) }
 
-// Default returns the installation that a new cluster would use. Its errors are
-// those of Start, all of kind Precondition.
+// Default returns the installation that a new cluster would use. Errors: Precondition if
+// there is none, with what to do.
 func Default() (Installation, error) { return choose(Find(), 0, "") }
 
-// searchDirs returns folders that may hold a server's binaries.
+// searchDirs returns folders that may contain a server's binaries.
 func searchDirs() []string {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
@@ -57,7 +56,7 @@ func findIn(dirs []string) []Installation {
 	var found []Installation
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		// PATH often leads to the same server by a link of the binary itself.
+		// On PATH the binary is often a link to the one of another folder.
 		binary, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
 		if err != nil || !filepath.IsAbs(binary) || seen[binary] {
 			continue
@@ -73,8 +72,8 @@ func findIn(dirs []string) []Installation {
 
 var versionPattern = regexp.MustCompile(`(\d+)(\.\d+|devel|beta\d+|rc\d+)\S*`)
 
-// inspect asks the binaries of a folder what they are. A folder without initdb,
-// or with binaries that do not run here, is no installation.
+// inspect returns the installation in a folder. It returns false if the folder lacks
+// postgres or initdb, or if postgres does not run on this machine.
 func inspect(dir string) (Installation, bool) {
 	out, err := exec.Command(filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
@@ -96,20 +95,21 @@ func inspect(dir string) (Installation, bool) {
 
 var defaultVersion = regexp.MustCompile(`(?m)^default_version\s*=\s*'([^']+)'`)
 
-// vectorVersion reads pgvector's control file. pg_config knows where it is, but
-// some distributions put pg_config into a package for developers.
+// vectorVersion returns the version of pgvector in its control file; "" if there is none.
+// It searches the usual folders if pg_config is not installed, which some distributions
+// have in a package for developers.
 func vectorVersion(dir string, major int) string {
-	shares := []string{
+	shareDirs := []string{
 		filepath.Join(dir, "../share"),
 		filepath.Join(dir, "../share/postgresql"),
 		"/usr/share/pgsql",
 		fmt.Sprintf("/usr/share/postgresql/%d", major),
 	}
 	if out, err := exec.Command(filepath.Join(dir, "pg_config"), "--sharedir").Output(); err == nil {
-		shares = []string{strings.TrimSpace(string(out))}
+		shareDirs = []string{strings.TrimSpace(string(out))}
 	}
-	for _, share := range shares {
-		control, err := os.ReadFile(filepath.Join(share, "extension", "vector.control"))
+	for _, dir := range shareDirs {
+		control, err := os.ReadFile(filepath.Join(dir, "extension", "vector.control"))
 		if err != nil {
 			continue
 		}
@@ -120,8 +120,8 @@ func vectorVersion(dir string, major int) string {
 	return ""
 }
 
-// choose returns the newest usable installation, or the newest of the major
-// version that made the cluster when major is not 0.
+// choose returns the newest installation that is usable: one with pgvector and, unless
+// major is 0, of this major version. dir is the data directory, for the error.
 func choose(found []Installation, major int, dir string) (Installation, error) {
 	const deps = "run `make deps`"
 	var bare, other []string
@@ -142,7 +142,7 @@ func choose(found []Installation, major int, dir string) (Installation, error) {
 			"PostgreSQL (%s) is installed without pgvector: %s", strings.Join(bare, ", "), deps)
 	case major != 0 && len(other) > 0:
 		return Installation{}, fault.New(fault.Precondition,
-			"the data directory %s was made by PostgreSQL %d, and installed is %s: install PostgreSQL %[2]d with pgvector, or move the data with pg_upgrade",
+			"the data directory %s was made by PostgreSQL %d, but %s is installed: install PostgreSQL %[2]d with pgvector, or move the data with pg_upgrade",
 			dir, major, strings.Join(other, ", "))
 	case len(other) > 0:
 		return Installation{}, fault.New(fault.Precondition,

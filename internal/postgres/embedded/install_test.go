@@ -12,8 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// fakeServer makes a folder that looks like an installation: scripts that answer
-// what inspect asks. An empty vector leaves pgvector out.
+// fakeServer creates an installation of scripts that print a version, and returns its
+// folder of binaries. An empty vector means no pgvector.
 func fakeServer(t *testing.T, version, vector string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,11 +38,11 @@ func fakeServer(t *testing.T, version, vector string) string {
 	return bin
 }
 
-func TestFindTellsVersions(t *testing.T) {
+func TestFindReturnsVersions(t *testing.T) {
 	t.Parallel()
 	old := fakeServer(t, "15.18 (Debian 15.18-0+deb12u1)", "0.8.6")
 	beta := fakeServer(t, "18beta2", "")
-	linked := t.TempDir() // as Debian's alternatives do it
+	linked := t.TempDir() // a link to the binary, as in Debian's alternatives
 	if err := os.Symlink(filepath.Join(old, "postgres"), filepath.Join(linked, "postgres")); err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +87,9 @@ func TestChooseSaysWhatIsMissing(t *testing.T) {
 			if (fault.KindOf(err) == fault.Precondition) != (len(tc.errs) > 0) {
 				t.Fatalf("error %v, want one that says %q", err, tc.errs)
 			}
-			for _, part := range tc.errs {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("error %q does not say %q", err, part)
+			for _, want := range tc.errs {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
 				}
 			}
 		})

@@ -12,9 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// lockDir takes the directory for this process until the returned file is
-// closed. The lock ends with the process, however it ends; the pid in the file
-// is there to be read by people and by the error below.
+// lockDir locks the data directory for this process until the returned file is closed or
+// the process ends. The file contains the pid, for the error that another process gets.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -23,11 +22,11 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		holder, _ := io.ReadAll(io.LimitReader(f, 20)) // without it the error still tells enough
+		pid, _ := io.ReadAll(io.LimitReader(f, 20)) // optional: it only makes the error more helpful
 		_ = f.Close()
 		return nil, fault.New(fault.Precondition,
 			"the data directory %s is in use by another ragd (process %s): stop that one, or use another --data-dir",
-			dir, strings.TrimSpace(string(holder)))
+			dir, strings.TrimSpace(string(pid)))
 	}
 	if err == nil {
 		err = f.Truncate(0)

@@ -16,34 +16,35 @@ import (
 )
 
 const (
-	orphanFast = 60 * time.Second // for the shutdown that writes everything out
-	orphanQuit = 10 * time.Second // for the one that does not
+	orphanFast = 60 * time.Second // for a fast shutdown, which writes everything to disk
+	orphanQuit = 10 * time.Second // for an immediate shutdown
 )
 
-// markSetting is how a server of ours is known by its command line: a setting
-// without effect that holds the data directory. (Its working directory would say
-// the same, but root in a container may not look at another user's.)
+// markSetting identifies a server that ragd started, on its command line: a setting
+// without effect whose value is the data directory. (The process's working directory
+// would tell the same, but root in a container may not read that of another user's
+// process.)
 const markSetting = "ragd.data_dir="
 
 func mark(dir string) string { return markSetting + dir }
 
-// isOurs tells whether the process is a server that a ragd started on dir.
+// isOurs reports whether the process is a server that a ragd started on dir.
 func isOurs(pid int, dir string) bool { return strings.Contains(commandLine(pid), mark(dir)) }
 
-// isPostgres tells whether the process is any PostgreSQL server.
+// isPostgres reports whether the process is any PostgreSQL server.
 func isPostgres(pid int) bool {
 	program, _, _ := strings.Cut(commandLine(pid), "\x00")
 	program, _, _ = strings.Cut(program, " ")
 	return strings.TrimSuffix(filepath.Base(program), ":") == "postgres"
 }
 
-// stopOrphan clears the way that a dead ragd left blocked. A server of ours that
-// still runs on the directory is stopped: it may have other settings, and it is
-// not ours to watch. A pid file without a server is removed, because PostgreSQL
-// trusts the pid in it although, in a container above all, the number may have
-// gone to another program meanwhile. A server that somebody else started is left
-// to PostgreSQL, which refuses to start a second one. The caller holds the
-// directory's lock.
+// stopOrphan makes the directory usable after a ragd died. The caller has locked it.
+//
+// A server that a ragd started there is stopped: it may have other settings, and only a
+// parent process can wait for it. A pid file without a server is removed: its pid may
+// belong to another program now, above all in a container, and PostgreSQL would refuse to
+// start. A server that an operator started keeps running, and PostgreSQL then refuses to
+// start a second one.
 func stopOrphan(ctx context.Context, dir string, log *slog.Logger) error {
 	pid, _ := readPidFile(dir)
 	switch {
@@ -62,14 +63,14 @@ func stopOrphan(ctx context.Context, dir string, log *slog.Logger) error {
 
 func stopServer(ctx context.Context, pid int, dir string, log *slog.Logger) error {
 	log.WarnContext(ctx, "stopping the PostgreSQL that an earlier ragd left behind", "pid", pid)
-	for _, try := range []struct {
+	for _, attempt := range []struct {
 		signal syscall.Signal
 		wait   time.Duration
 	}{{syscall.SIGINT, orphanFast}, {syscall.SIGQUIT, orphanQuit}} {
-		if err := syscall.Kill(pid, try.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := syscall.Kill(pid, attempt.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("stop the PostgreSQL that an earlier ragd left behind (process %d): %w", pid, err)
 		}
-		if gone, err := awaitGone(ctx, pid, dir, try.wait); gone || err != nil {
+		if gone, err := awaitGone(ctx, pid, dir, attempt.wait); gone || err != nil {
 			return err
 		}
 	}
@@ -77,6 +78,7 @@ func stopServer(ctx context.Context, pid int, dir string, log *slog.Logger) erro
 		"a PostgreSQL that an earlier ragd left behind (process %d) still runs on %s and does not stop: end it by hand", pid, dir)
 }
 
+// awaitGone waits for the end of the server. It returns false if it still runs after wait.
 func awaitGone(ctx context.Context, pid int, dir string, wait time.Duration) (bool, error) {
 	for deadline := time.Now().Add(wait); time.Now().Before(deadline); {
 		if !isOurs(pid, dir) {

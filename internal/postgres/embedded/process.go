@@ -24,15 +24,15 @@ const (
 	readyPoll    = 10 * time.Millisecond
 )
 
-// supervise keeps the server running until ctx ends, and reports the outcome of
-// the first start. Its goroutine stays on one thread: on Linux the child gets
-// its signal when the thread that started it ends.
+// supervise keeps the server running until ctx ends, and sends the result of the first
+// start to started. Its goroutine stays on one thread, as Linux signals the server when
+// the thread that started it ends.
 func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.done)
 	p, err := s.launch(ctx)
 	for wait := firstBackoff; lingering(err) && pause(ctx, wait); wait = min(2*wait, lastBackoff) {
-		s.log.WarnContext(ctx, "waiting for the last processes of a PostgreSQL that was killed", "wait", wait)
+		s.log.WarnContext(ctx, "waiting for the remaining processes of a killed PostgreSQL", "wait", wait)
 		p, err = s.launch(ctx)
 	}
 	started <- err
@@ -45,39 +45,38 @@ func (s *Server) supervise(ctx context.Context, started chan<- error) {
 			p.stop()
 			return
 		case <-p.exited:
-			s.log.ErrorContext(ctx, "PostgreSQL ended unexpectedly and is started again", "err", p.failure())
+			s.log.ErrorContext(ctx, "PostgreSQL exited unexpectedly, restarting it", "err", p.failure())
 			p = s.relaunch(ctx)
 		}
 	}
 }
 
-// relaunch tries until the server is ready, or returns nil when ctx ends. After
-// a killed postmaster the first tries may fail: PostgreSQL waits for the last of
-// its backends to be gone.
+// relaunch starts the server and retries until it is ready. It returns nil when ctx ends.
+// The first attempts after a killed postmaster may fail, while its backends still run.
 func (s *Server) relaunch(ctx context.Context) *process {
 	for wait := firstBackoff; ; wait = min(2*wait, lastBackoff) {
 		p, err := s.launch(ctx)
 		if err == nil {
-			s.log.InfoContext(ctx, "PostgreSQL is back")
+			s.log.InfoContext(ctx, "PostgreSQL is ready again")
 			return p
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		s.log.ErrorContext(ctx, "PostgreSQL did not start and is tried again", "err", err, "wait", wait)
+		s.log.ErrorContext(ctx, "PostgreSQL did not start, retrying", "err", err, "wait", wait)
 		if !pause(ctx, wait) {
 			return nil
 		}
 	}
 }
 
-// lingering tells whether the server did not start because backends of a killed
-// one are still at work: a busy one notices its postmaster's death late.
+// lingering reports whether the server did not start because backends of a killed one
+// still run: a busy backend notices late that its postmaster died.
 func lingering(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "pre-existing shared memory block")
 }
 
-// pause waits, and returns false if ctx ended meanwhile.
+// pause waits. It returns false if ctx ended meanwhile.
 func pause(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -87,7 +86,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// launch starts the server and waits until it takes connections.
+// launch starts the server and waits until it accepts connections.
 func (s *Server) launch(ctx context.Context) (*process, error) {
 	cmd, release, err := s.cluster.server()
 	if err != nil {
@@ -111,15 +110,15 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 type process struct {
 	cmd      *exec.Cmd
 	exited   chan struct{} // closed once state is set
-	state    string        // how it ended
+	state    string        // how the process ended, such as "exit status 1"
 	stopping atomic.Bool
 	log      *slog.Logger
 	tail     tail
 }
 
-// startProcess starts cmd and follows its log. The log's pipe is our own and not
-// exec's: backends hold it open after the postmaster's death, and Wait would
-// wait for them.
+// startProcess starts cmd and copies its output to the log. It makes its own pipe for the
+// output: backends keep it open after the postmaster's death, and with exec's own pipe
+// Wait would wait for them.
 func startProcess(cmd *exec.Cmd, log *slog.Logger) (*process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -139,9 +138,9 @@ func startProcess(cmd *exec.Cmd, log *slog.Logger) (*process, error) {
 		p.follow(r)
 	}()
 	go func() {
-		_ = cmd.Wait() // its text is in ProcessState
+		_ = cmd.Wait() // ProcessState has the error
 		select {
-		case <-logged: // the last lines say why
+		case <-logged: // so that failure includes the last lines
 		case <-time.After(time.Second):
 		}
 		p.state = cmd.ProcessState.String()
@@ -154,14 +153,15 @@ func (p *process) signal(sig syscall.Signal) {
 	_ = p.cmd.Process.Signal(sig) // the only error is that it has ended
 }
 
-// stop asks for a fast shutdown and waits for the end.
+// stop requests a fast shutdown and waits until the process has ended.
 func (p *process) stop() {
 	p.stopping.Store(true)
 	p.signal(syscall.SIGINT)
 	<-p.exited
 }
 
-// failure tells how the process ended. Only after exited.
+// failure returns how the process ended, with the last lines of its log. Call it only
+// after exited is closed.
 func (p *process) failure() error {
 	if lines := p.tail.String(); lines != "" {
 		return fmt.Errorf("%s: %s", p.state, lines)
@@ -169,8 +169,8 @@ func (p *process) failure() error {
 	return fmt.Errorf("%s", p.state)
 }
 
-// awaitReady returns when the server's own pid file says ready. Recovery after a
-// crash takes its time, so nothing but ctx bounds the wait.
+// awaitReady waits until the server's pid file has the status ready. It has no timeout of
+// its own, as recovery after a crash may take long.
 func (p *process) awaitReady(ctx context.Context, dir string) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
@@ -189,16 +189,16 @@ func (p *process) awaitReady(ctx context.Context, dir string) error {
 	}
 }
 
-// readPidFile returns the postmaster's pid and status, zero values if there is
-// no such file. Its lines are pid, directory, start time, port, socket folder,
-// address, shared memory, status.
+// readPidFile returns the postmaster's pid and status; zero values if there is no pid
+// file. The file's lines are pid, directory, start time, port, socket folder, address,
+// shared memory, status.
 func readPidFile(dir string) (pid int, status string) {
 	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
 	if err != nil {
 		return 0, ""
 	}
 	lines := strings.Split(string(text), "\n")
-	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0])) // half-written: not there yet
+	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0])) // 0 if the file is not complete yet
 	if len(lines) > 7 {
 		status = strings.TrimSpace(lines[7])
 	}
@@ -225,7 +225,7 @@ func (p *process) level(line string) slog.Level {
 	severity, _, _ := strings.Cut(line, ":")
 	switch {
 	case p.stopping.Load(), strings.Contains(line, "connection to client lost"):
-		return slog.LevelDebug // a client that leaves, or is made to, ends with a FATAL
+		return slog.LevelDebug // the end of a client's connection is logged as FATAL
 	case severity == "PANIC":
 		return slog.LevelError
 	case severity == "FATAL", severity == "WARNING", strings.Contains(line, "terminated by signal"):
@@ -234,7 +234,7 @@ func (p *process) level(line string) slog.Level {
 	return slog.LevelDebug
 }
 
-// tail keeps the last few lines of a log.
+// tail keeps the last tailLines lines of a log.
 type tail struct {
 	mu    sync.Mutex
 	lines []string

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// confName is our settings' file, beside postgresql.conf.
+// confName is the file with ragd's settings, in the folder of postgresql.conf.
 const confName = "ragd.conf"
 
-// appendInclude makes postgresql.conf read our settings. What an operator adds
-// below the line, or sets with ALTER SYSTEM, wins.
+// appendInclude includes ragd's settings at the end of postgresql.conf. Lines that an
+// operator adds below, and ALTER SYSTEM, override them.
 func appendInclude(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, "postgresql.conf"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -27,12 +27,12 @@ func appendInclude(dir string) error {
 	return err
 }
 
-// configure writes the settings for this machine and the caller's own.
+// configure writes ragd.conf: the settings for this machine, overridden by extra.
 func (c *cluster) configure(extra map[string]string) error {
 	settings := machineSettings(memoryBytes(), runtime.NumCPU())
 	if smallSharedMemory() {
-		// Parallel index builds keep their memory there; containers often have
-		// just 64 MB of it. Files in the data directory have no such limit.
+		// Parallel index builds use shared memory, of which containers often have only
+		// 64 MB. Files in the data directory have no such limit.
 		settings["dynamic_shared_memory_type"] = "mmap"
 	}
 	maps.Copy(settings, extra)
@@ -53,10 +53,10 @@ const (
 	gib = 1 << 30
 )
 
-// machineSettings returns our settings for a machine with so much memory, in
-// bytes, and so many CPUs. The server shares the machine with ragd and with
-// whatever else a developer runs, so it takes an eighth of the memory and not
-// the quarter of a machine of its own.
+// machineSettings returns PostgreSQL settings for a machine with this memory, in bytes,
+// and number of CPUs. The server shares the machine with ragd and other programs, so
+// shared_buffers is an eighth of the memory, not the quarter that is usual for a dedicated
+// server.
 func machineSettings(memory int64, cpus int) map[string]string {
 	megabytes := func(n, low, high int64) string {
 		return fmt.Sprintf("%dMB", min(max(n, low), high)/mib)
@@ -64,26 +64,27 @@ func machineSettings(memory int64, cpus int) map[string]string {
 	return map[string]string{
 		"shared_buffers":       megabytes(memory/8, 128*mib, 4*gib),
 		"effective_cache_size": megabytes(memory/2, 256*mib, 1024*gib),
-		// An HNSW build that does not fit into this is many times slower.
+		// An HNSW build that needs more memory than this is many times slower.
 		"maintenance_work_mem":             megabytes(memory/16, 64*mib, 2*gib),
 		"work_mem":                         megabytes(memory/512, 4*mib, 32*mib),
 		"max_parallel_maintenance_workers": fmt.Sprint(min(max(cpus/2, 2), 8)),
 		"max_connections":                  fmt.Sprint(max(100, 10*cpus)),
 		// Dropping a tenant locks each of its relations in one transaction.
 		"max_locks_per_transaction": "256",
-		// Queries of a few milliseconds are not worth compiling.
+		// Compiling would take longer than queries of a few milliseconds.
 		"jit":              "off",
 		"random_page_cost": "1.1",
-		// There are no replicas of a private server: COPY into a new table and
-		// index builds need not be logged, only synced.
+		// A private server has no replicas: COPY into a new table and index builds
+		// need not write to the log, only sync their files.
 		"wal_level":       "minimal",
 		"max_wal_senders": "0",
 		"max_wal_size":    "2GB",
 		"wal_compression": "on",
 		"timezone":        "UTC",
 		"log_timezone":    "UTC",
-		// The log goes to ragd's, which must not hold questions, texts or keys:
-		// failed statements and row values are left out. Callers get the errors.
+		// The server's log is copied to ragd's, which must not contain questions, texts
+		// or keys. So failed statements and row values are not logged; callers get the
+		// errors.
 		"lc_messages":             "C",
 		"log_checkpoints":         "off",
 		"log_error_verbosity":     "terse",

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMachineSettingsFollowTheMachine(t *testing.T) {
+func TestSettingsDependOnMemoryAndCPUs(t *testing.T) {
 	t.Parallel()
 	names := []string{"shared_buffers", "effective_cache_size", "maintenance_work_mem", "work_mem", "max_connections", "max_parallel_maintenance_workers"}
 	for _, tc := range []struct {

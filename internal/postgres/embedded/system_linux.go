@@ -9,13 +9,14 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel stop the server when this process dies.
+// dieWithParent makes the kernel send the server SIGINT, for a fast shutdown, when this
+// process dies.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }
 
-// reachable returns the name by which a child of another user finds the data
-// directory, and the files that it must inherit for that. The link in /proc
-// leads there directly, whoever may enter the folders above. (The working
-// directory would not do: PostgreSQL before 16 returns to it by its full path.)
+// reachable returns a path of the data directory that a child process of the account can
+// use, and the files that the child must inherit for it. For another user that is a link
+// in /proc to an open descriptor, which needs no rights on the folders above. (A working
+// directory would not be enough: PostgreSQL before 16 returns to it by its full path.)
 func reachable(dir string, a *account) (string, []*os.File, error) {
 	if a == nil {
 		return dir, nil, nil
@@ -27,8 +28,8 @@ func reachable(dir string, a *account) (string, []*os.File, error) {
 	return "/proc/self/fd/3", []*os.File{f}, nil // after stdin, stdout and stderr
 }
 
-// commandLine returns a process's program and arguments, each ended by a NUL, and
-// "" for a process that is gone or a zombie. It needs no rights on the process.
+// commandLine returns a process's program and arguments, each followed by a NUL; "" for a
+// zombie or a process that does not exist. It needs no rights on the process.
 func commandLine(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -37,7 +38,7 @@ func commandLine(pid int) string {
 	return string(text)
 }
 
-// smallSharedMemory tells whether /dev/shm is too small to count on.
+// smallSharedMemory reports whether /dev/shm is smaller than 1 GiB.
 func smallSharedMemory() bool {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs("/dev/shm", &st); err != nil {
@@ -46,10 +47,10 @@ func smallSharedMemory() bool {
 	return int64(st.Blocks)*st.Bsize < gib
 }
 
-// memoryBytes returns the memory of the machine, or of our control group if that
-// has less.
+// memoryBytes returns the memory of the machine, or the limit of this process's control
+// group if that is less.
 func memoryBytes() int64 {
-	total := int64(4 * gib) // if nothing can be learned
+	total := int64(4 * gib) // if it cannot be read
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
 		if kb, ok := meminfoTotal(string(text)); ok {
 			total = kb * 1024
@@ -67,7 +68,7 @@ func memoryBytes() int64 {
 	return min(total, math.MaxInt64/2)
 }
 
-// meminfoTotal reads the line "MemTotal:  24576000 kB".
+// meminfoTotal returns the value of the line "MemTotal:  24576000 kB" of /proc/meminfo.
 func meminfoTotal(text string) (kb int64, ok bool) {
 	for line := range strings.Lines(text) {
 		if n, found := strings.CutPrefix(line, "MemTotal:"); found {

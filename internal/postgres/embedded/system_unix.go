@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// dieWithParent does nothing here: the next Start finds the orphan.
+// dieWithParent does nothing on this system: the next Start stops an orphaned server.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// reachable returns the path itself: a server of another user must be able to
-// walk it.
+// reachable returns the path itself. A server of another user needs access to all folders
+// on it.
 func reachable(dir string, _ *account) (string, []*os.File, error) { return dir, nil, nil }
 
-// commandLine returns a process's program and arguments, and "" for a process
-// that is gone.
+// commandLine returns a process's program and arguments; "" for a process that does not
+// exist.
 func commandLine(pid int) string {
 	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
@@ -27,10 +27,10 @@ func commandLine(pid int) string {
 	return string(out)
 }
 
-// smallSharedMemory is about /dev/shm, which is Linux's.
+// smallSharedMemory returns false: only Linux has /dev/shm.
 func smallSharedMemory() bool { return false }
 
-// memoryBytes returns the machine's memory.
+// memoryBytes returns the memory of the machine.
 func memoryBytes() int64 {
 	out, err := exec.Command("sysctl", "-n", "hw.memsize").Output()
 	if n, perr := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64); err == nil && perr == nil {
