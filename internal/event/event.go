@@ -18,7 +18,7 @@ import (
 
 const channel = "ragd_event"
 
-// Event says that something changed. It does not hold the new value: a subscriber reads
+// Event reports a change of data. It does not contain the new value: a subscriber reads
 // that with its own rights.
 type Event struct {
 	// Tenant is the owner of the data. Empty when events may have been missed: then
@@ -26,10 +26,10 @@ type Event struct {
 	Tenant tenant.ID
 	// Index is the name of the index that changed or that the document is in.
 	Index string
-	// Document is the id of the document; empty when the index itself was made,
+	// Document is the id of the document; empty when the index itself was created,
 	// changed or deleted.
 	Document string
-	// Tool is the name of the tenant's tool that was made, changed or deleted; then
+	// Tool is the name of the tenant's tool that was created, changed or deleted; then
 	// Index is empty.
 	Tool string
 }
@@ -42,8 +42,8 @@ type Listener struct {
 	ready  chan struct{}
 	once   sync.Once
 
-	mu   sync.Mutex
-	hear []func(Event)
+	mu          sync.Mutex
+	subscribers []func(Event)
 }
 
 // NewListener returns a Listener that receives nothing until Run.
@@ -53,10 +53,10 @@ func NewListener(config *pgx.ConnConfig, log *slog.Logger) *Listener {
 
 // Subscribe registers a function that is called with every event from now on, one at a
 // time. The function must not block.
-func (l *Listener) Subscribe(hear func(Event)) {
+func (l *Listener) Subscribe(receive func(Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hear = append(l.hear, hear)
+	l.subscribers = append(l.subscribers, receive)
 }
 
 // Ready returns a channel that is closed when the Listener first receives events.
@@ -100,10 +100,10 @@ func (l *Listener) listen(ctx context.Context) (listened bool, err error) {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return false, fmt.Errorf("listen: %w", err)
 	}
-	again := true
-	l.once.Do(func() { again = false; close(l.ready) })
-	if again {
-		l.tell(Event{})
+	reconnected := true
+	l.once.Do(func() { reconnected = false; close(l.ready) })
+	if reconnected {
+		l.publish(Event{})
 	}
 	for {
 		n, err := conn.WaitForNotification(ctx)
@@ -111,21 +111,23 @@ func (l *Listener) listen(ctx context.Context) (listened bool, err error) {
 			return true, err
 		}
 		if e, ok := parse(n.Payload); ok {
-			l.tell(e)
+			l.publish(e)
 		}
 	}
 }
 
-func (l *Listener) tell(e Event) {
+// publish calls every subscriber with the event.
+func (l *Listener) publish(e Event) {
 	l.mu.Lock()
-	hear := l.hear
+	subscribers := l.subscribers
 	l.mu.Unlock()
-	for _, h := range hear {
-		h(e)
+	for _, receive := range subscribers {
+		receive(e)
 	}
 }
 
-// parse decodes an announcement. It returns false for one that is not of a tenant's table.
+// parse decodes a notification. It returns false if that is malformed or not about a
+// tenant's schema.
 func parse(payload string) (Event, bool) {
 	var wire struct{ Schema, Index, Document, Tool string }
 	if err := json.Unmarshal([]byte(payload), &wire); err != nil {

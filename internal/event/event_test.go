@@ -12,12 +12,12 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// listen runs a listener on the service's database and returns what it hears.
+// listen runs a listener on the service's database and returns the events it receives.
 func listen(t *testing.T, s *servicetest.Service) <-chan event.Event {
 	t.Helper()
 	l := event.NewListener(s.Pool.Config().ConnConfig, slog.New(slog.DiscardHandler))
-	heard := make(chan event.Event, 100)
-	l.Subscribe(func(e event.Event) { heard <- e })
+	received := make(chan event.Event, 100)
+	l.Subscribe(func(e event.Event) { received <- e })
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(ctx) }()
@@ -28,35 +28,35 @@ func listen(t *testing.T, s *servicetest.Service) <-chan event.Event {
 		}
 	})
 	<-l.Ready()
-	return heard
+	return received
 }
 
-func expect(t *testing.T, heard <-chan event.Event, want ...event.Event) {
+// expect waits until all of these events were received, in any order.
+func expect(t *testing.T, received <-chan event.Event, want ...event.Event) {
 	t.Helper()
 	for len(want) > 0 {
 		select {
-		case e := <-heard:
+		case e := <-received:
 			i := slices.Index(want, e)
 			if i < 0 {
-				t.Fatalf("heard %+v, want one of %+v", e, want)
+				t.Fatalf("received %+v, want one of %+v", e, want)
 			}
 			want = slices.Delete(want, i, i+1)
 		case <-time.After(10 * time.Second):
-			t.Fatalf("not heard: %+v", want)
+			t.Fatalf("not received: %+v", want)
 		}
 	}
 }
 
-// Every instance hears what was changed over any.
-func TestChangesAreHeard(t *testing.T) {
+func TestEveryInstanceReceivesChanges(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{})
-	here, there := listen(t, s), listen(t, s)
+	first, second := listen(t, s), listen(t, s)
 	acme := s.Tenant(t, "acme")
 	both := func(want event.Event) {
 		t.Helper()
-		expect(t, here, want)
-		expect(t, there, want)
+		expect(t, first, want)
+		expect(t, second, want)
 	}
 	acme.Index(t, "docs")
 	both(event.Event{Tenant: "acme", Index: "docs"})
@@ -74,18 +74,18 @@ func TestChangesAreHeard(t *testing.T) {
 	both(event.Event{Tenant: "acme", Index: "docs"})
 }
 
-// A broken connection is made again, and what may have been missed is told.
-func TestListenerComesBack(t *testing.T) {
+// The empty event tells subscribers that they may have missed events.
+func TestListenerReconnectsAndSendsAnEmptyEvent(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
-	heard := listen(t, s)
+	received := listen(t, s)
 	_, err := s.Pool.Exec(t.Context(), `
 		SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND query = 'LISTEN ragd_event'`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, heard, event.Event{})
+	expect(t, received, event.Event{})
 	s.Tenant(t, "acme").Index(t, "docs")
-	expect(t, heard, event.Event{Tenant: "acme", Index: "docs"})
+	expect(t, received, event.Event{Tenant: "acme", Index: "docs"})
 }

@@ -22,14 +22,14 @@ const (
 	connectPoll   = 50 * time.Millisecond
 )
 
-// removeScript removes the container $1. Testcontainers' own reaper does that
-// too, where its image can be had.
+// removeScript removes the container $1. Testcontainers' own reaper needs an image that
+// may not be available.
 const removeScript = `docker rm --force --volumes "$1" >/dev/null 2>&1`
 
-// startContainer starts the image, which is fetched only if the engine does not
-// have it, and waits until the server in it takes connections.
+// startContainer starts a container of the image, which is fetched if the engine does not
+// have it, waits until its server accepts connections, and returns the server's URL.
 func startContainer(ctx context.Context) (string, error) {
-	if err := engineRuns(ctx); err != nil {
+	if err := checkEngine(ctx); err != nil {
 		return "", &missingError{reasons: []string{err.Error()}}
 	}
 	image := cmp.Or(os.Getenv("RAGD_TEST_IMAGE"), defaultImage)
@@ -40,7 +40,7 @@ func startContainer(ctx context.Context) (string, error) {
 	c, err := testcontainers.Run(ctx, image,
 		testcontainers.WithLogger(log.NewNoopLogger()),
 		testcontainers.WithEnv(map[string]string{"POSTGRES_USER": "ragd", "POSTGRES_PASSWORD": password, "PGDATA": memoryMount + "/data"}),
-		testcontainers.WithTmpfs(map[string]string{memoryMount: "rw,mode=1777"}), // whoever the image's server runs as
+		testcontainers.WithTmpfs(map[string]string{memoryMount: "rw,mode=1777"}), // writable for any user that the server may run as
 		testcontainers.WithExposedPorts(containerPort),
 		testcontainers.WithCmd(args...))
 	if c != nil {
@@ -66,10 +66,10 @@ func startContainer(ctx context.Context) (string, error) {
 	return u.String(), awaitConnection(ctx, u.String())
 }
 
-// engineRuns returns why no container can be started.
-func engineRuns(ctx context.Context) (err error) {
+// checkEngine returns an error if no container engine runs.
+func checkEngine(ctx context.Context) (err error) {
 	defer func() {
-		if r := recover(); r != nil { // the library panics where it finds no engine
+		if r := recover(); r != nil { // the library panics if it finds no engine
 			err = fmt.Errorf("no container engine runs: %v", r)
 		}
 	}()
@@ -84,9 +84,8 @@ func engineRuns(ctx context.Context) (err error) {
 	return nil
 }
 
-// awaitConnection tries until the server answers. An image may start its server
-// twice, the first time for initialisation and on a socket only, so what counts
-// is a query over the network.
+// awaitConnection waits until a query over the network succeeds. Log messages would not
+// do: an image may start its server twice, first for initialisation, on a socket only.
 func awaitConnection(ctx context.Context, address string) error {
 	for {
 		conn, err := pgx.Connect(ctx, address)

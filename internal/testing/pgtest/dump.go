@@ -19,10 +19,10 @@ import (
 )
 
 // CheckSchema compares the definition of a schema with the golden file
-// testdata/schema/postgres-<major version of the server>/<name>.sql, in which the
-// tenant's schema is called tenant. With tables, which are patterns as pg_dump takes them, it
-// compares these alone. With update the file is written instead. The test is skipped
-// on a server whose major version has no golden file or no installed pg_dump.
+// testdata/schema/postgres-<major version of the server>/<name>.sql. A tenant's schema is
+// called tenant there. tables are patterns of pg_dump; without them all of the schema is
+// compared. If update is true the file is written instead. The test is skipped if the
+// server's major version has no golden file or no installed pg_dump.
 func CheckSchema(t *testing.T, pool *pgxpool.Pool, schema, name string, update bool, tables ...string) {
 	t.Helper()
 	var version int
@@ -32,7 +32,7 @@ func CheckSchema(t *testing.T, pool *pgxpool.Pool, schema, name string, update b
 	file := filepath.Join("testdata", "schema", "postgres-"+strconv.Itoa(version), name+".sql")
 	want, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) && !update {
-		t.Skipf("there is no %s: run the test with -update on PostgreSQL %d to make it", file, version)
+		t.Skipf("%s does not exist: run the test with -update on PostgreSQL %d to write it", file, version)
 	}
 	if err != nil && !update {
 		t.Fatal(err)
@@ -45,12 +45,12 @@ func CheckSchema(t *testing.T, pool *pgxpool.Pool, schema, name string, update b
 		return
 	}
 	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the schema is not as in %s (-want +got); if that is meant, run the test with -update:\n%s", file, diff)
+		t.Errorf("the schema differs from %s (-want +got); if the change is intended, run the test with -update:\n%s", file, diff)
 	}
 }
 
-// dump returns what pg_dump says of a schema, without owners, privileges and
-// whatever differs between minor versions and runs.
+// dump returns pg_dump's definition of a schema, without owners, privileges and lines that
+// differ between minor versions or runs.
 func dump(t *testing.T, pool *pgxpool.Pool, schema string, tables []string, version int) string {
 	t.Helper()
 	program := ""

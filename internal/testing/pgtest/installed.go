@@ -12,9 +12,9 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
 
-// settings make the server quick and careless: its data is thrown away.
+// settings trade durability for speed: the data of tests need not survive a crash.
 var settings = map[string]string{
-	"autovacuum":         "off", // statistics change when a test says ANALYZE
+	"autovacuum":         "off", // statistics change only when a test runs ANALYZE
 	"fsync":              "off",
 	"full_page_writes":   "off",
 	"max_connections":    "200",
@@ -23,14 +23,14 @@ var settings = map[string]string{
 	"synchronous_commit": "off",
 }
 
-// memoryDir is a file system in memory, where Linux has one. A database is made
-// in 8 ms there, and in 150 ms on a disk.
+// memoryDir is a file system in memory, on Linux. Creating a database takes 8 ms there and
+// 150 ms on a disk.
 const (
 	memoryDir  = "/dev/shm"
-	memoryFree = 2 << 30 // bytes that it must have left
+	memoryFree = 2 << 30 // bytes that must be free for it to be used
 )
 
-// tempDir returns the folder to make temporary folders in.
+// tempDir returns the parent of temporary folders: memoryDir if it has enough free space.
 func tempDir() string {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*st.Bsize >= memoryFree {
@@ -39,15 +39,15 @@ func tempDir() string {
 	return os.TempDir()
 }
 
-// stopScript ends the server of the folder $1, which takes its pid file away as
-// its last deed, and removes the folder.
+// stopScript stops the server of the folder $1, waits until the server has removed its pid
+// file, and removes the folder.
 const stopScript = `
 	pid=$1/cluster/postmaster.pid
 	kill -QUIT "$(head -n 1 "$pid")"
 	for i in $(seq 100); do [ -e "$pid" ] || break; sleep 0.05; done
 	rm -rf "$1"`
 
-// startInstalled starts a server on a copy of the cached cluster.
+// startInstalled starts a server on a copy of the cached cluster and returns its URL.
 func startInstalled(ctx context.Context) (string, error) {
 	install, err := embedded.Default()
 	if err != nil {
@@ -79,9 +79,9 @@ func startQuiet(ctx context.Context, dir string) (*embedded.Server, error) {
 	return embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: settings})
 }
 
-// cachedCluster returns a stopped cluster with the template database, made by
-// the first test process that needs it. initdb takes a second, a copy of its
-// result a tenth of that.
+// cachedCluster returns the data directory of a stopped cluster with the template
+// database. The first test process that needs it creates it: initdb takes a second, a copy
+// of its result a tenth of that.
 func cachedCluster(ctx context.Context, install embedded.Installation) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -101,11 +101,11 @@ func cachedCluster(ctx context.Context, install embedded.Installation) (string, 
 	}
 	defer os.RemoveAll(work)
 	if err := fillCluster(ctx, work); err != nil {
-		return "", fmt.Errorf("make a cluster for tests: %w", err)
+		return "", fmt.Errorf("create a cluster for tests: %w", err)
 	}
 	err = os.Rename(filepath.Join(work, "cluster"), final)
 	if _, serr := os.Stat(final); serr == nil {
-		return final, nil // ours, or that of a process that was quicker
+		return final, nil // this process's, or that of another one that was faster
 	}
 	return "", err
 }

@@ -6,22 +6,22 @@
 //		...
 //	}
 //
-// The server is shared by the tests of one process, started when the first of
-// them asks. It is, in this order,
+// All tests of a process share one server, which the first of them starts. It is the first
+// of these that is available:
 //
-//   - the one that RAGD_TEST_DATABASE_URL names (as a URL), with a role that may
+//   - the server at the URL in RAGD_TEST_DATABASE_URL, whose role must be allowed to
 //     create databases, roles and the extension;
-//   - one from the installed binaries, without fsync, whose cluster is made once
-//     and kept in the user's cache folder;
-//   - a container of the image RAGD_TEST_IMAGE, by default
-//     pgvector/pgvector:pg17, where a container engine runs.
+//   - a server of the installed binaries, without fsync, on a copy of a cluster that is
+//     kept in the user's cache folder;
+//   - a container of the image in RAGD_TEST_IMAGE, by default pgvector/pgvector:pg17, if
+//     a container engine runs.
 //
-// RAGD_TEST_POSTGRES=installed or =container insists on one of the last two.
-// With none of them the test is skipped and says why; with CI set it fails.
+// RAGD_TEST_POSTGRES=installed or =container selects one of the last two. If no server is
+// available, the test is skipped with the reason; if CI is set, it fails.
 //
-// Nothing outlives the test process, however it ends. Roles are shared by the
-// whole server, as always in PostgreSQL: a test that makes roles gives them names
-// that no other test uses.
+// Servers and containers are stopped when the test process ends, even if it is killed.
+// PostgreSQL's roles belong to the whole server: a test that creates roles must give them
+// names that no other test uses.
 package pgtest
 
 import (
@@ -40,7 +40,7 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
-// shared starts the process's server once.
+// shared returns the server of this process, which its first call starts.
 var shared = sync.OnceValues(func() (*server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -53,9 +53,9 @@ const (
 	closeTimeout = 10 * time.Second
 )
 
-// URL returns the address of a fresh database that holds nothing but the vector
-// extension, in the schema where [postgres.Open] puts it. It is dropped, with
-// whatever is still connected, when the test ends.
+// URL returns the address of a new database with only the vector extension, in the schema
+// in which [postgres.Open] creates it. When the test ends, its connections are closed and
+// the database is dropped.
 func URL(t testing.TB) string {
 	t.Helper()
 	s, err := shared()
@@ -80,8 +80,8 @@ func URL(t testing.TB) string {
 	return s.databaseURL(name)
 }
 
-// Pool returns a pool on a fresh database. It is closed when the test ends; a
-// connection or rows that the test has not given back by then fail it.
+// Pool returns a pool on a new database. It is closed when the test ends. The test fails if
+// it has not released a connection or closed its rows by then.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	pool, err := postgres.Open(t.Context(), postgres.Config{
@@ -99,7 +99,7 @@ func Pool(t testing.TB) *pgxpool.Pool {
 		select {
 		case <-closed:
 		case <-time.After(closeTimeout):
-			t.Errorf("%d connections were not given back to the pool", pool.Stat().AcquiredConns())
+			t.Errorf("%d connections were not released to the pool", pool.Stat().AcquiredConns())
 		}
 	})
 	return pool

@@ -15,21 +15,22 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
-// missingError says why there is no server to be had.
+// missingError says why no server is available.
 type missingError struct{ reasons []string }
 
 func (e *missingError) Error() string {
 	return "no PostgreSQL for this test: " + strings.Join(e.reasons, "; ")
 }
 
-// server is one that databases can be made on.
+// server is a PostgreSQL server on which tests get their databases.
 type server struct {
-	base     *url.URL
+	base     *url.URL // of the database that admin is connected to
 	admin    *pgxpool.Pool
-	template string
+	template string // the database of which the tests' databases are copies
 }
 
-// newServer follows the order in the package comment.
+// newServer starts or connects to the first available server, in the order of the package
+// comment.
 func newServer(ctx context.Context) (*server, error) {
 	source := os.Getenv("RAGD_TEST_POSTGRES")
 	if given := os.Getenv("RAGD_TEST_DATABASE_URL"); given != "" && source == "" {
@@ -59,8 +60,7 @@ func newServer(ctx context.Context) (*server, error) {
 	return nil, &missing
 }
 
-// openServer connects as who makes databases, and makes the template unless it
-// is there.
+// openServer connects to a server and creates the template database if it does not exist.
 func openServer(ctx context.Context, address string) (*server, error) {
 	base, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(base.Scheme, "postgres") {
@@ -73,16 +73,16 @@ func openServer(ctx context.Context, address string) (*server, error) {
 	s := &server{base: base, admin: admin}
 	if err := s.ensureTemplate(ctx); err != nil {
 		admin.Close()
-		return nil, fmt.Errorf("make a template database: %w", err)
+		return nil, fmt.Errorf("create the template database: %w", err)
 	}
 	return s, nil
 }
 
-// ensureTemplate makes a database with the extension, of which the tests'
-// databases are copies. It stays on the server.
+// ensureTemplate creates the template database, which has the extension, if the server does
+// not have it. It is never dropped.
 func (s *server) ensureTemplate(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, s.admin, func(tx pgx.Tx) error {
-		// Other test processes may be at it too, on a server that was given.
+		// Other test processes may use the same server.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd_test_template', 0))`); err != nil {
 			return err
 		}
@@ -91,8 +91,8 @@ func (s *server) ensureTemplate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// A database in the making has another name, so that one that was not
-		// finished is not taken for the template.
+		// makeTemplate renames the database when it is complete, so that an incomplete
+		// one is never used.
 		s.template = "ragd_test_template_" + version
 		var exists bool
 		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, s.template).Scan(&exists); err != nil || exists {
@@ -112,7 +112,7 @@ func (s *server) makeTemplate(ctx context.Context) error {
 		return errors.Join(err, s.drop(ctx, raw))
 	}
 	pool.Close()
-	// A session that has just ended may still count as connected.
+	// A session that has just ended may still be listed, and would prevent the renaming.
 	const others = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1`
 	if _, err := s.admin.Exec(ctx, others, raw); err != nil {
 		return err
@@ -122,10 +122,10 @@ func (s *server) makeTemplate(ctx context.Context) error {
 }
 
 func (s *server) create(ctx context.Context, name string) error {
-	// Copying files is five times quicker than logging what is in them.
+	// Copying the files is five times faster than logging their contents.
 	_, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(name)+` TEMPLATE `+quote(s.template)+` STRATEGY file_copy`)
 	if err != nil {
-		return fmt.Errorf("make the test's database: %w", err)
+		return fmt.Errorf("create the test's database: %w", err)
 	}
 	return nil
 }

@@ -8,15 +8,16 @@ import (
 	"syscall"
 )
 
-// watchers keeps the writing ends of the watchers' pipes from being collected.
+// watchers keeps the write ends of the pipes reachable: the garbage collector closes a file
+// that is not.
 var watchers struct {
 	sync.Mutex
 	pipes []*os.File
 }
 
-// whenProcessEnds runs a shell script, with args as $1 and so on, when this
-// process is gone, be it by exit, by a panic or by kill -9: a shell waits on a
-// pipe that only we hold open. The testing package has no hook that would do.
+// whenProcessEnds runs a shell script, with args as $1 and so on, when this process has
+// ended, even by a panic or kill -9: a shell waits for the end of a pipe that only this
+// process has open. The testing package has no such hook.
 func whenProcessEnds(script string, args ...string) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -25,11 +26,11 @@ func whenProcessEnds(script string, args ...string) error {
 	defer r.Close()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", "cat >/dev/null; " + script, "sh"}, args...)...)
 	cmd.Stdin = r
-	// A group of its own: ^C in the terminal is for the tests.
+	// In a process group of its own, so that Ctrl-C in the terminal does not end it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		_ = w.Close()
-		return fmt.Errorf("start what cleans up after the tests: %w", err)
+		return fmt.Errorf("start the shell that cleans up after the tests: %w", err)
 	}
 	watchers.Lock()
 	defer watchers.Unlock()
