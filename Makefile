@@ -1,14 +1,14 @@
-# Everything that is done with this repository. `make` lists it.
+# Commands for working on this repository. `make` lists them.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 TOOL := go tool -modfile=tools/go.mod
 
-# The linters' cache of this checkout: a shared one tells what it found in another.
+# A cache for this checkout alone: a shared one reports findings of other checkouts.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 
 .PHONY: help
-help: ## list what can be made
+help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 .PHONY: run
@@ -23,44 +23,44 @@ deps: ## install PostgreSQL and pgvector if they are missing
 build: ## build bin/ragd
 	go build -trimpath -o bin/ragd ./cmd/ragd
 
-# CI sets CI, with which a missing database fails the tests instead of skipping them.
+# In CI (the variable CI is set) a missing database fails the tests; elsewhere they are skipped.
 .PHONY: test
 test: deps ## run all tests against a real PostgreSQL, with the race detector
 	go test -race -timeout 20m ./...
 
 .PHONY: test-containers
-test-containers: ## run the database tests in a container of PostgreSQL 17, wherever an engine runs
+test-containers: ## run the database tests in a container of PostgreSQL 17; needs a container engine
 	hack/test-containers.sh
 
 .PHONY: test-mcp-conformance
-test-mcp-conformance: ## run the official conformance suite of MCP, which npm installs into a cache
+test-mcp-conformance: ## run MCP's official conformance suite, which npm installs into a cache
 	hack/mcp-conformance.sh
 
 .PHONY: test-mcp-clients
-test-mcp-clients: deps ## run MCP clients that others made, which npm installs into a cache, against the service
+test-mcp-clients: deps ## run third-party MCP clients, which npm installs into a cache, against the service
 	hack/mcp-clients.sh
 
 .PHONY: check
-check: generated lint test ## everything CI demands; its last step is the tests
+check: generated lint test ## run everything that CI runs: generated code, linters, tests
 
 .PHONY: lint
-lint: ## format, vet, linters, and the wire contract's own
+lint: ## check formatting, vet, and lint Go code and the proto files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' ':!gen'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go' ':!gen'); exit 1; }
 	go vet ./...
 	$(TOOL) buf lint
 	$(TOOL) golangci-lint run --allow-serial-runners
 
 .PHONY: generate
-generate: ## make gen/ from proto/
+generate: ## generate gen/ from proto/
 	$(TOOL) buf generate
 
 .PHONY: generated
-generated: generate ## fail if gen/ or go.mod is not what its sources say
+generated: generate ## fail if gen/ or go.mod is not up to date
 	go mod tidy -diff
 	@test -z "$$(git status --porcelain gen)" || { echo "gen/ was not up to date:"; git status --porcelain gen; exit 1; }
 
 .PHONY: bench
-bench: deps build ## measure ragd as a vector store against bare pgx and pgvector, and its ingest
+bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, and measure its ingest
 	go run ./bench/retrieval -ragd bin/ragd
 	go test -run '^$$' -bench Ingest -benchtime 3x ./cmd/ragd/internal/upload
 
@@ -69,5 +69,5 @@ bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 .PHONY: clean
-clean: ## remove what was built; data directories stay
+clean: ## remove build output; data directories stay
 	rm -rf bin .cache

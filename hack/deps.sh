@@ -6,9 +6,9 @@
 #   hack/deps.sh --source   build pgvector from its pinned source, even over an
 #                           older one (below 0.8.4, VACUUM may corrupt HNSW indexes)
 #
-# Where the distribution packages a new enough pgvector, its package is used.
-# Debian 12 does not: there, and on other systems with apt, it is built from the
-# pinned source package, fetched from the mirror in apt's configuration.
+# If the distribution has a package of a new enough pgvector, that is installed. Debian 12
+# has none: there, and on other systems with apt, pgvector is built from the pinned
+# source package, fetched from the mirror in apt's configuration.
 set -eu
 
 PG_FLOOR=15
@@ -21,7 +21,7 @@ FALLBACK_SUITES='forky trixie'
 say() { echo "deps: $*"; }
 die() { echo "deps: $*" >&2; exit 1; }
 
-# at_least HAVE WANT: dotted versions, HAVE >= WANT.
+# at_least HAVE WANT succeeds if the dotted version HAVE is WANT or newer.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
 # as_root runs a command as root.
@@ -60,7 +60,7 @@ vector_of() {
   done | head -n 1
 }
 
-# ready MINIMUM succeeds if a server has at least that pgvector, and prints which.
+# ready MINIMUM succeeds if a server has pgvector MINIMUM or newer, and prints which one.
 ready() {
   servers | {
     while read -r version dir; do
@@ -119,7 +119,7 @@ with_apt() {
     apt_get install --no-install-recommends "postgresql-$major" "postgresql-$major-pgvector"
     return
   fi
-  say "installing postgresql-$major and what building pgvector for it needs"
+  say "installing postgresql-$major and the packages to build pgvector for it"
   apt_get install --no-install-recommends \
     "postgresql-$major" "postgresql-server-dev-$major" gcc libc6-dev make
   build_vector "$major"
@@ -133,8 +133,8 @@ build_vector() {
   pinned_source || suite_source || die "no source of pgvector could be fetched"
   mkdir "$work/src"
   tar -xzf "$work/pgvector.tar.gz" -C "$work/src" --strip-components=1
-  # OPTFLAGS='': not tied to this machine's processor; pgvector picks its fast
-  # loops at run time. No bitcode: it would need clang, for JIT that ragd turns off.
+  # OPTFLAGS='' builds for any processor; pgvector selects its fast loops at run time.
+  # with_llvm=no builds no bitcode, which needs clang and is for JIT, which ragd turns off.
   set -- -s -C "$work/src" OPTFLAGS='' with_llvm=no \
     "PG_CONFIG=/usr/lib/postgresql/$1/bin/pg_config"
   say "building pgvector"
@@ -148,6 +148,7 @@ mirrors() {
     sed -n -e 's/^Debian|//p' -e 's/^Ubuntu|//p' -e 's/^apt.postgresql.org|//p' | sort -u
 }
 
+# pinned_source fetches the pinned source package and verifies its checksum.
 pinned_source() {
   for site in $(mirrors); do
     for component in main universe; do
@@ -207,4 +208,4 @@ elif command -v brew >/dev/null 2>&1; then
 else
   die "no apt, dnf or brew here: install PostgreSQL $PG_FLOOR or newer and pgvector $VECTOR_FLOOR or newer, and put the server's folder on PATH"
 fi
-ready "$minimum" || die "PostgreSQL and pgvector are still not both there after installing"
+ready "$minimum" || die "PostgreSQL or pgvector is still missing after the installation"
