@@ -9,6 +9,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -50,7 +51,7 @@ func expect(t *testing.T, received <-chan event.Event, want ...event.Event) {
 
 func TestEveryInstanceReceivesChanges(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	first, second := listen(t, s), listen(t, s)
 	acme := s.Tenant(t, "acme")
 	both := func(want event.Event) {
@@ -77,7 +78,7 @@ func TestEveryInstanceReceivesChanges(t *testing.T) {
 // The empty event tells subscribers that they may have missed events.
 func TestListenerReconnectsAndSendsAnEmptyEvent(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	received := listen(t, s)
 	_, err := s.Pool.Exec(t.Context(), `
 		SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -13,6 +13,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -27,7 +28,7 @@ type testGraph struct {
 
 func newTestGraph(t testing.TB) *testGraph {
 	t.Helper()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	g := &testGraph{service: s, client: s.Tenant(t, "acme")}
 	g.client.Index(t, "main")
 	found, err := s.Handlers.Indexes.Resolve(t.Context(), "acme", "main")

@@ -34,7 +34,7 @@ const (
 func setup(t *testing.T) fixture {
 	t.Helper()
 	fake := modelserver.New(t)
-	s := servicetest.New(t, servicetest.Config{Providers: service.Providers{
+	s := servicetest.New(t, service.Config{Providers: service.Providers{
 		OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, MinWait: time.Millisecond},
 	}})
 	acme := s.Tenant(t, "acme")

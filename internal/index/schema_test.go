@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
@@ -15,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // The tables of an index are not in the migrations: this golden file shows them.
 func TestTablesOfAnIndexAreAsTheirGoldenFile(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	_, err := s.Tenant(t, "tables").CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", MetadataIndexes: []string{"year"}})
 	if err != nil {
 		t.Fatal(err)

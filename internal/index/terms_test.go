@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -82,7 +83,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 
 func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "constants")
 	h := s.DB.Handle("constants")
 	source, err := tenant.Value[string](t.Context(), h, `SELECT prosrc FROM pg_catalog.pg_proc WHERE oid = 'tenant.weigh_terms'::regproc`)

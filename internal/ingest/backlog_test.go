@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -42,7 +43,7 @@ func TestWhatIsGivenUpLeavesTheBacklogAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := servicetest.New(t, servicetest.Config{NoWorkers: true, MaxQueuedDocuments: 1})
+			s := servicetest.New(t, service.Config{NoWorkers: true, MaxQueuedDocuments: 1})
 			acme := s.Tenant(t, "acme")
 			acme.Index(t, "docs")
 			acme.Index(t, "others")

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -147,7 +148,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 
 func TestTheBacklogIsBounded(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]servicetest.Config{
+	for name, config := range map[string]service.Config{
 		"documents": {MaxQueuedDocuments: 3},
 		"bytes":     {MaxQueuedBytes: 50},
 	} {
@@ -186,7 +187,7 @@ func TestTheBacklogIsBounded(t *testing.T) {
 // it again.
 func TestAStreamOverTheLimitOfTheBacklog(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true, MaxQueuedDocuments: 3})
+	s := servicetest.New(t, service.Config{NoWorkers: true, MaxQueuedDocuments: 3})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	var messages []*ragdv1.UploadDocumentsRequest
@@ -218,7 +219,7 @@ func TestAStreamOverTheLimitOfTheBacklog(t *testing.T) {
 // What is too large for the limit may come when nothing else waits.
 func TestAnEmptyBacklogTakesAnyDocument(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true, MaxQueuedBytes: 10})
+	s := servicetest.New(t, service.Config{NoWorkers: true, MaxQueuedBytes: 10})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	if _, err := acme.UploadDocument(t.Context(), upload("a", strings.Repeat("x", 100))); err != nil {

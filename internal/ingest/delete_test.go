@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 	t.Parallel()
 	const red = 510
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	acme.Index(t, "docs")
 	bolt.Index(t, "docs")
@@ -69,7 +70,7 @@ func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 // What would be deleted is told before, and is what is deleted then.
 func TestDeleteDocumentsThatAreNamed(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	acme.Index(t, "docs")
 	bolt.Index(t, "docs")

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -104,7 +105,7 @@ func TestAFailedJobIsTriedAgain(t *testing.T) {
 // A build is cancelled only where the index has another one to go on with.
 func TestABuildIsCancelled(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	ctx := t.Context()
@@ -169,7 +170,7 @@ func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 // An index can be deleted at any time, however many upload to it and work on it.
 func TestDeletingABusyIndex(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme := s.Tenant(t, "acme")
 	for round := range 3 {
 		acme.Index(t, "docs")

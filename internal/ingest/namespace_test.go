@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -36,7 +37,7 @@ func foundIn(t *testing.T, c servicetest.Client, namespace, word string) (texts 
 // The same uri in two namespaces is two documents, whichever way they come.
 func TestNamespacesOfDocuments(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	acme.Index(t, "docs")
 	bolt.Index(t, "docs")
@@ -83,7 +84,7 @@ func TestNamespacesOfDocuments(t *testing.T) {
 
 func TestDocumentsAreNamedWithinTheirNamespace(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	for _, req := range []*ragdv1.UploadDocumentRequest{

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -75,7 +76,7 @@ func TestALongLoadIsOvertaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+			s := servicetest.New(t, service.Config{NoWorkers: true})
 			acme := s.Tenant(t, "acme")
 			acme.Index(t, "docs")
 			res, err := acme.UploadDocument(t.Context(), upload("a", "A harbour."))

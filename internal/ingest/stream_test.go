@@ -19,6 +19,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -233,7 +234,7 @@ func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
 // What no job could process is refused when so much of it has come, and is not stored.
 func TestATextOverTheLimitIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	var messages []*ragdv1.UploadDocumentsRequest
@@ -265,7 +266,7 @@ func TestATextOverTheLimitIsRefusedAtOnce(t *testing.T) {
 // Whoever sends no more keeps neither the stream nor its room on the disk.
 func TestAStreamThatStandsStillIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{MaxBodyPause: 200 * time.Millisecond})
+	s := servicetest.New(t, service.Config{MaxBodyPause: 200 * time.Millisecond})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	body, sender := io.Pipe()

@@ -18,6 +18,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -30,7 +31,7 @@ func TestThirdPartyClients(t *testing.T) {
 	if folder == "" {
 		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	globex.Index(t, "docs")

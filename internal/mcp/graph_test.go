@@ -8,6 +8,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -17,7 +18,7 @@ import (
 // walks through the hidden one, whatever the model or its client asks for.
 func TestGraphRagReturnsOnlyWhatTheCallerMaySee(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	address := s.URL + mcphttp.Path
 	open, err := structpb.NewStruct(map[string]any{"level": "open"})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -15,7 +16,7 @@ import (
 // its own tenant only.
 func TestProgressOfABuild(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	address := s.URL + mcphttp.Path
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	if _, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8}); err != nil {

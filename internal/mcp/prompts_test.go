@@ -11,6 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -32,7 +33,7 @@ func getPrompt(t *testing.T, c *client.Client, name string, arguments map[string
 // Prompts name only indexes and documents of the caller's tenant.
 func TestPromptsOverTheService(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	address := s.URL + mcphttp.Path
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")

@@ -12,6 +12,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -55,7 +56,7 @@ func readResource(t *testing.T, c *client.Client, uri string) (string, error) {
 // restricted key only as far as its filter allows.
 func TestResourcesOverTheService(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	address := s.URL + mcphttp.Path
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")

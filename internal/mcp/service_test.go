@@ -17,6 +17,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -25,7 +26,7 @@ import (
 // sources as over Connect, and never by another tenant.
 func TestToolsOverTheService(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	address := s.URL + mcphttp.Path
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	for _, tenant := range []servicetest.Client{acme, globex} {

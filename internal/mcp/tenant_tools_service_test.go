@@ -12,6 +12,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -19,7 +20,7 @@ import (
 // handbooks starts a service with two tenants, each with two indexes of the same names.
 func handbooks(t *testing.T) (s *servicetest.Service, address string, acme, bolt servicetest.Client) {
 	t.Helper()
-	s = servicetest.New(t, servicetest.Config{})
+	s = servicetest.New(t, service.Config{})
 	address = s.URL + mcphttp.Path
 	acme, bolt = s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	for _, c := range []servicetest.Client{acme, bolt} {
@@ -167,7 +168,7 @@ func TestToolsOfTenants(t *testing.T) {
 func TestClientsAreNotifiedOfToolChanges(t *testing.T) {
 	t.Parallel()
 	const tools = "notifications/tools/list_changed "
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	here, there := s.URL+mcphttp.Path, instance(t, s)
 	for era, options := range mcptest.Eras {

@@ -12,6 +12,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -26,7 +27,7 @@ func documentURI(id string) string { return "ragd://indexes/docs/documents/" + i
 // address of its endpoint.
 func instance(t *testing.T, s *servicetest.Service) string {
 	t.Helper()
-	return servicetest.New(t, servicetest.Config{Pool: s.Pool, NoWorkers: true}).URL + mcphttp.Path
+	return servicetest.New(t, service.Config{Pool: s.Pool, NoWorkers: true}).URL + mcphttp.Path
 }
 
 // watching returns a client that subscribes to resources, and its notifications: a
@@ -96,7 +97,7 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 	for era := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			s := servicetest.New(t, servicetest.Config{})
+			s := servicetest.New(t, service.Config{})
 			acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 			acme.Index(t, "docs")
 			globex.Index(t, "docs")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -50,7 +51,7 @@ func run(b *testing.B, clients int, call func(n int)) {
 func BenchmarkKeyword(b *testing.B) {
 	const passages = 100_000
 	set := loadSet(b, "squad-xquad-en")
-	s := servicetest.New(b, servicetest.Config{})
+	s := servicetest.New(b, service.Config{})
 	c := s.Tenant(b, "bench")
 	if _, err := c.CreateIndex(b.Context(), &ragdv1.CreateIndexRequest{IndexName: "bench", Dimension: 3, IndexConfig: &ragdv1.IndexConfig{Type: "flat"}}); err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -18,7 +19,7 @@ func TestHotQueriesUseTheirIndexes(t *testing.T) {
 	if os.Getenv("RAGD_MEASURE") != "" {
 		rows = 50_000
 	}
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	c := s.Tenant(t, "acme")
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8, MetadataIndexes: []string{"n"}}); err != nil {
 		t.Fatal(err)

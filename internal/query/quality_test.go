@@ -14,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/evaluate"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -33,7 +34,7 @@ func TestQuality(t *testing.T) {
 	} {
 		t.Run(tc.set, func(t *testing.T) {
 			set := loadSet(t, tc.set)
-			c := servicetest.New(t, servicetest.Config{}).Tenant(t, "quality")
+			c := servicetest.New(t, service.Config{}).Tenant(t, "quality")
 			c.Index(t, "passages")
 			set.upload(t, c)
 			measured := map[string]evaluate.Cut{}

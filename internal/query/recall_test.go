@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -79,7 +80,7 @@ const recallIndex = "recall"
 func loaded(t *testing.T, values [][]float32) servicetest.Client {
 	t.Helper()
 	const batch = 500
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	c := s.Tenant(t, "acme")
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: recallIndex, Dimension: synthetic.Dimension}); err != nil {
 		t.Fatal(err)

@@ -12,12 +12,13 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func TestCallsWithoutAValidKeyAreRejected(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	ctx := t.Context()
 	revoked, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{})
@@ -93,7 +94,7 @@ func post(t *testing.T, url, secret string) answer {
 
 func TestOperatorsMustNameATenant(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme").Index(t, "docs")
 	ctx := t.Context()
 	_, err := s.Operator().ListIndexes(ctx, &ragdv1.ListIndexesRequest{})

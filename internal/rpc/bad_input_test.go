@@ -14,13 +14,14 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // Bad input is answered with the expected code and the name of the offending field.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme, operator := s.Tenant(t, "acme"), s.Operator()
 	acme.Index(t, "docs")
 	ctx := t.Context()
@@ -160,7 +161,7 @@ func fieldOf(err error) string {
 // Bodies that no generated client would send are rejected.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	for _, tc := range []struct {
 		name, body string

@@ -16,6 +16,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -23,7 +24,7 @@ import (
 // options and results survive the wire.
 func TestChunkTextMatchesTheSplitter(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	const golden = "../chunk/testdata/golden"
 	files, err := filepath.Glob(golden + "/*.json")
@@ -152,7 +153,7 @@ func readJSON(t *testing.T, file string, into any) {
 
 func TestChunkTextRefusesBadOptions(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	zero, hundred := int32(0), int32(100)
 	for name, tc := range map[string]struct {
@@ -182,7 +183,7 @@ func TestChunkTextRefusesBadOptions(t *testing.T) {
 
 func TestAnIndexExistsWithEqualChunkingOrWithOther(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	create := func(chunking *ragdv1.Chunking) (*ragdv1.Index, error) {
 		return acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", Chunking: chunking})

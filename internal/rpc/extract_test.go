@@ -30,7 +30,7 @@ func extracting(t *testing.T) (*servicetest.Service, servicetest.Client, *models
 		}
 		return `{}`
 	}
-	s := servicetest.New(t, servicetest.Config{Providers: service.Providers{OpenAI: endpoint.Config{
+	s := servicetest.New(t, service.Config{Providers: service.Providers{OpenAI: endpoint.Config{
 		BaseURL: fake.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, Timeout: 5 * time.Second,
 	}}})
 	acme := s.Tenant(t, "acme")
@@ -144,7 +144,7 @@ func TestExtraction(t *testing.T) {
 			t.Errorf("%s blames %q, want %q: %v", name, fieldOf(err), tc.field, err)
 		}
 	}
-	plain := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	plain := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
 	plain.Index(t, "docs")
 	_, err := plain.UploadDocument(ctx, uploadOf("bad", map[string]any{"model": "openai/m", "summary": true}))
 	servicetest.WantCode(t, "an unconfigured provider", err, connect.CodeFailedPrecondition)

@@ -10,6 +10,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -24,7 +25,7 @@ func sample(t *testing.T, name string) *ragdv1.UploadDocumentRequest_Content {
 
 func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
 	for _, tc := range []struct {
 		name, contentType, title string
@@ -55,7 +56,7 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 // Metadata that a file declares never overrides metadata of its uploader.
 func TestMetadataOfFilesDoesNotOverrideTheUploaders(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
 	upload := func(metadata map[string]any) map[string]any {
 		d := c.Upload(t, &ragdv1.UploadDocumentRequest{
@@ -79,7 +80,7 @@ func TestMetadataOfFilesDoesNotOverrideTheUploaders(t *testing.T) {
 
 func TestUnreadableFilesAreRejectedOrFail(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
 	for _, name := range []string{"old.doc", "latin1.txt", "picture.pdf", "truncated.docx", "note.rtf"} {
 		_, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: name, Source: sample(t, "hostile/"+name)})
@@ -101,7 +102,7 @@ func TestUnreadableFilesAreRejectedOrFail(t *testing.T) {
 
 func TestChunkTextSplitsHTMLAsAnUploadDoes(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
 	res, err := c.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{
 		Source:      &ragdv1.ChunkTextRequest_Text{Text: "<title>T</title><nav>menu</nav><h1>Tides</h1><p>High <b>water</b>."},
 		ContentType: "text/html",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -44,7 +45,7 @@ type goldenGraph struct {
 func TestCandidateGraphScoresMatchTheGoldenGraphs(t *testing.T) {
 	t.Parallel()
 	const tolerance = 1e-6
-	c := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
 	for _, name := range []string{"clusters", "bridges-filter"} {
 		data, err := os.ReadFile("../graph/walk/testdata/" + name + ".json")
 		if err != nil {

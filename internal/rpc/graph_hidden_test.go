@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -17,7 +18,7 @@ import (
 // the limit of edges that a walk without a filter follows.
 func TestScoresDoNotRevealHiddenChunks(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	open := servicetest.Object(t, map[string]any{"level": "open"})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -12,7 +13,7 @@ import (
 // its chunks, whatever its type was before and whether or not it was built.
 func TestChangingTheIndexTypeToHNSWLinksSimilarChunks(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	for name, steps := range map[string][]string{
 		"flat-hnsw":                 {"flat", "hnsw"},
 		"ivfflat-hnsw":              {"ivfflat", "hnsw"},

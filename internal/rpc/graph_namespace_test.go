@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -17,7 +18,7 @@ import (
 // other namespaces do not change its scores.
 func TestAWalkStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "main")
 	in := func(namespace string, pages ...page) {
 		t.Helper()

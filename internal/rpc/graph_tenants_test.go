@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -27,7 +28,7 @@ func graphOf(t *testing.T, c servicetest.Client) *ragdv1.Graph {
 // would fit into the graph of the other.
 func TestGraphsOfTenantsWithEqualTextsStayApart(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	own := map[string]map[string]bool{}
 	for name, c := range map[string]servicetest.Client{"acme": acme, "bolt": bolt} {
@@ -99,7 +100,7 @@ func TestGraphsOfTenantsWithEqualTextsStayApart(t *testing.T) {
 
 func TestARunningRebuildIsCancelled(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	upload(t, c, film, director, town)
@@ -157,7 +158,7 @@ func TestARunningRebuildIsCancelled(t *testing.T) {
 // build of one links them all.
 func TestTheFirstBuildLinksSimilarChunks(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	flat := &ragdv1.IndexConfig{Type: "flat"}
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "main", IndexConfig: flat}); err != nil {
 		t.Fatal(err)

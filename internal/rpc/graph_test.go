@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -68,7 +69,7 @@ func ask(text string) *ragdv1.GraphRagRequest {
 
 func TestGraphRagFollowsMentions(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	for name, pages := range map[string][]page{
 		"the named first":  {town, director, film},
 		"the naming first": {film, director, town},
@@ -98,7 +99,7 @@ func TestGraphRagFollowsMentions(t *testing.T) {
 
 func TestDescribeIndexCountsTheGraph(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "main")
 	upload(t, c, film, director, town)
 	i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "main"})
@@ -113,7 +114,7 @@ func TestDescribeIndexCountsTheGraph(t *testing.T) {
 
 func TestGraphRagSeesChangesAtOnce(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "main")
 	upload(t, c, film, director, town)
 	want := func(what string, uri ...string) {
@@ -139,7 +140,7 @@ func TestGraphRagSeesChangesAtOnce(t *testing.T) {
 
 func TestGraphRagNeverWalksThroughHiddenChunks(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	acme.Index(t, "main")
 	bolt.Index(t, "main")
@@ -196,7 +197,7 @@ func must(t *testing.T) func(*ragdv1.GraphRagResponse, error) *ragdv1.GraphRagRe
 
 func TestGraphRagOverCandidates(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "main")
 	upload(t, c, append(slices.Clone(others), film, director, town)...)
 	topK, threshold := int32(2), 0.1
@@ -214,7 +215,7 @@ func TestGraphRagOverCandidates(t *testing.T) {
 
 func TestGraphRagRefusesBadOptions(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "main")
 	number, half := func(n int32) *int32 { return &n }, func(f float64) *float64 { return &f }
 	for name, o := range map[string]*ragdv1.GraphOptions{
@@ -254,7 +255,7 @@ func finished(t *testing.T, c servicetest.Client, jobID string) *ragdv1.Job {
 
 func TestAnIndexStoresTheConfiguredEdgeTypes(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	c := s.Tenant(t, "acme")
 	_, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "main", Graph: &ragdv1.GraphSettings{Off: true}})
 	if err != nil {
@@ -320,7 +321,7 @@ func TestAnIndexStoresTheConfiguredEdgeTypes(t *testing.T) {
 
 func TestRebuildGraphNeedsAnUnfilteredKeyOfTheTenant(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "main")
 	upload(t, acme, film, director, town)
@@ -341,7 +342,7 @@ func TestRebuildGraphNeedsAnUnfilteredKeyOfTheTenant(t *testing.T) {
 
 func TestAPendingRebuildIsCancelled(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	started, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "main"})

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -22,7 +23,7 @@ const patience = 10 * time.Second
 // call that takes a filter.
 func TestHostileFilters(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	entry := &ragdv1.Entry{Id: "a", Values: []float32{1, 0}, Metadata: servicetest.Object(t, map[string]any{"a": strings.Repeat("a", 200), "n": 1.0})}
@@ -100,7 +101,7 @@ func TestHostileFilters(t *testing.T) {
 // Errors in filters under other names than "filter" use the name of their field.
 func TestFilterErrorsNameTheFieldOfTheFilter(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	ctx := t.Context()
@@ -144,7 +145,7 @@ func TestFilterErrorsNameTheFieldOfTheFilter(t *testing.T) {
 // Errors about unreadable messages use the terms of the API and name no Go types.
 func TestUnreadableMessagesNameNoTypes(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	for _, tc := range []struct{ name, contentType, body, says string }{
 		{"bytes that are no message", "application/proto", "\xff\xff\xff", "unmarshal message: cannot parse"},

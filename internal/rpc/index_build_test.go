@@ -5,13 +5,14 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 // A running build whose index gets another config continues with that config.
 func TestAConfigSetDuringABuildIsBuilt(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	c := s.Tenant(t, "acme")
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "main", IndexConfig: &ragdv1.IndexConfig{Type: "ivfflat"}}); err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestAConfigSetDuringABuildIsBuilt(t *testing.T) {
 // schema.
 func TestBuildsOfTenantsAreIndependent(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	for _, name := range []string{"acme", "bolt", "cask", "dory"} {
 		c := s.Tenant(t, name)
 		c.Index(t, "main")

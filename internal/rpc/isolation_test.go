@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -15,7 +16,7 @@ import (
 // other.
 func TestTenantsNeverSeeEachOther(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	upload := func(c servicetest.Client, body string) *ragdv1.Document {
 		c.Index(t, "docs")
@@ -97,7 +98,7 @@ func TestTenantsNeverSeeEachOther(t *testing.T) {
 // An admin key manages the keys of its own tenant and nothing else of the tenant service.
 func TestAdminsStayInTheirTenant(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	s.Tenant(t, "bolt")
 	ctx := t.Context()
@@ -144,7 +145,7 @@ func TestAdminsStayInTheirTenant(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
@@ -175,7 +176,7 @@ func TestScopes(t *testing.T) {
 // A credential's mandatory filter applies to every read, whatever the request says.
 func TestMandatoryFilter(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	documents := map[string]*ragdv1.Document{}
@@ -250,7 +251,7 @@ func TestMandatoryFilter(t *testing.T) {
 // nothing of others.
 func TestMandatoryFilterBoundsWrites(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	ctx := t.Context()
@@ -301,7 +302,7 @@ func TestMandatoryFilterBoundsWrites(t *testing.T) {
 // body's.
 func TestRequestContextPrecedence(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme := s.Tenant(t, "acme")
 	for _, name := range []string{"one", "two"} {
 		acme.Index(t, name)

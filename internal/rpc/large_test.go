@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestUpsertsAreAsLargeAsAMessage(t *testing.T) {
 	t.Parallel()
 	const dimension = 1536
-	acme := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: dimension, IndexConfig: &ragdv1.IndexConfig{Type: "flat"}})
 	of := func(n int) *ragdv1.UpsertRequest {
 		req := &ragdv1.UpsertRequest{IndexName: "v"}

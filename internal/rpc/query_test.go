@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -29,7 +30,7 @@ func found(t *testing.T, c servicetest.Client, req *ragdv1.VectorQueryRequest) (
 
 func TestKeywordSearch(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	acme.Index(t, "docs")
 	for uri, body := range map[string]string{
 		"harbour":  "The harbour master opens the sea gates before high water.",
@@ -115,7 +116,7 @@ func TestKeywordSearch(t *testing.T) {
 
 func TestSourcesAreArranged(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	acme.Index(t, "docs")
 	size, overlap := int32(60), int32(20)
 	chunking := &ragdv1.Chunking{MaxSize: &size, Overlap: &overlap}
@@ -195,7 +196,7 @@ func TestSourcesAreArranged(t *testing.T) {
 // search.
 func TestMaxPerDocumentReachesEveryDocument(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	acme.Index(t, "docs")
 	size, overlap := int32(70), int32(0)
 	long := strings.Repeat("The harbour gate opens before high water and the pilot waits. ", 120)
@@ -228,7 +229,7 @@ func TestMaxPerDocumentReachesEveryDocument(t *testing.T) {
 // credential's mandatory filter hides.
 func TestHiddenChunksDoNotAffectSearch(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	for uri, body := range map[string]string{"open": "The pump reports ERR_1042.", "secret": "The merger is called bluebird."} {
@@ -249,7 +250,7 @@ func TestHiddenChunksDoNotAffectSearch(t *testing.T) {
 // The mandatory filter applies to neighbours as it does to sources.
 func TestNeighboursStayInTheMandatoryFilter(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{})
+	s := servicetest.New(t, service.Config{})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{

@@ -25,7 +25,7 @@ func results(texts ...string) []*ragdv1.Source {
 func TestRerank(t *testing.T) {
 	t.Parallel()
 	fake := modelserver.New(t)
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true, Providers: service.Providers{
+	s := servicetest.New(t, service.Config{NoWorkers: true, Providers: service.Providers{
 		Cohere: endpoint.Config{BaseURL: fake.URL, APIKey: modelserver.Key, MaxAttempts: 1},
 	}})
 	acme := s.Tenant(t, "acme")

@@ -36,7 +36,7 @@ func ferries(t *testing.T, log *slog.Logger) (*servicetest.Service, servicetest.
 	config := endpoint.Config{BaseURL: fake.URL, APIKey: modelserver.Key, MaxAttempts: 1}
 	chat := config
 	chat.BaseURL += "/v1"
-	s := servicetest.New(t, servicetest.Config{Logger: log, Providers: service.Providers{Cohere: config, OpenAI: chat}})
+	s := servicetest.New(t, service.Config{Logger: log, Providers: service.Providers{Cohere: config, OpenAI: chat}})
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	for n := range 20 {
@@ -310,7 +310,7 @@ func TestGraphRagReranks(t *testing.T) {
 // Invalid rerankers are rejected before the search runs.
 func TestInvalidRerankersAreRejectedBeforeTheSearch(t *testing.T) {
 	t.Parallel()
-	c := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	heavy := 2.0
 	for _, tc := range []struct {
 		by    *ragdv1.Reranker

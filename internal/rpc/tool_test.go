@@ -7,12 +7,13 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func TestToolsOfATenant(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	acme.Index(t, "docs")
 	bolt.Index(t, "docs")
@@ -88,7 +89,7 @@ func TestToolsOfATenant(t *testing.T) {
 
 func TestInvalidToolsAreRejected(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	docs := map[string]any{"indexName": "docs"}
@@ -133,7 +134,7 @@ func TestInvalidToolsAreRejected(t *testing.T) {
 
 func TestTheNumberOfToolsPerTenantIsLimited(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	const limit = 100
 	for n := range limit + 1 {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -76,7 +77,7 @@ func count(t *testing.T, c servicetest.Client, name string) int32 {
 
 func TestVectorsAreStoredAndFound(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	entry := func(id string, x, y float32, kind string) *ragdv1.Entry {
 		return &ragdv1.Entry{Id: id, Values: []float32{x, y}, Metadata: servicetest.Object(t, map[string]any{"kind": kind})}
@@ -155,7 +156,7 @@ func TestVectorsAreStoredAndFound(t *testing.T) {
 
 func TestVectorTypesAndMetrics(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{NoWorkers: true}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
 	for n, tc := range []struct {
 		vectorType, metric string
 		stored, asked      []float32
@@ -280,7 +281,7 @@ func awaitPlan(t testing.TB, c servicetest.Client, index string, question []floa
 
 func TestIndexesAreBuiltOnceTheyAreLargeEnough(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	values := random(3000, 16, 1)
 	for _, tc := range []*ragdv1.CreateIndexRequest{
 		{IndexName: "hnsw", Dimension: 16},
@@ -317,7 +318,7 @@ func TestIndexesAreBuiltOnceTheyAreLargeEnough(t *testing.T) {
 
 func TestIndexLife(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8, MetadataIndexes: []string{"n"}})
 	values := random(300, 8, 2)
 	load(t, acme, "v", values)
@@ -364,7 +365,7 @@ func TestIndexLife(t *testing.T) {
 
 func TestVectorErrors(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, servicetest.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "bits", Dimension: 2, VectorType: "bit"})
 	acme.Index(t, "docs")
@@ -455,7 +456,7 @@ func TestVectorErrors(t *testing.T) {
 // Calls of one tenant do not touch another tenant's index of the same name.
 func TestVectorsOfTenantsAreApart(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	for _, c := range []servicetest.Client{acme, bolt} {
 		vectors(t, c, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
@@ -506,7 +507,7 @@ func TestVectorsOfTenantsAreApart(t *testing.T) {
 // A credential's mandatory filter applies to changes of vectors, too.
 func TestMandatoryFilterOnVectors(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	team := func(name string) *structpb.Struct { return servicetest.Object(t, map[string]any{"team": name}) }
@@ -529,7 +530,7 @@ func TestMandatoryFilterOnVectors(t *testing.T) {
 // Concurrent upserts of the same ids succeed and keep the index's count right.
 func TestConcurrentUpsertsOfTheSameIDs(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
 	ctx := t.Context()

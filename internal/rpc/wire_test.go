@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -43,7 +44,7 @@ func send(t *testing.T, s *servicetest.Service, secret, method string, body io.R
 // Answers in JSON contain empty and zero fields.
 func TestJSONHasEveryField(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	_, body := send(t, s, acme.Secret, "QueryService/VectorQuery", strings.NewReader(`{"indexName": "docs", "queryText": "a"}`))
@@ -65,7 +66,7 @@ func TestJSONHasEveryField(t *testing.T) {
 // lost.
 func TestContextHeadersAreNeverGuessed(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
 	for name, headers := range map[string][]string{
@@ -92,7 +93,7 @@ func TestContextHeadersAreNeverGuessed(t *testing.T) {
 // A small compressed body that inflates to a huge one is rejected at the limit.
 func TestCompressedBombs(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -119,7 +120,7 @@ func TestCompressedBombs(t *testing.T) {
 
 func TestKeysThatRestrictNothingAreRefused(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
 	for _, empty := range []map[string]any{{}, {"$and": []any{}}} {
 		_, err := s.Operator().CreateApiKey(t.Context(), &ragdv1.CreateApiKeyRequest{TenantId: "acme", MandatoryFilter: servicetest.Object(t, empty)})
@@ -129,7 +130,7 @@ func TestKeysThatRestrictNothingAreRefused(t *testing.T) {
 
 func TestOperatorKeysCanBeListedAndRevoked(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, servicetest.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
 	ctx := t.Context()
 	made, err := s.Operator().CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{Scopes: []string{"operator"}, DisplayName: "second"})

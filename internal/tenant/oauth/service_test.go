@@ -17,6 +17,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -32,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	i := newIssuer(t)
 	key := i.key(t, "one")
 	verifier := i.verifier(t, func(c *Config) { c.FilterClaim = "see" })
-	s := servicetest.New(t, servicetest.Config{Tokens: verifier, MCP: mcphttp.Config{
+	s := servicetest.New(t, service.Config{Tokens: verifier, MCP: mcphttp.Config{
 		RecheckEvery: 50 * time.Millisecond, AuthorizationServers: []string{i.URL}, PublicURL: "https://rag.example.com",
 	}})
 	return &world{i, s, func(changes map[string]any) string {

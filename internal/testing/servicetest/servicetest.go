@@ -32,16 +32,14 @@ type Service struct {
 	DB   *tenant.DB
 }
 
-// Config is the configuration of a service. New fills in what every test needs the
-// same: a fresh database, a free port, the operator's key.
-type Config = service.Config
-
-// workers is how many batches a test's service ingests at once.
+// workers is the number of batches that a test's service ingests at once.
 const workers = 4
 
-// New starts a service that ends with the test. Config.Pool, if set, is the database of
-// another service, of which this one is then a second instance.
-func New(t testing.TB, config Config) *Service {
+// New starts a service that stops when the test ends. It sets the listen address, the
+// operator key and the number of workers, and by default a fresh database and a logger
+// of warnings. With config.Pool, the pool of another service, it starts a second instance
+// on the same database.
+func New(t testing.TB, config service.Config) *Service {
 	t.Helper()
 	if config.Pool == nil {
 		config.Pool = pgtest.Pool(t)

@@ -98,7 +98,7 @@ func BenchmarkIngest(b *testing.B) {
 	for _, model := range []string{"builtin/hash-512", "openai/some-model"} {
 		b.Run("model="+model, func(b *testing.B) {
 			times := &stepTimes{Handler: slog.NewTextHandler(b.Output(), nil), total: map[string]float64{}}
-			acme := servicetest.New(b, servicetest.Config{Providers: models, Logger: slog.New(times)}).Tenant(b, "acme")
+			acme := servicetest.New(b, service.Config{Providers: models, Logger: slog.New(times)}).Tenant(b, "acme")
 			client := upload.Client{Documents: acme, Indexes: acme}
 			i := 0
 			var again time.Duration
