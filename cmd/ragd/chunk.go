@@ -59,8 +59,8 @@ may be - for standard input.`,
 	return cmd
 }
 
-// contentTypeOf returns the content type that a file's name promises, where the
-// service cuts it in a way of its own.
+// contentTypeOf returns the content type that a file's extension stands for, if the
+// service chunks that type specially; else an empty string.
 func contentTypeOf(path string) string {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".markdown":
@@ -83,7 +83,7 @@ func (p *program) readInput(ctx context.Context, path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// printChunks prints each chunk with its bounds, or with --json an object a line.
+// printChunks prints each chunk with its byte range, or with --json one object per line.
 func (p *program) printChunks(chunks iter.Seq2[*ragdv1.Chunk, error]) error {
 	for chunk, err := range chunks {
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 
 const defaultServer = "http://127.0.0.1:8484"
 
-// client are the services of one ragd, called with one credential.
+// client calls the services of one ragd with one credential.
 type client struct {
 	server    string
 	access    access
@@ -31,15 +31,15 @@ type client struct {
 	tools     ragdv1connect.ToolServiceClient
 }
 
-// clientFlags makes cmd, and what is below it, a client command.
+// clientFlags adds the flags of client commands to cmd and its subcommands.
 func (p *program) clientFlags(cmd *cobra.Command) *cobra.Command {
 	p.settings.registerClient(cmd.PersistentFlags())
 	p.jsonFlag(cmd)
 	return cmd
 }
 
-// connect returns a client whose credential is the one that choose takes from the
-// settings and the client configuration.
+// connect returns a client with the credential that choose selects from the settings and
+// the client configuration. It does not open a connection.
 func (p *program) connect(choose func(credentials) access) (*client, error) {
 	path, err := config.ClientPath(p.getenv)
 	if err != nil {
@@ -54,12 +54,12 @@ func (p *program) connect(choose func(credentials) access) (*client, error) {
 		return nil, err
 	}
 	found := credentials{settings: p.settings}
-	// The keys of one service are not shown to another.
+	// Never send the keys of one service to another.
 	if known, err := serverURL(cmp.Or(local.Server, defaultServer)); err == nil && known == server {
 		found.local = local
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = transport.MaxIdleConns // all of them are to one host
+	transport.MaxIdleConnsPerHost = transport.MaxIdleConns // all connections go to one host
 	p.client = newClient(server, choose(found), &http.Client{Transport: transport})
 	return p.client, nil
 }
@@ -89,7 +89,7 @@ func serverURL(address string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// get asks for a plain page of the service, such as /healthz.
+// get fetches a page of the service over plain HTTP, such as /healthz.
 func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server+path, nil)
 	if err != nil {
@@ -103,21 +103,22 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	return res, err
 }
 
-// credentials are what a command may choose its access from: what was given by
-// flag, environment or file of settings, and what `ragd serve` left for us.
+// credentials holds the keys that a command can choose from: those of the settings and
+// those in client.conf.
 type credentials struct {
 	settings settings
 	local    config.Client
 }
 
-// access is how a call shows who it comes from.
+// access is the credential of a call.
 type access struct {
 	key    string // sent as the bearer token
 	source string // where the key came from, for messages
 	header string // tenant that an operator acts for, sent as Ragd-Tenant
-	tenant string // whose data is meant, as far as we know
+	tenant string // tenant whose data the call is about, empty if not known
 }
 
+// apiKey returns access with the API key of the settings, else of client.conf.
 func (c credentials) apiKey() access {
 	if c.settings.APIKey != "" {
 		return access{key: c.settings.APIKey, source: "RAGD_API_KEY", tenant: c.settings.Tenant}
@@ -125,6 +126,7 @@ func (c credentials) apiKey() access {
 	return access{key: c.local.APIKey, source: "client.conf", tenant: c.local.Tenant}
 }
 
+// operatorKey returns access with the operator key of the settings, else of client.conf.
 func (c credentials) operatorKey() access {
 	if c.settings.OperatorKey != "" {
 		return access{key: c.settings.OperatorKey, source: "RAGD_OPERATOR_KEY"}
@@ -132,8 +134,8 @@ func (c credentials) operatorKey() access {
 	return access{key: c.local.OperatorKey, source: "client.conf"}
 }
 
-// forTenant is the access to a tenant's data: as the operator where --tenant names
-// one, else with the API key, else as the operator for the tenant of client.conf.
+// forTenant returns access to a tenant's data: with --tenant as the operator, else with
+// the API key, else as the operator for the tenant of client.conf.
 func (c credentials) forTenant() access {
 	as, named := c.apiKey(), c.settings.Tenant
 	if named == "" && as.key != "" {
@@ -147,8 +149,8 @@ func (c credentials) forTenant() access {
 	return as
 }
 
-// forOperator is the access to what belongs to no tenant. An API key may have the
-// scope operator.
+// forOperator returns access to operations that belong to no tenant. Without an operator
+// key it is the API key, which may have the scope operator.
 func (c credentials) forOperator() access {
 	if operator := c.operatorKey(); operator.key != "" {
 		return operator
@@ -156,8 +158,8 @@ func (c credentials) forOperator() access {
 	return c.apiKey()
 }
 
-// forKeys is the access to a tenant's keys: that of the operator, or of a tenant's
-// admin where an API key was given and no tenant.
+// forKeys returns access to a tenant's keys: with an API key and no --tenant as the
+// tenant's admin, else as the operator.
 func (c credentials) forKeys() access {
 	if c.settings.Tenant == "" && c.settings.APIKey != "" {
 		return c.apiKey()
@@ -167,7 +169,7 @@ func (c credentials) forKeys() access {
 	return as
 }
 
-// WrapUnary and WrapStreamingClient put the access on each call.
+// WrapUnary adds the credential to a call. It implements connect.Interceptor.
 func (a access) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		a.sign(req.Header())
@@ -175,6 +177,7 @@ func (a access) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
+// WrapStreamingClient adds the credential to a stream. It implements connect.Interceptor.
 func (a access) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
@@ -183,7 +186,7 @@ func (a access) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 	}
 }
 
-// WrapStreamingHandler is for servers.
+// WrapStreamingHandler does nothing. It implements connect.Interceptor.
 func (a access) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// yesFlag adds --yes, which skips the confirmation.
 func yesFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("yes", false, "do not ask")
 }
 
-// confirm asks for what cannot be undone, unless yes: the answer has to be word.
-// Where nobody can be asked it is a usage error.
+// confirm asks before something that cannot be undone, unless yes. The user must type
+// word; any other answer is an error. If stdin is not a terminal it is a usage error.
 func (p *program) confirm(ctx context.Context, yes bool, word, format string, args ...any) error {
 	if yes {
 		return nil
 	}
-	if !p.asks {
+	if !p.interactive {
 		return usagef("needs --yes where nobody can be asked")
 	}
 	fmt.Fprintf(p.out.Stderr, format+" Type %q to go on: ", append(args, word)...)
@@ -35,8 +36,8 @@ func (p *program) confirm(ctx context.Context, yes bool, word, format string, ar
 	return nil
 }
 
-// await returns what read does, or an error when ctx has ended: a read from a
-// terminal cannot be interrupted.
+// await calls read and returns its result, or the error of ctx if it ends first. A read
+// from a terminal cannot be interrupted: it goes on in the background.
 func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

@@ -16,8 +16,8 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
 
-// check is one thing that doctor looks at. It returns what it found, or what is
-// wrong and what to do.
+// check is one of doctor's checks. run returns what it found, or an error that says what
+// is wrong and how to fix it.
 type check struct {
 	name string
 	run  func(context.Context) (string, error)
@@ -30,7 +30,7 @@ type finding struct {
 	Detail string `json:"detail"`
 }
 
-// checkPostgres returns which server an embedded database would run on.
+// checkPostgres returns the PostgreSQL installation that an embedded database would use.
 func checkPostgres(context.Context) (string, error) {
 	found, err := embedded.Default()
 	if err != nil {
@@ -61,13 +61,14 @@ what is wrong. It exits with 0 only if nothing is.`,
 				{"tenant access", c.checkTenant},
 				{"operator key", p.checkOperator},
 			}, p.localChecks...)
-			return p.examine(cmd.Context(), checks)
+			return p.runChecks(cmd.Context(), checks)
 		},
 	})
 }
 
-func (p *program) examine(ctx context.Context, checks []check) error {
-	const limit = 10 * time.Second // for each
+// runChecks runs the checks in order and prints the findings. A failed check is an error.
+func (p *program) runChecks(ctx context.Context, checks []check) error {
+	const limit = 10 * time.Second // per check
 	var findings []finding
 	failed := 0
 	for _, check := range checks {
@@ -100,7 +101,7 @@ func (p *program) printFindings(findings []finding) error {
 	return w.Flush()
 }
 
-// healthy asks for a page that answers 200 when all is well.
+// healthy fetches a health page. An answer other than 200 is an error.
 func (c *client) healthy(ctx context.Context, path string) (string, error) {
 	start := time.Now()
 	res, err := c.get(ctx, path)
@@ -119,6 +120,7 @@ func (c *client) healthy(ctx context.Context, path string) (string, error) {
 	return fmt.Sprintf("%s%s answers in %v: %s", c.server, path, time.Since(start).Round(10*time.Microsecond), text), nil
 }
 
+// checkTenant checks that the key gives access to a tenant's data.
 func (c *client) checkTenant(ctx context.Context) (string, error) {
 	if c.access.key == "" {
 		return "", errors.New("there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it")
@@ -133,6 +135,7 @@ func (c *client) checkTenant(ctx context.Context) (string, error) {
 	return detail, nil
 }
 
+// checkOperator checks that the operator key, if there is one, is valid.
 func (p *program) checkOperator(ctx context.Context) (string, error) {
 	c, err := p.connect(credentials.operatorKey)
 	switch {

@@ -24,9 +24,10 @@ id, which the service made, and a uri, which the uploader gave it.`,
 	))
 }
 
-// documentFlags are how a command names one document.
+// documentFlags are the flags that identify one document.
 type documentFlags struct{ index, namespace, uri *string }
 
+// newDocumentFlags adds the flags to cmd.
 func newDocumentFlags(cmd *cobra.Command) documentFlags {
 	return documentFlags{
 		index:     indexFlag(cmd),
@@ -35,11 +36,13 @@ func newDocumentFlags(cmd *cobra.Command) documentFlags {
 	}
 }
 
+// indexFlag adds --index.
 func indexFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("index", "", "name of the index (default the tenant's only index)")
 }
 
-// existingIndex is onlyIndex for a command that cannot do without one.
+// existingIndex returns name, or if it is empty the name of the tenant's only index. A
+// tenant without an index is an error.
 func (c *client) existingIndex(ctx context.Context, name string) (string, error) {
 	name, err := c.onlyIndex(ctx, name)
 	if err == nil && name == "" {
@@ -48,7 +51,7 @@ func (c *client) existingIndex(ctx context.Context, name string) (string, error)
 	return name, err
 }
 
-// arguments takes DOCUMENT, or nothing where --uri names it.
+// arguments checks that there is one argument, the document's id, or none with --uri.
 func (f documentFlags) arguments(cmd *cobra.Command, args []string) error {
 	if *f.uri != "" {
 		return arguments()(cmd, args)
@@ -56,7 +59,7 @@ func (f documentFlags) arguments(cmd *cobra.Command, args []string) error {
 	return arguments("DOCUMENT")(cmd, args)
 }
 
-// find returns the document that the arguments and flags name.
+// find fetches the document that the arguments and flags identify.
 func (f documentFlags) find(ctx context.Context, c *client, args []string) (*ragdv1.Document, error) {
 	index, err := c.existingIndex(ctx, *f.index)
 	if err != nil {
@@ -227,35 +230,36 @@ Of several that are named, those that are not there are passed over, and it says
 	return cmd
 }
 
-// checkDeletion refuses flags that select nothing, or in two ways.
+// checkDeletion returns an error unless exactly one selection is given: ids, uris, a
+// filter, or a namespace alone.
 func checkDeletion(flags *pflag.FlagSet, args []string) error {
-	ways := 0
+	selections := 0
 	for _, given := range []bool{len(args) > 0, flags.Changed("uri"), flags.Changed("filter")} {
 		if given {
-			ways++
+			selections++
 		}
 	}
 	switch {
-	case ways > 1:
+	case selections > 1:
 		return errors.New("DOCUMENT, --uri and --filter exclude each other")
-	case ways == 0 && !flags.Changed("namespace"):
+	case selections == 0 && !flags.Changed("namespace"):
 		return errors.New("DOCUMENT, --uri, --filter or --namespace is missing")
 	}
 	return nil
 }
 
-// noteAbsent says which of the documents that were named are not there. That none is
-// there is an error.
+// noteAbsent prints which of the requested documents do not exist. If none exists it is
+// an error.
 func (p *program) noteAbsent(which *ragdv1.DeleteDocumentsRequest, found *ragdv1.DeleteDocumentsResponse) error {
 	named := slices.Concat(which.GetDocumentIds(), which.GetUris())
-	if len(named) == 0 || int(found.GetDeletedCount()) > len(found.GetDocuments()) { // not all that were found are known
+	if len(named) == 0 || int(found.GetDeletedCount()) > len(found.GetDocuments()) { // the answer lists only some of the documents
 		return nil
 	}
-	there := map[string]bool{}
+	present := map[string]bool{}
 	for _, d := range found.GetDocuments() {
-		there[d.GetDocumentId()], there[d.GetUri()] = true, true
+		present[d.GetDocumentId()], present[d.GetUri()] = true, true
 	}
-	absent := slices.DeleteFunc(named, func(name string) bool { return there[name] })
+	absent := slices.DeleteFunc(named, func(name string) bool { return present[name] })
 	if len(named) == 1 && len(absent) == 1 {
 		return fmt.Errorf("document %q not found", absent[0])
 	}
@@ -268,14 +272,15 @@ func (p *program) noteAbsent(which *ragdv1.DeleteDocumentsRequest, found *ragdv1
 	return nil
 }
 
-// selectedDocuments names the documents that are to be deleted.
+// selectedDocuments describes the documents that are about to be deleted, for a question
+// to the user.
 func selectedDocuments(which *ragdv1.DeleteDocumentsRequest, found *ragdv1.DeleteDocumentsResponse) string {
 	if documents := found.GetDocuments(); len(documents) == 1 {
 		return fmt.Sprintf("document %s (%s)", documents[0].GetDocumentId(), output.OneLine(documents[0].GetUri()))
 	}
-	const most = 3
+	const examples = 3
 	var uris []string
-	for _, d := range found.GetDocuments()[:min(len(found.GetDocuments()), most)] {
+	for _, d := range found.GetDocuments()[:min(len(found.GetDocuments()), examples)] {
 		uris = append(uris, output.OneLine(d.GetUri()))
 	}
 	text := output.Count(int(found.GetDeletedCount()), "document") + " of index " + which.GetIndexName()

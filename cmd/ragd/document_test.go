@@ -89,7 +89,7 @@ func TestDocumentDeleteOfMany(t *testing.T) {
 		s.want(t, want)
 	}
 	const question = "This deletes 2 documents of index documents, such as b, c. Type \"yes\" to go on: "
-	s.asks, s.stdin = true, "no\n"
+	s.interactive, s.stdin = true, "no\n"
 	s.want(t, step{args: args("document delete --uri b --uri c"), code: 1, stderr: question + "ragd: nothing was deleted\n"})
 	s.stdin = "yes\n"
 	s.want(t, step{args: args("document delete --uri b --uri c"), stdout: "deleted 2 documents of index documents\n", stderr: question})

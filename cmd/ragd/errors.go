@@ -13,16 +13,16 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 )
 
-// usageError is a command line that cannot be carried out as it stands.
+// usageError is an error in the command line. It exits with exitUsage.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// report prints the error as one line and returns the exit code.
+// report prints an error as one line on stderr and returns the exit code.
 func (p *program) report(cmd *cobra.Command, err error) int {
 	var usage usageError
 	switch {
-	case errors.As(err, &usage) || !p.running:
+	case errors.As(err, &usage) || !p.parsed:
 		fmt.Fprintf(p.out.Stderr, "%s: %s (see `%s --help`)\n", cmd.CommandPath(), output.OneLine(err.Error()), cmd.CommandPath())
 		return exitUsage
 	case interrupted(err):
@@ -37,14 +37,14 @@ func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || connect.CodeOf(err) == connect.CodeCanceled
 }
 
-// describe returns what the service said with the fields it named, or why it said
-// nothing.
+// describe returns the message of an error. An error from the service includes the
+// fields that it names, a failed call a hint about the server or the key.
 func (p *program) describe(err error) string {
 	var wire *connect.Error
 	if !errors.As(err, &wire) {
 		return err.Error()
 	}
-	// What was put around the service's words stays.
+	// Keep the text that was wrapped around the service's message.
 	message := strings.Replace(err.Error(), wire.Error(), wire.Message(), 1)
 	for _, violation := range violations(wire) {
 		if !strings.Contains(message, violation.GetDescription()) || !strings.Contains(message, violation.GetField()) {

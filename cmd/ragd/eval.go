@@ -73,7 +73,7 @@ made.`,
 			}
 		}
 		if e.reranker = reranker(); e.reranker != nil {
-			e.reranker.Required = true // what is not reranked would count for it
+			e.reranker.Required = true // else results that were not reranked would be measured
 			for _, mode := range e.modes {
 				e.modes = append(e.modes, mode+rerankSuffix)
 			}
@@ -100,8 +100,8 @@ made.`,
 	return cmd
 }
 
-// graphSuffix marks a mode that finds the seeds of walks, rerankSuffix one whose
-// answers are reranked.
+// graphSuffix marks a mode whose results are the seeds of a graph walk, rerankSuffix a
+// mode whose results are reranked.
 const (
 	graphSuffix  = "+graph"
 	rerankSuffix = "+rerank"
@@ -121,13 +121,13 @@ func searchModes(mode string) ([]string, error) {
 	return modes, nil
 }
 
-// evalIndex returns the index to ask, after ingesting the documents if there are
-// any.
+// evalIndex returns the name of the index to query. If documents names a file it ingests
+// that first.
 func (p *program) evalIndex(ctx context.Context, c *client, index, documents string, concurrency int) (string, error) {
 	if documents == "" {
 		return c.existingIndex(ctx, index)
 	}
-	// Standard output is for the measures.
+	// Standard output is reserved for the measures.
 	quiet := *p
 	quiet.out = output.Printer{Stdout: p.out.Stderr, Stderr: p.out.Stderr}
 	return quiet.ingest(ctx, c, ingestOptions{
@@ -135,12 +135,14 @@ func (p *program) evalIndex(ctx context.Context, c *client, index, documents str
 	})
 }
 
-// question is one that has relevant documents.
+// question is a question with known relevant documents.
 type question struct {
 	id, text string
-	judged   evaluate.Judgements
+	judged   evaluate.Judgements // of documents, by uri
 }
 
+// readQuestions reads questions and their relevant documents. It leaves out questions
+// without a relevant document and prints their number.
 func (p *program) readQuestions(queries, qrels string) ([]question, error) {
 	file, err := os.Open(qrels)
 	if err != nil {
@@ -176,17 +178,17 @@ func (p *program) readQuestions(queries, qrels string) ([]question, error) {
 	return questions, nil
 }
 
-// evaluation is what is measured.
+// evaluation is one measurement.
 type evaluation struct {
 	index       string
 	questions   []question
 	modes       []string
 	ks          []int
 	concurrency int
-	reranker    *ragdv1.Reranker // of modes marked by rerankSuffix
+	reranker    *ragdv1.Reranker // of modes with rerankSuffix
 }
 
-// measure is what --json prints of a mode.
+// measure is the output for one mode with --json.
 type measure struct {
 	Mode string `json:"mode"`
 	evaluate.Summary
@@ -213,10 +215,10 @@ func (p *program) evaluate(ctx context.Context, c *client, e evaluation) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// ask asks every question in one mode. The first query that fails ends it: a
-// measure over the rest would be of something else.
+// ask asks every question in one mode. The first query that fails ends it, because
+// measures over the other questions would not be comparable.
 func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string) ([]evaluate.Answer, error) {
-	bar := progress.NewBar(p.out.Stderr, int64(len(e.questions)), mode, progressbar.OptionSetVisibility(p.animates), progressbar.OptionShowCount())
+	bar := progress.NewBar(p.out.Stderr, int64(len(e.questions)), mode, progressbar.OptionSetVisibility(p.stderrTerminal), progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
 	answers := make([]evaluate.Answer, len(e.questions))
 	topK := int32(slices.Max(e.ks))
@@ -240,8 +242,8 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 	return answers, group.Wait()
 }
 
-// find answers one question in a mode, which may be marked by graphSuffix, then
-// by rerankSuffix.
+// find answers one question in a mode, which may have graphSuffix and then
+// rerankSuffix.
 func (c *client) find(ctx context.Context, e evaluation, mode, text string, topK int32) ([]*ragdv1.Source, error) {
 	var reranker *ragdv1.Reranker
 	mode, reranked := strings.CutSuffix(mode, rerankSuffix)

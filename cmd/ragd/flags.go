@@ -13,7 +13,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// messageFlag is a flag that holds a message as JSON.
+// messageFlag is a flag whose value is a message in JSON.
 type messageFlag struct {
 	msg proto.Message
 	set bool
@@ -30,7 +30,8 @@ func (f *messageFlag) Set(text string) error {
 	return nil
 }
 
-// objectFlag is a flag that holds a JSON object.
+// objectFlag adds a flag whose value is a JSON object. The returned function gives nil if
+// the flag was not given.
 func objectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struct {
 	f := &messageFlag{msg: &structpb.Struct{}}
 	flags.Var(f, name, usage)
@@ -42,8 +43,8 @@ func objectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struc
 	}
 }
 
-// chunkingFlags are the flags that say how documents are cut. The function it
-// returns gives nil if none of them was given.
+// chunkingFlags adds the flags for chunking. The returned function gives nil if none of
+// them was given.
 func chunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
 	chunking := &ragdv1.Chunking{}
 	options := &messageFlag{msg: chunking}
@@ -69,22 +70,22 @@ func chunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
 	}
 }
 
-// rerankerFlag is a flag that says how what was found is scored a second time.
-// The function it returns gives nil if it was not given.
+// rerankerFlag adds --rerank. The returned function gives nil if the flag was not given.
 func rerankerFlag(flags *pflag.FlagSet, usage string) func() *ragdv1.Reranker {
-	how := flags.String("rerank", "", usage+": KIND, MODEL or KIND:MODEL, such as lexical or llm:openai/gpt-5-mini")
+	value := flags.String("rerank", "", usage+": KIND, MODEL or KIND:MODEL, such as lexical or llm:openai/gpt-5-mini")
 	return func() *ragdv1.Reranker {
-		if *how == "" {
+		if *value == "" {
 			return nil
 		}
-		kind, model, _ := strings.Cut(*how, ":")
-		if strings.Contains(kind, "/") { // a model, whose name may have a colon
-			kind, model = "", *how
+		kind, model, _ := strings.Cut(*value, ":")
+		if strings.Contains(kind, "/") { // a model without a kind; its name may contain a colon
+			kind, model = "", *value
 		}
 		return &ragdv1.Reranker{Kind: kind, Model: model}
 	}
 }
 
+// limitFlag adds --limit, which bounds the items that a list prints; 0 is all.
 func limitFlag(flags *pflag.FlagSet) *int {
 	return flags.Int("limit", 0, "print at most this many (default all)")
 }

@@ -90,7 +90,7 @@ with --dot - it is printed instead of the chunks.`,
 	return cmd
 }
 
-// walkDrawing is the walk that answered a question.
+// walkDrawing is the walk that answered a question, for SVG and DOT.
 type walkDrawing struct {
 	question string
 	nodes    []graphdraw.Node
@@ -110,7 +110,7 @@ func newWalkDrawing(question string, walk *ragdv1.GraphExplain) walkDrawing {
 	return d
 }
 
-// maxDrawn bounds the chunks in a picture: more cannot be read.
+// maxDrawn bounds the chunks in an SVG: with more it is not legible.
 const maxDrawn = 24
 
 func (d walkDrawing) writeSVG(w io.Writer) error {
@@ -121,7 +121,7 @@ func (d walkDrawing) writeDOT(w io.Writer) error {
 	return graphdraw.WriteDOT(w, d.question, d.nodes, d.edges)
 }
 
-// writeFile creates or replaces a file with what write writes.
+// writeFile creates or replaces a file with the output of write.
 func writeFile(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -37,14 +37,14 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "documents pending", index.GetPendingDocumentCount())
 		output.Field(w, "documents failed", index.GetFailedDocumentCount())
 		output.Field(w, "chunks", index.GetCount())
-		output.Field(w, "graph", graphWords(index.GetGraph()))
+		output.Field(w, "graph", graphSummary(index.GetGraph()))
 		output.Field(w, "created", output.Stamp(index.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(index.GetUpdateTime()))
 	}
 }
 
-// onlyIndex returns name, or if it is empty the tenant's only index; "" if it has
-// none. It is a usage error if there are several to choose from.
+// onlyIndex returns name, or if it is empty the name of the tenant's only index, which is
+// empty if it has none. If the tenant has several indexes it is a usage error.
 func (c *client) onlyIndex(ctx context.Context, name string) (string, error) {
 	if name != "" {
 		return name, nil
@@ -206,8 +206,8 @@ index over their embeddings was built.`,
 	return cmd
 }
 
-// graphFlags adds the flags that say which edges an index keeps, their names
-// after a prefix. The result is nil if none is given.
+// graphFlags adds the flags about the edges of an index, each name with the prefix. The
+// returned function gives nil if none of them was given.
 func graphFlags(flags *pflag.FlagSet, prefix string) func() *ragdv1.GraphSettings {
 	off := flags.Bool(prefix+"off", false, "keep no graph")
 	types := flags.StringSlice(prefix+"edge-types", nil, "edges to keep: mention, next, similar (default all)")
@@ -224,24 +224,24 @@ func graphFlags(flags *pflag.FlagSet, prefix string) func() *ragdv1.GraphSetting
 	}
 }
 
-// graphWords says in one line which edges an index keeps and what they are.
-func graphWords(g *ragdv1.Graph) string {
+// graphSummary returns one line about the edges that an index keeps and their number.
+func graphSummary(g *ragdv1.Graph) string {
 	settings := g.GetSettings()
 	if settings.GetOff() {
 		return "off"
 	}
-	words := "all edges"
+	summary := "all edges"
 	if types := settings.GetEdgeTypes(); len(types) > 0 {
-		words = strings.Join(types, ", ")
+		summary = strings.Join(types, ", ")
 	}
-	if g.GetNodes() == 0 { // empty, or not described
-		return words
+	if g.GetNodes() == 0 { // empty, or not counted
+		return summary
 	}
-	words += fmt.Sprintf(": %d names, %d mentions, %d similar pairs", g.GetNames(), g.GetMentions(), g.GetSimilarities())
+	summary += fmt.Sprintf(": %d names, %d mentions, %d similar pairs", g.GetNames(), g.GetMentions(), g.GetSimilarities())
 	if g.GetComponents() > 0 {
-		words += fmt.Sprintf(", %d components", g.GetComponents())
+		summary += fmt.Sprintf(", %d components", g.GetComponents())
 	}
-	return words
+	return summary
 }
 
 func (p *program) indexReembed() *cobra.Command {

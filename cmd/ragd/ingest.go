@@ -19,8 +19,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// firstIndex is the index that an ingest makes for a tenant that has none and
-// names none.
+// firstIndex is the name of the index that an ingest creates for a tenant without one,
+// unless --index is given.
 const firstIndex = "documents"
 
 func (p *program) ingestCommand() *cobra.Command {
@@ -91,7 +91,7 @@ still there, but of a kind that is skipped. --dry-run says what would happen.`,
 	return cmd
 }
 
-// ingestOptions say what goes where.
+// ingestOptions are the flags and arguments of an ingest.
 type ingestOptions struct {
 	paths       []string
 	jsonl       bool
@@ -107,8 +107,8 @@ type ingestOptions struct {
 	sync        syncOptions
 }
 
-// ingest uploads, reports and returns the name of the index. What failed to be
-// uploaded is an error.
+// ingest uploads the documents, prints a report and returns the name of the index. If a
+// document failed it is an error.
 func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (string, error) {
 	if o.concurrency < 1 {
 		return "", usagef("--concurrency must be at least 1, got %d", o.concurrency)
@@ -136,16 +136,16 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	return index, p.reportIngest(index, result, err)
 }
 
-// upload uploads under a meter.
+// upload uploads documents while it shows the progress.
 func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], size int64, cfg upload.Config) (*upload.Result, error) {
-	meter := progress.New(p.out.Stderr, size, p.animates)
+	meter := progress.New(p.out.Stderr, size, p.stderrTerminal)
 	defer meter.Finish()
 	cfg.Progress, cfg.Retrying = meter.Update, meter.Retrying
 	return upload.Run(ctx, c.uploads(), docs, cfg)
 }
 
-// open returns the documents and how many bytes they are read from, -1 if that
-// cannot be known. A path that does not exist is an error before anything is done.
+// open returns the documents and the number of bytes that they are read from, -1 if it
+// is not known. A path that does not exist is an error.
 func (p *program) open(o ingestOptions) (iter.Seq2[localfiles.Document, error], int64, error) {
 	fromStdin := o.jsonl && slices.Contains(o.paths, "-")
 	for _, path := range o.paths {
@@ -154,7 +154,7 @@ func (p *program) open(o ingestOptions) (iter.Seq2[localfiles.Document, error], 
 		}
 	}
 	size := int64(-1)
-	if p.animates && !fromStdin {
+	if p.stderrTerminal && !fromStdin {
 		size = localfiles.Size(o.paths...)
 	}
 	if !o.jsonl {
@@ -175,7 +175,8 @@ func (p *program) open(o ingestOptions) (iter.Seq2[localfiles.Document, error], 
 	}, size, nil
 }
 
-// ensureIndex returns the index that name means, made if need be and allowed.
+// ensureIndex returns the name of the index to ingest into. It creates the index if it
+// does not exist and create is set, else that is an error.
 func (p *program) ensureIndex(ctx context.Context, c *client, name string, create bool) (string, error) {
 	name, err := c.onlyIndex(ctx, name)
 	if err != nil {
@@ -199,7 +200,7 @@ func (p *program) ensureIndex(ctx context.Context, c *client, name string, creat
 	return name, nil
 }
 
-// ingestReport is what --json prints of an ingest.
+// ingestReport is the output of an ingest with --json.
 type ingestReport struct {
 	Index              string             `json:"index"`
 	Uploaded           int                `json:"uploaded"`
@@ -219,8 +220,8 @@ type skip struct {
 	Reason string `json:"reason"`
 }
 
-// reportIngest prints what became of a corpus. It returns err, or an error if
-// documents failed.
+// reportIngest prints the result of an upload that ended with err. It returns err, or an
+// error if documents failed.
 func (p *program) reportIngest(index string, result *upload.Result, err error) error {
 	rate := rateOf(result)
 	if p.out.JSON {
@@ -239,7 +240,7 @@ func (p *program) reportIngest(index string, result *upload.Result, err error) e
 	return failures(result)
 }
 
-// failures is an error if documents failed.
+// failures returns an error if documents failed.
 func failures(result *upload.Result) error {
 	if failed := len(result.Failures); failed > 0 {
 		return fmt.Errorf("%s failed", output.Count(failed, "document"))
@@ -247,8 +248,8 @@ func failures(result *upload.Result) error {
 	return nil
 }
 
-// rateOf is how many documents a second went through, or, where nothing was waited
-// for, up.
+// rateOf returns the documents processed per second, or uploaded per second if none is
+// known to be ready.
 func rateOf(result *upload.Result) float64 {
 	if result.Ready == 0 {
 		return float64(result.Uploaded) / result.Elapsed.Seconds()
@@ -292,7 +293,8 @@ func (p *program) printIngest(index string, result *upload.Result, rate float64)
 	}
 }
 
-// extractionLine is what finding out about chunks took.
+// extractionLine describes the cost of extraction: calls, tokens in and out, and fields
+// that failed.
 func extractionLine(calls, in, out, failed int) string {
 	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", output.Count(calls, "call"), in, out, failed)
 }
@@ -308,14 +310,15 @@ func (p *program) printSkips(skips []localfiles.Skip) {
 	}
 }
 
-// syncOptions say how an index is made to have what a path has.
+// syncOptions are the flags of ingest --sync.
 type syncOptions struct {
 	on     bool
 	dryRun bool
 	source upload.Source
 }
 
-// completeSync checks the options and finds the prefix of a folder's uris.
+// completeSync checks the flags of --sync and sets the prefix of the uris if it follows
+// from the folder.
 func (o *ingestOptions) completeSync() error {
 	s := &o.sync
 	switch {
@@ -338,12 +341,12 @@ func (o *ingestOptions) completeSync() error {
 	return err
 }
 
-// uploads is the client as internal/upload takes it.
+// uploads returns the client for package upload.
 func (c *client) uploads() upload.Client {
 	return upload.Client{Documents: c.documents, Indexes: c.indexes}
 }
 
-// syncReport is what --json prints of a sync.
+// syncReport is the output of ingest --sync with --json.
 type syncReport struct {
 	DryRun    bool          `json:"dryRun"`
 	New       []string      `json:"new"`
@@ -356,9 +359,9 @@ type syncReport struct {
 	Ingest    *ingestReport `json:"ingest,omitempty"`
 }
 
-// syncSource makes the index have what docs has. Uploads go first, so that a
-// document under another name is never missing, and deletions only when every document
-// could be read.
+// syncSource makes the index contain exactly docs, within the configured source. It
+// uploads first, so that a renamed document is never missing, and deletes only if every
+// document could be read.
 func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], o syncOptions, cfg upload.Config) error {
 	plan, err := upload.PlanSync(ctx, c.uploads(), docs, o.source, cfg)
 	if err != nil {
@@ -398,17 +401,17 @@ func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[loca
 	return err
 }
 
-// showSync prints what a sync would do.
+// showSync prints the plan of a sync, for --dry-run.
 func (p *program) showSync(index string, report syncReport, gone int) error {
 	if p.out.JSON {
 		return p.out.Value(report)
 	}
-	for _, part := range []struct {
+	for _, group := range []struct {
 		mark string
 		uris []string
 	}{{"new      ", report.New}, {"changed  ", report.Changed}, {"gone     ", report.Gone}} {
-		for _, uri := range part.uris {
-			fmt.Fprintln(p.out.Stdout, part.mark+output.OneLine(uri))
+		for _, uri := range group.uris {
+			fmt.Fprintln(p.out.Stdout, group.mark+output.OneLine(uri))
 		}
 	}
 	fmt.Fprintf(p.out.Stdout, "would upload %d new and %d changed documents to index %s, delete %d and leave %d\n",
@@ -419,5 +422,5 @@ func (p *program) showSync(index string, report syncReport, gone int) error {
 	return nil
 }
 
-// orEmpty is a list that JSON writes as [] and not as null.
+// orEmpty returns a copy of list that JSON encodes as [] and not null if it is empty.
 func orEmpty(list []string) []string { return append([]string{}, list...) }

@@ -167,7 +167,7 @@ func TestIngestShowsABarOnATerminal(t *testing.T) {
 	s := newSession(t, refusing(t)...)
 	var out, errs bytes.Buffer
 	p := &program{
-		stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs}, animates: true,
+		stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs}, stderrTerminal: true,
 		getenv: func(key string) string { return s.env[key] },
 	}
 	if code := p.run(t.Context(), []string{"ingest", folder(t)}); code != 1 {

@@ -126,7 +126,7 @@ the job succeeded.`,
 	}
 }
 
-// watch prints a job as it changes and returns its last state.
+// watch prints a job at each change until it ends, and returns its last state.
 func (p *program) watch(ctx context.Context, c *client, id string) (*ragdv1.Job, error) {
 	stream, err := c.documents.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: id})
 	if err != nil {

@@ -104,6 +104,7 @@ func (p *program) keyList() *cobra.Command {
 	return cmd
 }
 
+// keyState returns whether a key is valid, expired or revoked, with the time.
 func keyState(key *ragdv1.ApiKey, now time.Time) string {
 	expires := key.GetExpireTime()
 	switch {

@@ -1,6 +1,5 @@
-// Command ragd is the retrieval service and the client of it: `ragd serve` runs
-// the one, everything else talks to it over the same API that any client has.
-// `ragd help` lists the commands.
+// Command ragd is the retrieval service and its client: `ragd serve` runs the service,
+// most other commands call one over the public API. `ragd help` lists the commands.
 package main
 
 import (
@@ -20,9 +19,9 @@ func main() {
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	p := &program{
 		stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr},
-		getenv:   os.Getenv,
-		asks:     term.IsTerminal(int(os.Stdin.Fd())),
-		animates: term.IsTerminal(int(os.Stderr.Fd())),
+		getenv:         os.Getenv,
+		interactive:    term.IsTerminal(int(os.Stdin.Fd())),
+		stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		localChecks: []check{
 			{"PostgreSQL here", checkPostgres},
 		},
@@ -30,19 +29,19 @@ func main() {
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// program is one run of ragd with everything it touches of its surroundings, so
-// that a test can be those. Its run method may be called once.
+// program is one run of ragd with the parts of its environment that tests replace. Its
+// run method may be called once.
 type program struct {
-	stdin       io.Reader
-	out         output.Printer
-	getenv      func(string) string
-	asks        bool // a person at stdin can be asked
-	animates    bool // stderr is a terminal that can show a bar
-	localChecks []check
+	stdin          io.Reader
+	out            output.Printer
+	getenv         func(string) string
+	interactive    bool    // stdin is a terminal: questions can be asked
+	stderrTerminal bool    // stderr is a terminal: it can show a progress bar
+	localChecks    []check // checks of this machine, for doctor
 
 	settings settings
 	client   *client // once connected
-	running  bool    // the command line was understood
+	parsed   bool    // the command line was parsed without an error
 }
 
 // Exit codes besides 0.
@@ -52,8 +51,8 @@ const (
 	exitInterrupted = 130
 )
 
-// run executes a command line and returns the exit code. What goes wrong is one
-// line on stderr.
+// run executes a command line and returns the exit code. An error is printed as one line
+// on stderr.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
 	root.SetArgs(args)

@@ -7,7 +7,8 @@ import (
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
 )
 
-// parseWorker is the command of the child processes in which the service reads files.
+// parseWorker is the name of the command that the service runs as child processes to
+// read files.
 const parseWorker = "parse-worker"
 
 func (p *program) parseWorkerCommand() *cobra.Command {

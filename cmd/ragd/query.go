@@ -70,8 +70,7 @@ question may be left out.`,
 	return cmd
 }
 
-// printSources prints what was found, best first, and why it may be less than was
-// asked for.
+// printSources prints the sources, best first, and the warnings.
 func (p *program) printSources(sources []*ragdv1.Source, warnings []string, full bool) error {
 	for _, warning := range warnings {
 		output.Note(p.out.Stderr, "warning: %s", output.OneLine(warning))
@@ -87,8 +86,8 @@ func (p *program) printSources(sources []*ragdv1.Source, warnings []string, full
 	return nil
 }
 
-// shownLines is how much of a chunk is shown unless it is wanted in full.
-const shownLines = 6
+// previewLines is the number of lines shown of a chunk without --full.
+const previewLines = 6
 
 func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error {
 	name := output.OneLine(source.GetUri())
@@ -96,8 +95,8 @@ func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error 
 		name = title + ", " + name
 	}
 	lines := output.Wrap(source.GetDocument())
-	if !full && len(lines) > shownLines {
-		lines = append(lines[:shownLines], "...")
+	if !full && len(lines) > previewLines {
+		lines = append(lines[:previewLines], "...")
 	}
 	if _, err := fmt.Fprintf(w, "%d. %.4f  %s  (bytes %d-%d)\n%s\n", rank, source.GetScore(), name,
 		source.GetStartByte(), source.GetEndByte(), output.Indent(lines)); err != nil {
@@ -110,6 +109,8 @@ func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error 
 	return err
 }
 
+// printStages prints how an answer was found and the time of each stage. It prints
+// nothing for nil.
 func (p *program) printStages(explain *ragdv1.Explain) error {
 	if explain == nil {
 		return nil
@@ -123,28 +124,28 @@ func (p *program) printStages(explain *ragdv1.Explain) error {
 	return w.Flush()
 }
 
-// summary says in words how an answer was found.
+// summary describes in one line how an answer was found.
 func summary(e *ragdv1.Explain) string {
-	var words []string
+	var facts []string
 	if e.GetPlan() != "" {
-		words = append(words, e.GetPlan()+" plan")
+		facts = append(facts, e.GetPlan()+" plan")
 	}
 	if e.GetCandidates() > 0 {
-		words = append(words, fmt.Sprintf("about %d candidates", e.GetCandidates()))
+		facts = append(facts, fmt.Sprintf("about %d candidates", e.GetCandidates()))
 	}
 	if e.GetComplete() {
-		words = append(words, "complete: there are as many as wanted, or all that match")
+		facts = append(facts, "complete: there are as many as wanted, or all that match")
 	}
 	if e.GetExact() {
-		words = append(words, "exact: no better ones exist")
+		facts = append(facts, "exact: no better ones exist")
 	} else {
-		words = append(words, "not exact: better ones may exist")
+		facts = append(facts, "not exact: better ones may exist")
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(facts, "; ")
 }
 
-// queryFlags are the flags that say what is looked for and how. The function it
-// returns makes the request for a question.
+// queryFlags adds the flags of a search. The returned function builds the request for a
+// question.
 func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryRequest {
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")

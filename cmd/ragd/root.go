@@ -37,7 +37,7 @@ object, and lists print one object a line.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().StringVar(&p.settings.Config, "config", "", "`FILE` of settings, one \"key = value\" a line")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		p.running = true
+		p.parsed = true
 		if cmd.HasSubCommands() {
 			return nil // it only shows its help
 		}
@@ -50,7 +50,7 @@ object, and lists print one object a line.`,
 	return root
 }
 
-// group is a command that only has commands below it.
+// group returns a command that only has subcommands.
 func (p *program) group(use, short, long string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: strings.TrimSpace(long),
@@ -70,7 +70,8 @@ func (p *program) group(use, short, long string, children ...*cobra.Command) *co
 	return cmd
 }
 
-// arguments names a command's arguments; the last may be "NAME..." for one or more.
+// arguments checks that a command gets the named arguments. The last name may be
+// "NAME..." for one or more.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {

@@ -62,7 +62,7 @@ func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 	return s.Run(ctx)
 }
 
-// welcome prints the credentials that the first start makes. With an embedded database
+// welcome prints the credentials that the first start creates. With an embedded database
 // it also writes them to client.conf, where the client commands of this user find them.
 func (p *program) welcome(ctx context.Context, s *service.Service) error {
 	made, err := s.Bootstrap(ctx, p.settings.FirstTenant)
@@ -84,15 +84,15 @@ func (p *program) welcome(ctx context.Context, s *service.Service) error {
 	return nil
 }
 
-// logger returns the log of the service on stderr, at the level of the settings: JSON
-// lines, or plain text for a person at a terminal.
+// logger returns the service's logger, which writes to stderr at the configured level:
+// plain text on a terminal, else JSON lines.
 func (p *program) logger() (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(p.settings.LogLevel)); err != nil {
 		return nil, usagef("log-level must be debug, info, warn or error, not %q", p.settings.LogLevel)
 	}
 	options := &slog.HandlerOptions{Level: least}
-	if p.animates {
+	if p.stderrTerminal {
 		return slog.New(slog.NewTextHandler(p.out.Stderr, options)), nil
 	}
 	return slog.New(slog.NewJSONHandler(p.out.Stderr, options)), nil

@@ -31,10 +31,10 @@ const made = "2026-11-21T08:00:00Z"
 // through a tap.
 type session struct {
 	*tap
-	env   map[string]string
-	asks  bool
-	stdin string
-	ids   []string // in the order in which they came up
+	env         map[string]string
+	interactive bool
+	stdin       string
+	ids         []string // in the order in which they came up
 }
 
 // newSession has a service on a database of its own, an operator, a tenant acme and
@@ -159,7 +159,7 @@ func (s *session) run(args ...string) (code int, stdout, stderr string) {
 func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	p := &program{
-		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, asks: s.asks,
+		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
 		getenv: func(key string) string { return s.env[key] },
 	}
 	args = slices.Clone(args)

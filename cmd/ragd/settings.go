@@ -18,7 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
-// settings holds all settings of all commands. Each is a flag whose name is also its
+// settings holds the settings of all commands. Each is a flag whose name is also its
 // key in the file of settings and, as RAGD_KEY, in the environment. A command registers
 // the flags that it needs.
 type settings struct {
@@ -97,7 +97,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	s.registerOAuth(flags)
 }
 
-// registerOAuth adds the flags about access tokens that are accepted besides API keys.
+// registerOAuth adds the flags about OAuth access tokens.
 func (s *settings) registerOAuth(flags *pflag.FlagSet) {
 	c := &s.OAuth
 	flags.StringVar(&c.Issuer, "oauth-issuer", "", "authorization server whose access tokens are taken besides API keys (default: none)")
@@ -128,7 +128,7 @@ func defaultDataDir(getenv func(string) string) string {
 	return filepath.Join(home, "ragd")
 }
 
-// serviceConfig returns the configuration of the service that the settings ask for.
+// serviceConfig returns the configuration of the service.
 func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	c := s.Service
 	c.Logger, c.OperatorKey, c.Version = log, s.OperatorKey, readBuild().Version
@@ -145,7 +145,7 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	return c, err
 }
 
-// tokens returns the verifier of access tokens; nil when none are accepted.
+// tokens returns the verifier of access tokens, nil if none are accepted.
 func (s settings) tokens() (tenant.Tokens, error) {
 	c, publicURL := s.OAuth, s.Service.MCP.PublicURL
 	if c.Issuer == "" {

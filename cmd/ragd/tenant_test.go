@@ -46,7 +46,7 @@ gamma              2026-11-21T08:00:00Z
 func TestDeleteAsksAPersonForTheName(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	s.asks = true
+	s.interactive = true
 	const question = "This deletes tenant acme with everything it owns. Type \"acme\" to go on: "
 	s.stdin = "yes\n"
 	s.want(t, step{args: args("tenant delete acme"), code: 1, stderr: question + "ragd: nothing was deleted\n"})

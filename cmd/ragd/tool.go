@@ -22,7 +22,7 @@ Over MCP the agents of the tenant see it beside the builtin ones.`,
 	))
 }
 
-// toolFlags are what create and update have in common.
+// toolFlags are the flags that create and update have in common.
 type toolFlags struct {
 	flags                     *pflag.FlagSet
 	title, description, index *string
@@ -44,8 +44,7 @@ func newToolFlags(flags *pflag.FlagSet) *toolFlags {
 	}
 }
 
-// all returns the settings with those that have a flag of their own; nil if none
-// was given.
+// all returns --settings merged with --index and --filter, nil if none was given.
 func (f *toolFlags) all() *structpb.Struct {
 	settings, filter := f.settings(), f.filter()
 	if settings == nil && filter == nil && *f.index == "" {
@@ -64,7 +63,7 @@ func (f *toolFlags) all() *structpb.Struct {
 	return all
 }
 
-// given returns a flag's value if it was given.
+// given returns a flag's value, nil if the flag was not given.
 func given[T any](f *toolFlags, name string, value *T) *T {
 	if !f.flags.Changed(name) {
 		return nil

@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what the binary knows about its making.
+// build describes the binary.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"` // of the revision
-	Modified bool   `json:"modified"`       // since the revision
+	Modified bool   `json:"modified"`       // built with uncommitted changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
+// readBuild returns the build information that the Go toolchain embedded.
 func readBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
