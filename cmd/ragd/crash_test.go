@@ -23,9 +23,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
-// crashes are how often something is killed in the ingest of how many documents. The
-// full number takes minutes: RAGD_TEST_HUGE=1 asks for it.
-func crashes() (kills, documents int) {
+// crashLoad returns how often a process is killed and how many documents are ingested
+// meanwhile. With RAGD_TEST_HUGE=1 both are larger, and the test takes minutes.
+func crashLoad() (kills, documents int) {
 	if os.Getenv("RAGD_TEST_HUGE") != "" {
 		return 20, 2000
 	}
@@ -33,8 +33,8 @@ func crashes() (kills, documents int) {
 }
 
 // The service, or its PostgreSQL, is killed at random moments of an ingest whose
-// embedding provider fails one call in ten. In the end there is what an undisturbed
-// ingest leaves, and nothing else.
+// embedding provider fails one call in ten. In the end the database contains exactly
+// what an undisturbed ingest stores.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
@@ -58,8 +58,10 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	})
 }
 
+// surviveKills ingests a corpus while kill is called several times, and compares the
+// result with that of an undisturbed ingest. kill returns the running service.
 func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
-	kills, documents := crashes()
+	kills, documents := crashLoad()
 	fake := modelserver.New(t)
 	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key)
 	service := h.serve()
@@ -93,7 +95,7 @@ func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
 	h.checkNothingIsLeft()
 }
 
-// misbehave has one call in ten fail, each time in another way, until stop is called.
+// misbehave makes one call in ten fail, in alternating ways, until stop is called.
 func misbehave(fake *modelserver.Server) (stop func()) {
 	faults := []modelserver.Fault{
 		{Status: http.StatusTooManyRequests, RetryAfter: "1"},
@@ -140,8 +142,8 @@ func writeArticles(t *testing.T, path string, documents int) {
 	}
 }
 
-// postmaster is the process of the service's PostgreSQL that runs, or runs next, and
-// the folder of its socket.
+// postmaster waits until the service's PostgreSQL runs, and returns its process and the
+// folder of its socket.
 func (h *home) postmaster() (pid int, socket string) {
 	h.t.Helper()
 	file := filepath.Join(h.dir, "data", "ragd", "postgres", "cluster", "postmaster.pid")
@@ -153,7 +155,7 @@ func (h *home) postmaster() (pid int, socket string) {
 		lines := strings.Split(string(content), "\n")
 		pid, err = strconv.Atoi(lines[0])
 		if err == nil && len(lines) > 4 && lines[4] != "" && syscall.Kill(pid, 0) == nil {
-			if socket = lines[4]; !filepath.IsAbs(socket) { // it is as the server sees it
+			if socket = lines[4]; !filepath.IsAbs(socket) { // relative to the server's folder
 				socket = filepath.Dir(file)
 			}
 			return pid, socket
@@ -163,8 +165,8 @@ func (h *home) postmaster() (pid int, socket string) {
 	return 0, ""
 }
 
-// chunkCounts are the numbers of chunks of an index's documents by uri. All must be
-// ready, and there once.
+// chunkCounts returns the number of chunks of each document of an index, by uri. It fails
+// the test if a document is not ready or listed twice.
 func (h *home) chunkCounts(index string) map[string]int {
 	h.t.Helper()
 	counts := map[string]int{}
@@ -177,7 +179,7 @@ func (h *home) chunkCounts(index string) map[string]int {
 			h.t.Fatal(err)
 		}
 		if _, twice := counts[d.URI]; twice || d.Status != "ready" {
-			h.t.Errorf("document %s is there twice, or %s", d.URI, d.Status)
+			h.t.Errorf("document %s is listed twice, or %s", d.URI, d.Status)
 		}
 		counts[d.URI] = d.ChunkCount
 	}
@@ -196,11 +198,11 @@ func (h *home) database() *pgx.Conn {
 	return conn
 }
 
-// checkNothingIsLeft looks into the tables of an index that everything was ingested
-// into, for rows that belong to nothing.
+// checkNothingIsLeft fails the test if the tables contain inconsistent rows after all
+// ingests have ended.
 func (h *home) checkNothingIsLeft() {
 	h.t.Helper()
-	var left map[string]int
+	var problems map[string]int
 	err := h.database().QueryRow(h.t.Context(), `
 		WITH chunk AS (
 			SELECT * FROM (SELECT document_id, ordinal FROM tenant_default.chunk_1
@@ -211,11 +213,11 @@ func (h *home) checkNothingIsLeft() {
 		)
 		SELECT jsonb_build_object(
 			'chunks without a document', (SELECT count(*) FROM chunk LEFT JOIN tenant_default.documents AS d USING (document_id) WHERE d.document_id IS NULL),
-			'chunks there twice', (SELECT count(*) FROM (SELECT FROM chunk GROUP BY document_id, ordinal HAVING count(*) > 1) AS c),
-			'documents with other chunks than they say', (SELECT count(*) FROM tenant_default.documents AS d
+			'chunks stored twice', (SELECT count(*) FROM (SELECT FROM chunk GROUP BY document_id, ordinal HAVING count(*) > 1) AS c),
+			'documents with a wrong number of chunks', (SELECT count(*) FROM tenant_default.documents AS d
 				WHERE d.chunk_count <> (SELECT count(*) FROM chunk WHERE chunk.document_id = d.document_id)),
-			'edges from nothing', (SELECT count(*) FROM edge LEFT JOIN chunk USING (document_id, ordinal) WHERE chunk.document_id IS NULL),
-			'edges to nothing', (SELECT count(*) FROM edge LEFT JOIN chunk ON chunk.document_id = edge.to_document_id AND chunk.ordinal = edge.to_ordinal
+			'edges from a missing chunk', (SELECT count(*) FROM edge LEFT JOIN chunk USING (document_id, ordinal) WHERE chunk.document_id IS NULL),
+			'edges to a missing chunk', (SELECT count(*) FROM edge LEFT JOIN chunk ON chunk.document_id = edge.to_document_id AND chunk.ordinal = edge.to_ordinal
 				WHERE edge.to_document_id IS NOT NULL AND chunk.document_id IS NULL),
 			'documents without a name', (SELECT count(*) FROM tenant_default.documents AS d
 				WHERE NOT EXISTS (SELECT FROM edge WHERE edge.document_id = d.document_id)),
@@ -223,20 +225,20 @@ func (h *home) checkNothingIsLeft() {
 			'jobs that have not ended', (SELECT count(*) FROM tenant_default.jobs WHERE kind = 'ingest' AND status IN ('queued', 'running')),
 			'jobs of ready documents that did not succeed', (SELECT count(*) FROM tenant_default.jobs AS j JOIN tenant_default.documents AS d USING (job_id) WHERE j.status <> 'succeeded'),
 			'documents in the backlog', (SELECT count(*) FROM ragd.backlog),
-			'documents in the queue of jobs', (SELECT count(*) FROM ragd.river_job WHERE kind = 'ingest')
-		)`).Scan(&left)
+			'documents in the job queue', (SELECT count(*) FROM ragd.river_job WHERE kind = 'ingest')
+		)`).Scan(&problems)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	maps.DeleteFunc(left, func(_ string, n int) bool { return n == 0 })
-	if len(left) > 0 {
-		h.t.Errorf("what is left and should not be: %v", left)
+	maps.DeleteFunc(problems, func(_ string, n int) bool { return n == 0 })
+	if len(problems) > 0 {
+		h.t.Errorf("inconsistent rows: %v", problems)
 	}
 }
 
-// The service, or its PostgreSQL, is killed again and again while an index gets
-// another embedding model. Questions get answers of the old model until the new one
-// has embedded everything, and then nothing of the old one is left.
+// The service and its PostgreSQL are killed in turn while an index gets another embedding
+// model. Queries use the old model until all documents are embedded again, and then
+// no data of the old model is left.
 func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
@@ -280,7 +282,8 @@ func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 	h.checkOneGeneration(documents)
 }
 
-// killOne kills the service or its PostgreSQL and returns the service that runs then.
+// killOne kills the service or its PostgreSQL and returns the service that runs
+// afterwards.
 func killOne(h *home, service *exec.Cmd, ragd bool) *exec.Cmd {
 	h.t.Helper()
 	if ragd {
@@ -295,8 +298,8 @@ func killOne(h *home, service *exec.Cmd, ragd bool) *exec.Cmd {
 	return service
 }
 
-// eventually runs a command again and again until it succeeds: a service whose
-// PostgreSQL was killed says for a moment that it cannot answer.
+// eventually repeats a command until it succeeds: a service whose PostgreSQL was killed
+// cannot answer for a moment.
 func (h *home) eventually(args ...string) string {
 	h.t.Helper()
 	var output []byte
@@ -310,18 +313,18 @@ func (h *home) eventually(args ...string) string {
 	return ""
 }
 
-// checkOneGeneration looks into the tables of the only index after it got another
-// embedding model.
+// checkOneGeneration fails the test if the only index, after a reembedding, does not
+// have exactly one table of chunks with this number of rows.
 func (h *home) checkOneGeneration(chunks int) {
 	h.t.Helper()
-	var tables, stored, noted int
+	var tables, stored, unfinished int
 	err := h.database().QueryRow(h.t.Context(), `
 		SELECT (SELECT count(*) FROM pg_class WHERE relname LIKE 'chunk\_1%' AND relkind = 'r' AND relnamespace = 'tenant_default'::regnamespace),
-			(SELECT count(*) FROM tenant_default.chunk_1_1), (SELECT count(*) FROM tenant_default.reembed_documents)`).Scan(&tables, &stored, &noted)
+			(SELECT count(*) FROM tenant_default.chunk_1_1), (SELECT count(*) FROM tenant_default.reembed_documents)`).Scan(&tables, &stored, &unfinished)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if tables != 1 || stored != chunks || noted != 0 {
-		h.t.Errorf("%d tables of chunks, %d chunks in the new one, %d documents noted", tables, stored, noted)
+	if tables != 1 || stored != chunks || unfinished != 0 {
+		h.t.Errorf("%d tables of chunks, %d chunks in the new one, %d documents not embedded again", tables, stored, unfinished)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
-// asRagd makes the test binary behave as ragd itself, so that tests can start,
-// and kill, the real program. Its children that read files have no environment and
-// are known by their command.
+// asRagd is the environment variable that makes the test binary run as ragd itself, so
+// that tests can start and kill the real program. Child processes that read files have no
+// environment and are recognised by their command.
 const asRagd = "RAGD_TEST_AS_RAGD"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// home is a machine's user with nothing on it yet.
+// home is the home folder of a user who has not run ragd yet.
 type home struct {
 	t      *testing.T
 	dir    string
@@ -64,7 +64,7 @@ func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ragd runs a command to its end and returns what it printed.
+// ragd runs a command to its end and returns its standard output.
 func (h *home) ragd(args ...string) string {
 	h.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -90,7 +90,7 @@ func (h *home) serve() *exec.Cmd {
 	return cmd
 }
 
-// awaitReady waits until the service can answer.
+// awaitReady waits until the service is ready.
 func (h *home) awaitReady() {
 	h.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -110,7 +110,7 @@ func (h *home) awaitReady() {
 	h.t.Fatal("the service did not become ready within a minute")
 }
 
-// stop ends a service, unless it has ended before.
+// stop sends a signal to a service and waits for its end.
 func stop(t *testing.T, cmd *exec.Cmd, signal syscall.Signal) {
 	t.Helper()
 	if cmd.ProcessState != nil {
@@ -135,13 +135,13 @@ func writeCorpus(t *testing.T, path string, documents int) {
 	}
 }
 
-// needsDatabase skips, or fails in CI, as every database test does.
+// needsDatabase skips the test, or fails it in CI, if there is no PostgreSQL.
 func needsDatabase(t *testing.T) {
 	t.Helper()
 	pgtest.URL(t)
 }
 
-// A user's first minutes: serve, ingest, ask; no flag is needed on one machine.
+// A new user runs serve, ingest and query on one machine without any flag.
 func TestFromNothingToAnAnswer(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
@@ -166,8 +166,8 @@ func TestFromNothingToAnAnswer(t *testing.T) {
 	}
 }
 
-// Files of all formats are read by children of the service; what is hostile among
-// them fails and says why, and the service goes on.
+// Child processes of the service read files of all formats. Hostile files fail with a
+// reason, and the service keeps running.
 func TestFilesOfAllFormats(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
@@ -175,7 +175,7 @@ func TestFilesOfAllFormats(t *testing.T) {
 	h := newHome(t)
 	h.serve()
 	h.ragd("ingest", "--index", "files", "--base", samples+"/files", samples+"/files")
-	for _, tc := range []struct{ uri, question, place string }{
+	for _, tc := range []struct{ uri, question, want string }{
 		{"handbook.pdf", "what does a berth cost a night", `"pageEnd":2`},
 		{"intro.pptx", "two hours, to be exact", `"slideEnd":3`},
 		{"berths.xlsx", "how long is the Albatross", `"sheet":"Fees"`},
@@ -184,8 +184,8 @@ func TestFilesOfAllFormats(t *testing.T) {
 	} {
 		out := h.ragd("query", "--json", "--index", "files", "--top-k", "50", "--filter", `{"position": {"$exists": true}}`, tc.question)
 		out = strings.ReplaceAll(out, `": `, `":`)
-		if !strings.Contains(out, `"uri":"`+tc.uri+`"`) || !strings.Contains(out, tc.place) {
-			t.Errorf("%s with %s is not in %s", tc.uri, tc.place, out)
+		if !strings.Contains(out, `"uri":"`+tc.uri+`"`) || !strings.Contains(out, tc.want) {
+			t.Errorf("%s with %s is not in %s", tc.uri, tc.want, out)
 		}
 	}
 	hostile := h.command(t.Context(), "ingest", "--index", "files", samples+"/hostile/encrypted.pdf", samples+"/hostile/form-bomb.pdf", samples+"/files/tides.md")
@@ -195,8 +195,8 @@ func TestFilesOfAllFormats(t *testing.T) {
 	}
 }
 
-// ragd is killed in the middle of an ingest, at several moments; after a restart
-// the ingest goes on and every document is there once.
+// ragd is killed at several moments of an ingest. After each restart the ingest goes on,
+// and in the end every document is stored once.
 func TestKilledInTheMiddleOfAnIngest(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
@@ -239,7 +239,7 @@ func TestKilledInTheMiddleOfAnIngest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen[d.URI] || d.Status != "ready" {
-			t.Errorf("document %s is there twice, or %s", d.URI, d.Status)
+			t.Errorf("document %s is listed twice, or %s", d.URI, d.Status)
 		}
 		seen[d.URI] = true
 	}

@@ -216,8 +216,8 @@ type ingestReport struct {
 }
 
 type skip struct {
-	Place  string `json:"place"`
-	Reason string `json:"reason"`
+	Location string `json:"place"`
+	Reason   string `json:"reason"`
 }
 
 // reportIngest prints the result of an upload that ended with err. It returns err, or an
@@ -274,7 +274,7 @@ func newIngestReport(index string, result *upload.Result, rate float64) ingestRe
 func (p *program) printIngest(index string, result *upload.Result, rate float64) {
 	p.printSkips(result.Skips)
 	for _, failure := range result.Failures {
-		output.Note(p.out.Stderr, "failed: %s: %s", output.OneLine(failure.Place), output.OneLine(failure.Reason))
+		output.Note(p.out.Stderr, "failed: %s: %s", output.OneLine(failure.Location), output.OneLine(failure.Reason))
 	}
 	took := result.Elapsed.Round(10 * time.Millisecond)
 	line := fmt.Sprintf("%s ready in index %s", output.Count(result.Ready, "document"), index)
@@ -306,7 +306,7 @@ func (p *program) printSkips(skips []localfiles.Skip) {
 			output.Note(p.out.Stderr, "skipped %d more; --json names all", len(skips)-shown)
 			return
 		}
-		output.Note(p.out.Stderr, "skipped: %s: %s", output.OneLine(s.Place), s.Reason)
+		output.Note(p.out.Stderr, "skipped: %s: %s", output.OneLine(s.Location), s.Reason)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
-// folder makes a folder of documents with something of everything.
+// folder returns a folder with documents in subfolders, and files that are hidden, binary
+// or refused.
 func folder(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -51,7 +52,7 @@ func TestIngestAFolder(t *testing.T) {
 	}
 	s.want(t, step{args: args("document list --json"), stdout: `..."uri":"docs/sub/b.txt"`})
 
-	// Once more, and nothing but the failure is left to do.
+	// A second run has only the failed document left to upload.
 	if err := os.Remove(filepath.Join(docs, "c.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,6 @@ would upload 1 new and 0 changed documents to index documents, delete 1 and leav
 	s.want(t, step{args: args("ingest --sync --jsonl -"), code: 2, stderr: "...twice"})
 }
 
-// What a source has not changed is not sent again.
 func TestSyncOfWhatIsUnchangedUploadsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

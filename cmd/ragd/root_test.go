@@ -4,14 +4,14 @@ import "testing"
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	s := newLonelySession(t)
+	s := newOfflineSession(t)
 	s.want(t, step{args: args("version"), stdout: "...ragd "})
 	s.want(t, step{args: args("version --json"), stdout: `..."go": "go`})
 }
 
 func TestCommandLinesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	s := newLonelySession(t)
+	s := newOfflineSession(t)
 	for _, want := range []step{
 		{args: args("qury"), code: 2, stderr: "ragd: unknown command \"qury\"; did you mean query? (see `ragd --help`)\n"},
 		{args: args("tenant frobnicate"), code: 2, stderr: "ragd tenant: unknown command \"frobnicate\" (see `ragd tenant --help`)\n"},

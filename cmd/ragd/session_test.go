@@ -24,21 +24,22 @@ import (
 
 const operatorSecret = "operator-secret"
 
-// made stands for every time in what is printed.
-const made = "2026-11-21T08:00:00Z"
+// anyTime replaces every time in the output.
+const anyTime = "2026-11-21T08:00:00Z"
 
-// session runs command lines one after the other in one configuration folder,
-// through a tap.
+// session runs command lines one after the other with one configuration folder, through
+// a tap.
 type session struct {
 	*tap
 	env         map[string]string
 	interactive bool
 	stdin       string
-	ids         []string // in the order in which they came up
+	ids         []string // in the order of their first appearance in the output
 }
 
-// newSession has a service on a database of its own, an operator, a tenant acme and
-// its key in client.conf. environment is the service's, as NAME=value.
+// newSession returns a session with a service on its own database, an operator key, a
+// tenant acme and its admin key in client.conf. environment is that of the service, as
+// NAME=value.
 func newSession(t *testing.T, environment ...string) *session {
 	t.Helper()
 	s := &session{tap: newTap(t, startService(t, environment)), env: map[string]string{"XDG_CONFIG_HOME": t.TempDir()}}
@@ -54,14 +55,15 @@ func newSession(t *testing.T, environment ...string) *session {
 	return s
 }
 
-// newLonelySession has a client.conf, but there is no service.
-func newLonelySession(t *testing.T) *session {
+// newOfflineSession returns a session with a client.conf but without a service.
+func newOfflineSession(t *testing.T) *session {
 	t.Helper()
 	s := &session{tap: newTap(t, ""), env: map[string]string{"XDG_CONFIG_HOME": t.TempDir()}}
 	s.configure(t, "tenant-secret")
 	return s
 }
 
+// configure writes client.conf with the secret as the API key.
 func (s *session) configure(t *testing.T, secret string) {
 	t.Helper()
 	delete(s.env, "RAGD_SERVER")
@@ -109,30 +111,31 @@ func startService(t *testing.T, environment []string) string {
 	return ""
 }
 
-// providing is the environment of a service whose models are these.
+// providing returns the environment of a service that uses these models.
 func providing(models *modelserver.Server) []string {
 	return []string{"RAGD_OPENAI_BASE_URL=" + models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + modelserver.Key}
 }
 
-// refusing is the environment of a service whose embedding model refuses texts with
-// the word bad.
+// refusing returns the environment of a service whose embedding model refuses texts that
+// contain "bad".
 func refusing(t *testing.T) []string {
 	models := modelserver.New(t)
 	models.Set(modelserver.Fault{Status: http.StatusBadRequest, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "bad") }})
 	return append(providing(models), "RAGD_EMBEDDING_MODEL=openai/some-model")
 }
 
-// whyRefused is the error of such a text, if it is bad and no more.
+// whyRefused is the error of the text "bad" with the environment of refusing.
 const whyRefused = "texts: the embedding provider refused text 0 (3 bytes, some 2 tokens); it may be longer than the model " +
 	"some-model can read, or the model may not make embeddings, or not of this dimension"
 
-// announcement waits for a line that begins like this, and lets the others go.
+// announcement is a writer that sends the rest of a line that begins with prefix to text
+// and discards other lines.
 type announcement struct {
 	prefix string
 	text   chan string
 }
 
-// Write implements io.Writer. Lines come whole.
+// Write implements io.Writer. Each call must write one whole line.
 func (a *announcement) Write(line []byte) (int, error) {
 	if text, ok := strings.CutPrefix(string(line), a.prefix); ok {
 		a.text <- strings.TrimSpace(text)
@@ -140,10 +143,10 @@ func (a *announcement) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// step is a command line and what it must do. In stdout and stderr, URL stands for
-// the address of the service, made for a time, #1 for the first id that came up in
-// this session, also in the arguments; with these, columns are two spaces apart. A text
-// that begins with "..." is only contained.
+// step is a command line and its expected result. In stdout and stderr, URL stands for the
+// address of the service, anyTime for a time, and #1 for the first id that appeared in
+// this session, also in the arguments; columns are then two spaces apart. If the text
+// begins with "..." the output must only contain the rest.
 type step struct {
 	args           []string
 	code           int
@@ -152,10 +155,12 @@ type step struct {
 
 const anything = "..."
 
+// run runs a command line.
 func (s *session) run(args ...string) (code int, stdout, stderr string) {
 	return s.runIn(context.Background(), args...)
 }
 
+// runIn runs a command line until ctx ends.
 func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	p := &program{
@@ -172,6 +177,7 @@ func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, 
 	return code, out.String(), errs.String()
 }
 
+// want runs a step and fails the test if the result differs.
 func (s *session) want(t *testing.T, want step) {
 	t.Helper()
 	code, stdout, stderr := s.run(want.args...)
@@ -182,6 +188,7 @@ func (s *session) want(t *testing.T, want step) {
 	s.compare(t, want.args, "stderr", want.stderr, stderr)
 }
 
+// compare fails the test if the output of a stream differs from want, see step.
 func (s *session) compare(t *testing.T, args []string, stream, want, got string) {
 	t.Helper()
 	got = s.settled(got)
@@ -204,11 +211,11 @@ var (
 	ends    = regexp.MustCompile(`(?m) +$`)
 )
 
-// settled puts what is the same in every run for what is not. Columns are as wide
-// as ids are, so their gaps are narrowed too.
+// settled replaces the parts of output that differ between runs: the address, times and
+// ids. As ids change the width of columns, it also narrows the gaps between columns.
 func (s *session) settled(output string) string {
 	output = strings.ReplaceAll(output, s.url, "URL")
-	output = times.ReplaceAllString(output, made)
+	output = times.ReplaceAllString(output, anyTime)
 	found := ids.FindAllStringSubmatch(output, -1)
 	for _, match := range found {
 		if id := cmp.Or(match[1], match[0]); !slices.Contains(s.ids, id) {
@@ -226,6 +233,7 @@ func (s *session) settled(output string) string {
 	return ends.ReplaceAllString(gaps.ReplaceAllString(settled, "  "), "")
 }
 
+// args splits a command line at spaces.
 func args(line string) []string { return strings.Fields(line) }
 
 // file writes a file into a fresh folder and returns its path.

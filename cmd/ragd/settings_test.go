@@ -11,8 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
-// whoAsked returns the address, key and tenant of the last request.
-func (s *session) whoAsked(t *testing.T, line string) (key, tenant string) {
+// credential runs a command line and returns the key and tenant of its last request.
+func (s *session) credential(t *testing.T, line string) (key, tenant string) {
 	t.Helper()
 	if code, _, stderr := s.run(args(line)...); code == exitUsage {
 		t.Fatalf("ragd %s: %s", line, stderr)
@@ -44,7 +44,7 @@ func TestWhichCredentialIsShown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newLonelySession(t)
+			s := newOfflineSession(t)
 			for key, value := range c.env {
 				s.env[key] = value
 			}
@@ -58,7 +58,7 @@ func TestWhichCredentialIsShown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			key, tenant := s.whoAsked(t, c.line)
+			key, tenant := s.credential(t, c.line)
 			want := ""
 			if c.key != "" {
 				want = "Bearer " + c.key
@@ -72,7 +72,7 @@ func TestWhichCredentialIsShown(t *testing.T) {
 
 func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 	t.Parallel()
-	s := newLonelySession(t)
+	s := newOfflineSession(t)
 	write := func(content string) {
 		t.Helper()
 		path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "ragd.conf")
@@ -81,19 +81,19 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 		}
 	}
 	write("# who we are\n\ntenant = from-file\napi-key = key with = in it\n")
-	if _, tenant := s.whoAsked(t, "index list"); tenant != "from-file" {
+	if _, tenant := s.credential(t, "index list"); tenant != "from-file" {
 		t.Errorf("tenant %q", tenant)
 	}
 	s.env["RAGD_TENANT"] = "from-env"
-	if _, tenant := s.whoAsked(t, "index list"); tenant != "from-env" {
+	if _, tenant := s.credential(t, "index list"); tenant != "from-env" {
 		t.Errorf("tenant %q", tenant)
 	}
-	if _, tenant := s.whoAsked(t, "index list --tenant from-flag"); tenant != "from-flag" {
+	if _, tenant := s.credential(t, "index list --tenant from-flag"); tenant != "from-flag" {
 		t.Errorf("tenant %q", tenant)
 	}
 	write("api-key = key with = in it")
 	s.env["RAGD_TENANT"] = "" // as if it were not set
-	if key, _ := s.whoAsked(t, "index list"); key != "Bearer key with = in it" {
+	if key, _ := s.credential(t, "index list"); key != "Bearer key with = in it" {
 		t.Errorf("key %q", key)
 	}
 	path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "ragd.conf")
@@ -107,7 +107,7 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 	}
 	s.want(t, step{args: args("index list --config absent.conf"), code: 1, stderr: "ragd: open absent.conf: no such file or directory\n"})
 	s.env["RAGD_CONFIG"] = file(t, "other.conf", "tenant = elsewhere\n")
-	if _, tenant := s.whoAsked(t, "index list"); tenant != "elsewhere" {
+	if _, tenant := s.credential(t, "index list"); tenant != "elsewhere" {
 		t.Errorf("tenant %q", tenant)
 	}
 	s.want(t, step{args: args("index list --api-key x"), code: 2, stderr: "...set RAGD_API_KEY, or api-key in " + s.env["RAGD_CONFIG"]})

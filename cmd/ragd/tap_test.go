@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// tap stands between the commands and a service, if there is one, and notes what
-// is asked.
+// tap is a proxy between the commands and the service, if there is one. It records the
+// requests.
 type tap struct {
 	url     string
 	service *httputil.ReverseProxy // nil: every request is answered by 503
@@ -33,7 +33,7 @@ type request struct {
 	body      []byte
 }
 
-// newTap puts a tap before the service at the address, "" for none.
+// newTap starts a tap in front of the service at the address, empty for none.
 func newTap(t *testing.T, service string) *tap {
 	t.Helper()
 	tap := &tap{}
@@ -44,8 +44,8 @@ func newTap(t *testing.T, service string) *tap {
 		}
 		tap.service = &httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
-			FlushInterval: -1,                         // answers that stream
-			ErrorLog:      log.New(io.Discard, "", 0), // commands that are interrupted
+			FlushInterval: -1,                         // forward streamed answers at once
+			ErrorLog:      log.New(io.Discard, "", 0), // interrupted commands cause errors
 		}
 	}
 	server := httptest.NewServer(tap)
@@ -57,7 +57,7 @@ func newTap(t *testing.T, service string) *tap {
 // ServeHTTP implements http.Handler.
 func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := request{procedure: r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], header: r.Header.Clone()}
-	if r.Header.Get("Content-Type") == "application/proto" { // what streams is left alone
+	if r.Header.Get("Content-Type") == "application/proto" { // streams are passed on unread
 		var err error
 		if asked.body, err = io.ReadAll(r.Body); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -73,13 +73,13 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		before(asked.procedure)
 	}
 	if t.service == nil {
-		http.Error(w, "nobody is here", http.StatusServiceUnavailable)
+		http.Error(w, "no service", http.StatusServiceUnavailable)
 		return
 	}
 	t.service.ServeHTTP(w, r)
 }
 
-// asked returns what a procedure was asked so far. M is its request.
+// asked returns the requests that a procedure has received. M is the type of the message.
 func asked[M any, Message interface {
 	*M
 	proto.Message

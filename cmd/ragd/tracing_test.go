@@ -18,7 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
-// traceCollector takes traces as OTLP over HTTP.
+// traceCollector receives traces as OTLP over HTTP.
 type traceCollector struct {
 	url string
 
@@ -55,7 +55,7 @@ func newTraceCollector(t *testing.T) *traceCollector {
 	return c
 }
 
-// await waits for a trace with a span of each of these names, and returns it by name.
+// await waits for a trace that has a span of each name, and returns its spans by name.
 func (c *traceCollector) await(t *testing.T, names ...string) map[string]*spans.Span {
 	t.Helper()
 	const patience = 30 * time.Second
@@ -78,8 +78,8 @@ func (c *traceCollector) await(t *testing.T, names ...string) map[string]*spans.
 	}
 }
 
-// A query's trace has a span for the request, for each stage and for what was asked
-// of a provider, and holds no text of the caller's.
+// The trace of a query has a span for the request, for each stage and for the call of a
+// provider, and contains no text of the caller.
 func TestTracesOfAQuery(t *testing.T) {
 	t.Parallel()
 	traces := newTraceCollector(t)

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Client is how a client on the machine of the service finds it: written by
-// `ragd serve` on its first start, read by the client commands for what neither
-// flags nor the environment nor the file of settings say.
+// Client is the content of client.conf: how clients on the machine of the service reach
+// it. `ragd serve` writes it on its first start; the client commands use it for settings
+// that are neither flags nor in the environment or the file of settings.
 type Client struct {
 	Server      string
-	Tenant      string // whose the API key is
+	Tenant      string // tenant of the API key
 	APIKey      string
 	OperatorKey string
 }
 
-// ClientPath returns where the client configuration is.
+// ClientPath returns the path of client.conf.
 func ClientPath(getenv func(string) string) (string, error) { return folderFile(getenv, "client.conf") }
 
-// ReadClient reads the configuration; a missing file is an empty one.
+// ReadClient reads client.conf. A missing file is an empty one.
 func ReadClient(path string) (Client, error) {
 	values, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -36,8 +36,8 @@ func ReadClient(path string) (Client, error) {
 	}, nil
 }
 
-// Write stores the configuration for its owner's eyes only. The file is replaced
-// as a whole: a reader sees the old one or the new one.
+// Write writes client.conf, readable by its owner alone. It replaces the file atomically:
+// a reader sees the old file or the new one.
 func (c Client) Write(path string) error {
 	var text strings.Builder
 	text.WriteString("# Written by ragd serve: how the client commands of this user find it.\n")

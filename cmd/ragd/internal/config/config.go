@@ -35,6 +35,7 @@ func MarkSecrets(flags *pflag.FlagSet, keys ...string) {
 	}
 }
 
+// marked reports whether a flag has an annotation.
 func marked(flag *pflag.Flag, mark string) bool {
 	_, ok := flag.Annotations[mark]
 	return ok

@@ -20,8 +20,8 @@ func folderFile(getenv func(string) string, name string) (string, error) {
 	return filepath.Join(home, "ragd", name), nil
 }
 
-// readFile reads lines of `key = value`. Blank lines and lines that start
-// with # are ignored; values are taken as they stand.
+// readFile reads lines of the form `key = value`. Blank lines and lines that start with #
+// are ignored. Values are not unquoted.
 func readFile(path string) (map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // WriteDOT writes a walk as a directed graph in the DOT language, for Graphviz
 // and for tools that read it, such as Gephi and NetworkX. Nodes have the
 // attributes label and score, seeds the attribute seed with their weight, sources
-// source=true; edges have type, label and weight, the share. Nodes are numbered
-// in their order. Edges between nodes that do not exist, and from a node to
+// source=true; edges have type, label and weight, which is the share. Nodes are
+// numbered in their order. Edges between nodes that do not exist, and from a node to
 // itself, are left out.
 func WriteDOT(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	g := &dotGraph{DirectedGraph: multi.NewDirectedGraph(), title: title}
@@ -84,10 +84,11 @@ func (l dotLine) Attributes() []encoding.Attribute {
 	}
 }
 
+// number formats a number with four decimals.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', 4, 64) }
 
-// quoted returns a text as a DOT string without control characters. gonum quotes
-// a text only where it sees the need, and would take "<...>" for HTML.
+// quoted returns a text as a DOT string without control characters. gonum would not
+// quote every text, and would write "<...>" as HTML.
 func quoted(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

@@ -22,11 +22,11 @@ const (
 )
 
 // WriteSVG draws a walk as SVG: seeds in the left column, each other node in the
-// column of its distance from the seeds. Of the edges into a node from a column
-// further left, the main edge is the one that most walkers take; it is drawn
-// strong, with its label beside the node. The other edges are faint and show
-// their label when pointed at. Edges between nodes that do not exist, and from a
-// node to itself, are left out.
+// column of its distance from the seeds. The main edge into a node comes from a
+// column further left and is the one that most walkers take; it is drawn strong,
+// with its label beside the node. The other edges are faint and show their label
+// as a tooltip. Edges between nodes that do not exist, and from a node to itself,
+// are left out.
 func WriteSVG(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	edges = slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool {
 		return !e.valid(len(nodes))
@@ -58,8 +58,8 @@ func WriteSVG(w io.Writer, title string, nodes []Node, edges []Edge) error {
 	return err
 }
 
-// columns returns the number of steps from the seeds to each node. Nodes that no
-// path leads to get a column behind all others.
+// columns returns the number of steps from the seeds to each node. Nodes that cannot
+// be reached get a column after all others.
 func columns(nodes []Node, edges []Edge) []int {
 	const far = math.MaxInt
 	column := make([]int, len(nodes))
@@ -87,31 +87,33 @@ func columns(nodes []Node, edges []Edge) []int {
 	return column
 }
 
+// picture is a walk with its layout.
 type picture struct {
 	nodes         []Node
 	edges         []Edge
 	columns       []int
-	by            []int // main edge into each node, -1 for none
+	mainEdges     []int // main edge into each node, -1 for none
 	x, y          []int // upper left corners of the boxes
 	width, height int
 }
 
 // findMain finds the main edge into each node.
 func (p *picture) findMain() {
-	p.by = make([]int, len(p.nodes))
+	p.mainEdges = make([]int, len(p.nodes))
 	flow := make([]float64, len(p.nodes))
-	for i := range p.by {
-		p.by[i] = -1
+	for i := range p.mainEdges {
+		p.mainEdges[i] = -1
 	}
 	for i, e := range p.edges {
 		walkers := p.nodes[e.From].Score * e.Share
-		if p.columns[e.From] < p.columns[e.To] && (p.by[e.To] < 0 || walkers > flow[e.To]) {
-			p.by[e.To], flow[e.To] = i, walkers
+		if p.columns[e.From] < p.columns[e.To] && (p.mainEdges[e.To] < 0 || walkers > flow[e.To]) {
+			p.mainEdges[e.To], flow[e.To] = i, walkers
 		}
 	}
 }
 
-func (p *picture) isMain(edge int) bool { return p.by[p.edges[edge].To] == edge }
+// isMain reports whether an edge is the main edge into its node.
+func (p *picture) isMain(edge int) bool { return p.mainEdges[p.edges[edge].To] == edge }
 
 // layOut sets the positions of the boxes. Nodes of a column are ordered by the
 // height of the nodes that their main edges come from, so that few of these
@@ -142,10 +144,10 @@ func (p *picture) layOut() {
 
 // sourceHeight returns the y of the node that the main edge comes from.
 func (p *picture) sourceHeight(node int) int {
-	if p.by[node] < 0 {
+	if p.mainEdges[node] < 0 {
 		return 0
 	}
-	return p.y[p.edges[p.by[node]].From]
+	return p.y[p.edges[p.mainEdges[node]].From]
 }
 
 // node draws a box, filled by its score.
@@ -175,10 +177,10 @@ func (p *picture) node(b *strings.Builder, i int) {
 
 // mainEdge draws the main edge into a node.
 func (p *picture) mainEdge(b *strings.Builder, node int) {
-	if p.by[node] < 0 {
+	if p.mainEdges[node] < 0 {
 		return
 	}
-	e := p.edges[p.by[node]]
+	e := p.edges[p.mainEdges[node]]
 	x1, y1 := p.x[e.From]+boxWidth, p.y[e.From]+boxHeight/2
 	x2, y2 := p.x[node], p.y[node]+boxHeight/2
 	fmt.Fprintf(b, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="#456" stroke-width="%.1f" marker-end="url(#tip)"/>`+"\n",
@@ -187,11 +189,11 @@ func (p *picture) mainEdge(b *strings.Builder, node int) {
 
 // mainLabel writes the label of the main edge into a node where its arrow ends.
 func (p *picture) mainLabel(b *strings.Builder, node int) {
-	if p.by[node] < 0 {
+	if p.mainEdges[node] < 0 {
 		return
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="10" fill="#234" text-anchor="end" stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n",
-		p.x[node]-12, p.y[node]+boxHeight/2-7, escape(short(p.edges[p.by[node]].Label, maxLabel)))
+		p.x[node]-12, p.y[node]+boxHeight/2-7, escape(short(p.edges[p.mainEdges[node]].Label, maxLabel)))
 }
 
 // faintEdge draws any other edge, with its label as a tooltip.

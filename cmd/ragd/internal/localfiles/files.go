@@ -17,19 +17,18 @@ import (
 	"github.com/ragdhq/ragd/internal/parse"
 )
 
-// sniffed is how much of a file decides whether the rest of it is read.
-const sniffed = 8 << 10
+// sniffBytes is the size of a file's beginning that decides whether the rest is read.
+const sniffBytes = 8 << 10
 
-// Files returns the documents among paths and in the folders among them, each
-// folder in the order of its names. A document's uri is its path relative to
-// base, with slashes, or its absolute path if it is not under base: it does not
-// depend on how the path was written. An archive is as many documents as it has
-// members, each with a uri as if the archive were a folder.
+// Files returns the documents at paths: files, and the files in folders, each folder in
+// the order of names. A document's uri is its path relative to base, with slashes, or its
+// absolute path if it is not under base; it does not depend on how the path was written.
+// Each member of an archive is a document, with a uri as if the archive were a folder.
 //
-// In a folder, hidden entries, symbolic links and files of formats that the service
-// cannot read are passed over with a *Skip. A path that was named itself is never
-// passed over: what cannot be read there is a *Problem. The uri that a file would
-// have had comes with its error.
+// In a folder, hidden entries, symbolic links and files in formats that the service
+// cannot read yield a *Skip. A file in paths itself is never skipped: if it cannot be
+// read it yields a *Problem. The document that comes with an error has the uri of the
+// file, as far as it is known, and no content.
 func Files(base string, paths ...string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for f, err := range walk(paths) {
@@ -46,8 +45,8 @@ func Files(base string, paths ...string) iter.Seq2[Document, error] {
 	}
 }
 
-// Size returns the bytes of the files that Files, or Lines over each path, would
-// read. What cannot be read counts nothing.
+// Size returns the number of bytes that Files or LineFiles would read from paths. Files
+// that cannot be read count as empty.
 func Size(paths ...string) int64 {
 	var total int64
 	for f, err := range walk(paths) {
@@ -58,13 +57,14 @@ func Size(paths ...string) int64 {
 	return total
 }
 
-// file is a regular file that a walk found.
+// file is a regular file at or below a path.
 type file struct {
 	path  string
 	size  int64
-	named bool // on the command line, not found in a folder
+	named bool // one of the paths, not found in a folder
 }
 
+// walk returns the regular files at paths and in the folders among them.
 func walk(paths []string) iter.Seq2[file, error] {
 	return func(yield func(file, error) bool) {
 		for _, root := range paths {
@@ -91,7 +91,7 @@ func walk(paths []string) iter.Seq2[file, error] {
 	}
 }
 
-// walkFolder reports whether the caller wants more.
+// walkFolder yields the files below root. It reports whether the caller wants more.
 func walkFolder(root string, yield func(file, error) bool) bool {
 	more := true
 	next := func(f file, err error) error {
@@ -138,7 +138,7 @@ func eachDocument(base string, f file, yield func(Document, error) bool) bool {
 	if err != nil {
 		return yield(Document{URI: uri}, err)
 	}
-	doc := Document{Place: f.path, URI: uri, Content: content, InputBytes: int64(len(content))}
+	doc := Document{Location: f.path, URI: uri, Content: content, InputBytes: int64(len(content))}
 	format, err := suitable(parse.Source{Content: content, FileName: f.path})
 	switch {
 	case err != nil:
@@ -154,22 +154,22 @@ func eachMember(archive Document, yield func(Document, error) bool) bool {
 	input := archive.InputBytes // counted with the first
 	for member, err := range parse.Members(parse.Source{Content: archive.Content}) {
 		doc := Document{
-			Place: archive.Place + ":" + member.FileName, URI: path.Join(archive.URI, path.Join("/", strings.ReplaceAll(member.FileName, `\`, "/"))),
+			Location: archive.Location + ":" + member.FileName, URI: path.Join(archive.URI, path.Join("/", strings.ReplaceAll(member.FileName, `\`, "/"))),
 			Content: member.Content, InputBytes: input,
 		}
 		input = 0
 		switch {
 		case err != nil && member.FileName == "":
-			err = problem(archive.Place, "is %s", plainReason(err))
+			err = problem(archive.Location, "is %s", plainReason(err))
 		case err != nil:
-			err = problem(doc.Place, "is %s", plainReason(err))
+			err = problem(doc.Location, "is %s", plainReason(err))
 		case len(member.Content) > MaxDocument:
-			err = problem(doc.Place, "has %d bytes, over the limit of %d for one document", len(member.Content), MaxDocument)
+			err = problem(doc.Location, "has %d bytes, over the limit of %d for one document", len(member.Content), MaxDocument)
 		case !utf8.ValidString(doc.URI):
-			err = problem(archive.Place, "has a member whose name is not valid UTF-8")
+			err = problem(archive.Location, "has a member whose name is not valid UTF-8")
 		default:
 			if _, unfit := suitable(member); unfit != nil {
-				err = &Skip{doc.Place, unfit.Error()}
+				err = &Skip{doc.Location, unfit.Error()}
 			}
 		}
 		if !yield(doc, err) {
@@ -179,8 +179,8 @@ func eachMember(archive Document, yield func(Document, error) bool) bool {
 	return true
 }
 
-// suitable returns the format of a file that the service can read. Its error is a
-// reason that goes on from "is".
+// suitable returns the format of a file, or an error if the service cannot read it. The
+// error's text completes a sentence that begins with "is".
 func suitable(src parse.Source) (parse.Format, error) {
 	format, err := parse.Detect(src)
 	switch {
@@ -196,12 +196,13 @@ func suitable(src parse.Source) (parse.Format, error) {
 	return format, nil
 }
 
-// plainReason is what an error says about a file, without the field of an upload
-// that it would blame.
+// plainReason returns the public message of an error without the field name that the
+// service puts in front.
 func plainReason(err error) string {
 	return strings.TrimPrefix(fault.Public(err), "content: is ")
 }
 
+// unsuitable returns a *Problem for a named file, a *Skip for a file in a folder.
 func (f file) unsuitable(reason string) error {
 	if f.named {
 		return problem(f.path, "is %s", reason)
@@ -209,22 +210,22 @@ func (f file) unsuitable(reason string) error {
 	return &Skip{f.path, reason}
 }
 
-// readContent returns the content of a file. It reads no more than it has to in
-// order to know that nobody can read the file.
+// readContent returns the content of a file. If the beginning shows that the service
+// cannot read the format, it reads no further.
 func readContent(f file) ([]byte, error) {
 	r, err := os.Open(f.path)
 	if err != nil {
 		return nil, problem(f.path, "%v", reason(err))
 	}
 	defer r.Close()
-	head := make([]byte, sniffed)
+	head := make([]byte, sniffBytes)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, problem(f.path, "%v", reason(err))
 	}
 	head = head[:n]
-	// A zip file is known by its end, and a page's encoding may be anything.
-	if packed := bytes.HasPrefix(head, []byte("PK")) || bytes.HasPrefix(head, gzipMagic); !packed && n == sniffed {
+	// A zip file is recognised by its end, compressed data only after decompression.
+	if packed := bytes.HasPrefix(head, []byte("PK")) || bytes.HasPrefix(head, gzipMagic); !packed && n == sniffBytes {
 		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path}); err != nil {
 			return nil, f.unsuitable(plainReason(err))
 		}
@@ -240,7 +241,7 @@ func readContent(f file) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// Prefix returns what the uris of a folder's documents begin with, empty if the
+// Prefix returns the common prefix of the uris of a folder's documents, empty if the
 // folder is base itself.
 func Prefix(base, folder string) (string, error) {
 	uri, err := uriOf(base, folder)
@@ -250,6 +251,7 @@ func Prefix(base, folder string) (string, error) {
 	return strings.TrimSuffix(uri, "/") + "/", nil
 }
 
+// uriOf returns the uri of a file or folder, see Files.
 func uriOf(base, name string) (string, error) {
 	absBase, err := filepath.Abs(base)
 	if err != nil {
@@ -269,7 +271,7 @@ func uriOf(base, name string) (string, error) {
 	return filepath.ToSlash(uri), nil
 }
 
-// reason takes the path out of a file error, which its place names already.
+// reason returns a file error without its path, which the location names already.
 func reason(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -24,9 +24,9 @@ func collect(docs iter.Seq2[Document, error], root string) []found {
 		short := func(path string) string { return strings.TrimPrefix(filepath.ToSlash(path), root+"/") }
 		switch {
 		case errors.As(err, &skip):
-			all = append(all, found{URI: short(skip.Place), Skip: skip.Reason})
+			all = append(all, found{URI: short(skip.Location), Skip: skip.Reason})
 		case errors.As(err, &bad):
-			all = append(all, found{URI: short(bad.Place), Problem: bad.Reason})
+			all = append(all, found{URI: short(bad.Location), Problem: bad.Reason})
 		default:
 			all = append(all, found{URI: doc.URI, Content: string(doc.Content) + doc.Text})
 		}
@@ -59,7 +59,7 @@ func TestFilesWalksFoldersInOrderAndSaysWhatItPassesOver(t *testing.T) {
 		"docs/.hidden":      "x",
 		"docs/logo.png":     "\x89PNG\r\n\x1a\n\x00\x00",
 		"docs/latin1.txt":   "caf\xe9",
-		"docs/late.txt":     strings.Repeat("a", sniffed) + "\xff",
+		"docs/late.txt":     strings.Repeat("a", sniffBytes) + "\xff",
 		"docs/empty.txt":    "",
 		"docs/lines.txt.gz": "\x1f\x8b\x08",
 		"other.txt":         "not walked",
@@ -129,7 +129,7 @@ func TestFilesRefusesAFileOverTheLimitUnread(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("a", sniffed)), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("a", sniffBytes)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(path, MaxDocument+1); err != nil { // sparse
@@ -153,7 +153,7 @@ func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 		var skip *Skip
 		switch {
 		case errors.As(err, &skip):
-			members = append(members, "skipped "+filepath.Base(skip.Place))
+			members = append(members, "skipped "+filepath.Base(skip.Location))
 		case err != nil:
 			t.Fatal(err)
 		case strings.HasPrefix(doc.URI, "archive."):

@@ -19,11 +19,11 @@ var (
 	byteOrderMark = []byte("\xef\xbb\xbf")
 )
 
-// Lines returns the documents of JSON Lines: one object a line with the fields id
-// or uri, title, text, contentType and metadata. Other fields and blank lines are
-// ignored, gzip is recognised by its first bytes. A line that is no document is a
-// *Problem naming name and the line; a line over MaxLine is not read into memory.
-// An input that cannot be read ends the sequence with a *Problem.
+// Lines returns the documents of JSON Lines: one object per line with the fields id or
+// uri, title, text, contentType and metadata. Other fields and blank lines are ignored.
+// Input in gzip is recognised by its first bytes. A line that is not a document, or
+// longer than MaxLine, yields a *Problem with name and the line number. A read error
+// ends the sequence with a *Problem.
 func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		input := &counter{r: r}
@@ -33,15 +33,15 @@ func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
 			return
 		}
 		lines := &lineReader{r: bufio.NewReaderSize(plain, 64<<10), limit: MaxLine}
-		var seen int64 // of the input, by the documents before
+		var seen int64 // bytes of the input that earlier documents account for
 		for number := 1; ; number++ {
-			place := fmt.Sprintf("%s:%d", name, number)
+			location := fmt.Sprintf("%s:%d", name, number)
 			line, err := lines.next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil && !errors.Is(err, errLongLine) {
-				yield(Document{}, problem(place, "%v", reason(err)))
+				yield(Document{}, problem(location, "%v", reason(err)))
 				return
 			}
 			if number == 1 {
@@ -55,9 +55,9 @@ func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
 				doc, err = decodeLine(line)
 			}
 			if err != nil {
-				err = problem(place, "%v", err)
+				err = problem(location, "%v", err)
 			}
-			doc.Place = place
+			doc.Location = location
 			doc.InputBytes, seen = input.n-seen, input.n
 			if !yield(doc, err) {
 				return
@@ -66,7 +66,8 @@ func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
 	}
 }
 
-// LineFiles is Lines over each of the files in turn.
+// LineFiles returns the documents of several files of JSON Lines, one file after the
+// other. See Lines.
 func LineFiles(paths ...string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for _, path := range paths {
@@ -77,7 +78,7 @@ func LineFiles(paths ...string) iter.Seq2[Document, error] {
 	}
 }
 
-// lineFile reports whether the caller wants more.
+// lineFile yields the documents of one file. It reports whether the caller wants more.
 func lineFile(path string, yield func(Document, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,7 +93,8 @@ func lineFile(path string, yield func(Document, error) bool) bool {
 	return true
 }
 
-// Decompress returns what r holds: decompressed if it is gzip, as it is if not.
+// Decompress returns a reader of the decompressed data if r is in gzip, else of the same
+// data as r.
 func Decompress(r io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReader(r)
 	head, err := buffered.Peek(len(gzipMagic))
@@ -105,9 +107,11 @@ func Decompress(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(buffered)
 }
 
+// decodeLine returns the document of one line. The error's text says what is wrong with
+// the line.
 func decodeLine(line []byte) (Document, error) {
-	// The JSON package would put replacement characters in the place of broken
-	// UTF-8, and a document would differ from its source unnoticed.
+	// The JSON package replaces invalid UTF-8: the document would silently differ from
+	// its source.
 	if !utf8.Valid(line) {
 		return Document{}, errors.New("is not valid UTF-8")
 	}
@@ -138,9 +142,10 @@ func decodeLine(line []byte) (Document, error) {
 	return doc, nil
 }
 
-// rawID is an id as text; in JSON it may be a string or a number.
+// rawID is an id as text. In JSON it may be a string or a number.
 type rawID string
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (id *rawID) UnmarshalJSON(data []byte) error {
 	switch c := data[0]; {
 	case c == '"':
@@ -156,7 +161,8 @@ func (id *rawID) UnmarshalJSON(data []byte) error {
 
 var errBadID = errors.New(`field "id" must be a string or a number`)
 
-// jsonReason says what is wrong in the words of the line, not of our struct.
+// jsonReason rewrites an error of the JSON package so that it names the field of the
+// line instead of Go types.
 func jsonReason(err error) error {
 	var wrongType *json.UnmarshalTypeError
 	switch {
@@ -176,21 +182,21 @@ func jsonReason(err error) error {
 
 var errLongLine = fmt.Errorf("is longer than %d MiB, the limit of one line", MaxLine>>20)
 
-// lineReader returns one line after the other in a buffer that it uses again.
+// lineReader reads line by line into a buffer that it reuses.
 type lineReader struct {
 	r     *bufio.Reader
-	limit int // bytes of a line with its newline
+	limit int // of a line, in bytes, with its newline
 	line  []byte
 }
 
-// next returns the next line without its newline, errLongLine after reading past
-// a line over the limit, io.EOF after the last line.
+// next returns the next line without its newline, valid until the next call. It returns
+// errLongLine for a line over the limit, which it skips, and io.EOF after the last line.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
-	long, some := false, false
+	long, started := false, false
 	for {
 		part, err := l.r.ReadSlice('\n')
-		some = some || len(part) > 0
+		started = started || len(part) > 0
 		if len(l.line)+len(part) > l.limit {
 			long = true
 		}
@@ -200,7 +206,7 @@ func (l *lineReader) next() ([]byte, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case errors.Is(err, io.EOF) && some:
+		case errors.Is(err, io.EOF) && started:
 		case err != nil:
 			return nil, err
 		}

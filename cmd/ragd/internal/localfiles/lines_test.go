@@ -34,9 +34,9 @@ func TestLinesReadsEveryFieldPlainAndCompressed(t *testing.T) {
 
 {"id":17,"uri":"u","text":"","contentType":"text/markdown","extra":true}` + "\r\n" + `{"id":17,"text":"three"}`
 	want := []Document{
-		{Place: "c:1", URI: "a", Title: "A", Text: "one", Metadata: map[string]any{"n": 1.0, "tags": []any{"x"}}},
-		{Place: "c:3", URI: "u", ContentType: "text/markdown"},
-		{Place: "c:4", URI: "17", Text: "three"},
+		{Location: "c:1", URI: "a", Title: "A", Text: "one", Metadata: map[string]any{"n": 1.0, "tags": []any{"x"}}},
+		{Location: "c:3", URI: "u", ContentType: "text/markdown"},
+		{Location: "c:4", URI: "17", Text: "three"},
 	}
 	for name, input := range map[string][]byte{"plain": []byte(text), "compressed": zipped(t, text)} {
 		t.Run(name, func(t *testing.T) {

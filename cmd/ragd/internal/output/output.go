@@ -23,8 +23,8 @@ type Printer struct {
 	JSON           bool // print JSON on Stdout instead of text
 }
 
-// Show prints a message: with --json as it is, else what text writes, whose lines
-// are aligned at tabs.
+// Show prints a message: as JSON with Printer.JSON, else the output of text, aligned at
+// tabs.
 func (p Printer) Show(msg proto.Message, text func(w io.Writer)) error {
 	if p.JSON {
 		return p.Message(msg)
@@ -49,10 +49,11 @@ func (p Printer) Message(msg proto.Message) error {
 	return err
 }
 
-// List prints items as they come: with --json an object a line, else a table with
-// the columns, or a note that there are no nouns.
+// List prints items as they come: with Printer.JSON one object per line, else as a table.
+// columns are the headers, separated by spaces; nouns names the items in the note that
+// there are none.
 func List[T proto.Message](p Printer, nouns string, items iter.Seq2[T, error], columns string, row func(T) []any) error {
-	const flushEvery = 200 // rows that are aligned with each other
+	const flushRows = 200 // rows that are aligned together
 	w := NewTable(p.Stdout)
 	rows := 0
 	for item, err := range items {
@@ -69,7 +70,7 @@ func List[T proto.Message](p Printer, nouns string, items iter.Seq2[T, error], c
 		if rows == 0 {
 			fmt.Fprintln(w, strings.ReplaceAll(columns, " ", "\t"))
 		}
-		if rows++; rows%flushEvery == 0 {
+		if rows++; rows%flushRows == 0 {
 			if err := w.Flush(); err != nil {
 				return err
 			}
@@ -97,13 +98,13 @@ func (p Printer) MessageLine(msg proto.Message) error {
 	return err
 }
 
-// marshal returns the message with zeros in it, so that a script finds every
-// field. Its spaces vary from build to build on purpose and have to be taken out.
+// marshal returns a message as JSON with all fields, also those that are zero. Its
+// whitespace differs between builds on purpose, so callers must normalise it.
 func marshal(msg proto.Message) ([]byte, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(msg)
 }
 
-// Value prints what is no message.
+// Value prints a value that is not a message as indented JSON.
 func (p Printer) Value(value any) error {
 	encoder := json.NewEncoder(p.Stdout)
 	encoder.SetIndent("", "  ")
@@ -114,6 +115,7 @@ func (p Printer) Value(value any) error {
 // NewTable returns a writer that aligns cells separated by tabs. Flush it at the end.
 func NewTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
+// printRow prints one row of a table.
 func printRow(w io.Writer, cells []any) {
 	for i, cell := range cells {
 		if i > 0 {
@@ -124,7 +126,7 @@ func printRow(w io.Writer, cells []any) {
 	fmt.Fprintln(w)
 }
 
-// Field prints "name  value" unless the value is empty.
+// Field prints a name and a value, separated by a tab, unless the value is empty.
 func Field(w io.Writer, name string, value any) {
 	if text := OneLine(fmt.Sprint(value)); text != "" {
 		fmt.Fprintf(w, "%s\t%s\n", name, text)
@@ -139,7 +141,8 @@ func Stamp(t *timestamppb.Timestamp) string {
 	return t.AsTime().Format(time.RFC3339)
 }
 
-// CompactJSON returns what is set in a message in one line, "" for nothing.
+// CompactJSON returns the fields that are set in a message as one line of JSON, empty if
+// there are none.
 func CompactJSON(msg proto.Message) string {
 	data, err := protojson.Marshal(msg)
 	var compact bytes.Buffer
@@ -149,5 +152,5 @@ func CompactJSON(msg proto.Message) string {
 	return compact.String()
 }
 
-// Note prints a line for the person at the terminal, beside the output.
+// Note prints a formatted line.
 func Note(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// textWidth is that of printed text, in code points.
+// textWidth is the width of wrapped text, in code points.
 const textWidth = 76
 
-// Printable returns text without what would steer a terminal: control characters
-// other than newline and tab, and invisible format characters.
+// Printable returns text without characters that control a terminal. It replaces control
+// characters other than newline and tab, and invisible format characters.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -26,11 +26,11 @@ func Printable(text string) string {
 	}, text)
 }
 
-// OneLine returns text in one line that a terminal can show.
+// OneLine returns text as one printable line, with whitespace collapsed.
 func OneLine(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
 
-// Wrap breaks a text into lines of at most textWidth at its spaces. Its own
-// line breaks and the margins of its lines stay, blank lines go.
+// Wrap breaks text at spaces into lines of at most textWidth. It keeps line breaks and
+// indentation, and drops blank lines.
 func Wrap(text string) []string {
 	var lines []string
 	for line := range strings.Lines(Printable(text)) {
@@ -54,7 +54,7 @@ func Wrap(text string) []string {
 	return lines
 }
 
-// Indent joins lines, each a little to the right.
+// Indent joins lines, each indented and ending in a newline.
 func Indent(lines []string) string {
 	var out strings.Builder
 	for _, line := range lines {

@@ -3,10 +3,12 @@ package paging
 
 import "iter"
 
+// pageSize is the largest page that is fetched.
 const pageSize = 500
 
-// Items returns the items of all pages in turn, at most limit of them if limit is
-// above 0. fetch gets one page: its items and the token of the next.
+// Items returns the items of all pages in order, at most limit of them if limit is above
+// 0. fetch returns one page of at most size items and the token of the next page, empty
+// for the last. An error of fetch ends the sequence.
 func Items[T any](limit int, fetch func(size int32, token string) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		left, token := limit, ""

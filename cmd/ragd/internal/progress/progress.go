@@ -19,7 +19,7 @@ type Meter interface {
 	Update(upload.Progress)
 	// Retrying shows that a call failed and is tried again. It may be called concurrently.
 	Retrying(error)
-	// Finish removes what is shown of a bar.
+	// Finish clears the bar.
 	Finish()
 }
 
@@ -29,11 +29,11 @@ func New(out io.Writer, size int64, terminal bool) Meter {
 	if terminal {
 		return &barMeter{out: out, size: size, bar: NewBar(out, size, "uploading", progressbar.OptionShowBytes(true))}
 	}
-	return &lineMeter{out: out, due: time.Now().Add(lineEvery)}
+	return &lineMeter{out: out, due: time.Now().Add(lineInterval)}
 }
 
-// barMeter shows two bars one after the other: bytes uploaded, which is known to
-// the end from the start, and documents done by the service.
+// barMeter shows two bars one after the other: bytes uploaded, whose total is known from
+// the start, then documents processed by the service.
 type barMeter struct {
 	out  io.Writer
 	size int64
@@ -63,7 +63,7 @@ func (m *barMeter) Update(now upload.Progress) {
 		return
 	}
 	if now.Jobs <= fewDocuments {
-		m.ofFew(now, failed)
+		m.updateFew(now, failed)
 		return
 	}
 	if !m.jobs {
@@ -76,24 +76,24 @@ func (m *barMeter) Update(now upload.Progress) {
 	_ = m.bar.Set(now.Jobs - now.Waiting)
 }
 
-// fewDocuments are so many that one of them may be most of the work. parts are what a
-// bar for few documents makes of each.
+// Up to fewDocuments documents, one may be most of the work: the bar then also counts
+// chunks, in stepsPerDocument steps for each document.
 const (
-	fewDocuments = 5
-	parts        = 1000
+	fewDocuments     = 5
+	stepsPerDocument = 1000
 )
 
-// ofFew shows how far the documents themselves are.
-func (m *barMeter) ofFew(now upload.Progress, failed string) {
+// updateFew shows the progress within each of a few documents.
+func (m *barMeter) updateFew(now upload.Progress, failed string) {
 	if !m.jobs {
 		m.Finish()
 		m.jobs = true
-		m.bar = NewBar(m.out, int64(now.Jobs)*parts, "processing")
+		m.bar = NewBar(m.out, int64(now.Jobs)*stepsPerDocument, "processing")
 	}
-	done := (now.Jobs - now.Waiting) * parts
+	done := (now.Jobs - now.Waiting) * stepsPerDocument
 	text := fmt.Sprintf("processing: %d of %d documents", now.Jobs-now.Waiting, now.Jobs)
 	if now.Chunks > 0 && now.Waiting > 0 {
-		done += now.Waiting * parts * now.ChunksDone / now.Chunks
+		done += now.Waiting * stepsPerDocument * now.ChunksDone / now.Chunks
 		text += fmt.Sprintf(", %d of %d chunks", now.ChunksDone, now.Chunks)
 	}
 	m.bar.Describe(text + failed)
@@ -104,9 +104,10 @@ func (m *barMeter) Retrying(error) { m.bar.Describe("no answer, trying again") }
 
 func (m *barMeter) Finish() { _ = m.bar.Finish() }
 
-const lineEvery = 5 * time.Second
+// lineInterval is the least time between two lines.
+const lineInterval = 5 * time.Second
 
-// lineMeter prints a line from time to time.
+// lineMeter prints a line at most once per lineInterval.
 type lineMeter struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -119,21 +120,22 @@ func (m *lineMeter) Update(now upload.Progress) {
 		if now.Jobs <= fewDocuments && now.Chunks > 0 {
 			chunks = fmt.Sprintf(", %d of %d chunks", now.ChunksDone, now.Chunks)
 		}
-		m.say("processing: %d of %d documents done, %d failed%s", now.Jobs-now.Waiting, now.Jobs, now.Failed, chunks)
+		m.print("processing: %d of %d documents done, %d failed%s", now.Jobs-now.Waiting, now.Jobs, now.Failed, chunks)
 		return
 	}
-	m.say("uploading: %d documents, %d failed", now.Uploaded, now.Failed)
+	m.print("uploading: %d documents, %d failed", now.Uploaded, now.Failed)
 }
 
-func (m *lineMeter) Retrying(err error) { m.say("trying again: %s", output.OneLine(err.Error())) }
+func (m *lineMeter) Retrying(err error) { m.print("trying again: %s", output.OneLine(err.Error())) }
 
 func (m *lineMeter) Finish() {}
 
-func (m *lineMeter) say(format string, args ...any) {
+// print prints a line unless the last one is too recent.
+func (m *lineMeter) print(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); now.After(m.due) {
-		m.due = now.Add(lineEvery)
+		m.due = now.Add(lineInterval)
 		output.Note(m.out, format, args...)
 	}
 }

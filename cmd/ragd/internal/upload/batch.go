@@ -21,8 +21,8 @@ import (
 const (
 	batchDocuments = 1000
 	batchBytes     = 8 << 20
-	batchPause     = 20 * time.Millisecond // ends a batch when no document comes for so long
-	partBytes      = 1 << 20               // of content in one message
+	batchPause     = 20 * time.Millisecond // a batch ends when no document arrives for this time
+	messageBytes   = 1 << 20               // of content in one message
 	// maxHeader bounds a document's metadata and settings; no index accepts more.
 	maxHeader = 1 << 20
 )
@@ -32,12 +32,12 @@ type item struct {
 	document
 	header  *ragdv1.UploadDocumentRequest // without its content
 	content []byte
-	input   int64 // bytes of the corpus not counted as read yet
+	input   int64 // bytes of the corpus that the progress does not count yet
 }
 
-// batch waits for a document and collects those that follow without a pause. more is false
-// when the corpus has ended.
-func (r *run) batch(ctx context.Context, queue <-chan localfiles.Document) (items []*item, more bool, err error) {
+// batch waits for a document and collects those that follow without a pause. more is
+// false when the corpus has ended.
+func (r *run) batch(ctx context.Context, documents <-chan localfiles.Document) (items []*item, more bool, err error) {
 	var pause <-chan time.Time
 	for size := 0; len(items) < batchDocuments && size < batchBytes; {
 		select {
@@ -45,14 +45,14 @@ func (r *run) batch(ctx context.Context, queue <-chan localfiles.Document) (item
 			return nil, false, ctx.Err()
 		case <-pause:
 			return items, true, nil
-		case doc, ok := <-queue:
+		case doc, ok := <-documents:
 			if !ok {
 				return items, false, ctx.Err()
 			}
 			if it, err := r.item(doc); err != nil {
 				r.step(func() {
 					r.progress.InputBytes += doc.InputBytes
-					r.fail(doc.Place, doc.URI, message(err))
+					r.fail(doc.Location, doc.URI, message(err))
 				})
 			} else {
 				items, size = append(items, it), size+len(it.content)
@@ -63,8 +63,9 @@ func (r *run) batch(ctx context.Context, queue <-chan localfiles.Document) (item
 	return items, true, nil
 }
 
+// item returns a document as it is sent.
 func (r *run) item(doc localfiles.Document) (*item, error) {
-	it := &item{document: document{doc.Place, doc.URI}, content: doc.Content, input: doc.InputBytes}
+	it := &item{document: document{doc.Location, doc.URI}, content: doc.Content, input: doc.InputBytes}
 	if doc.Content == nil {
 		it.content = []byte(doc.Text)
 	}
@@ -81,7 +82,7 @@ func (r *run) item(doc localfiles.Document) (*item, error) {
 			return nil, err
 		}
 	}
-	// The service would not read such a message, and answer as if it were busy.
+	// The service does not read larger messages and answers as if it were busy.
 	if size := proto.Size(it.header); size > maxHeader {
 		return nil, fmt.Errorf("has %d bytes of metadata, over the limit of %d for one document", size, maxHeader)
 	}
@@ -89,8 +90,8 @@ func (r *run) item(doc localfiles.Document) (*item, error) {
 	return it, nil
 }
 
-// send sends a batch and returns the answer's results, one for each document.
-// counted is called with the bytes of the corpus that were sent.
+// send sends a batch and returns one result for each document, in order. It calls
+// counted with the bytes of the corpus that each document accounts for.
 func (c Client) send(ctx context.Context, items []*item, counted func(int64)) ([]*ragdv1.UploadResult, error) {
 	if c.batch != nil {
 		return c.batch(ctx, items)
@@ -124,9 +125,10 @@ type sender interface {
 	Send(*ragdv1.UploadDocumentsRequest) error
 }
 
+// send sends a document and, if it is large, its content in further messages.
 func (i *item) send(stream sender) error {
 	content := i.content
-	if len(content) <= partBytes {
+	if len(content) <= messageBytes {
 		i.header.Source = &ragdv1.UploadDocumentRequest_Content{Content: content}
 		content = nil
 	}
@@ -136,7 +138,7 @@ func (i *item) send(stream sender) error {
 		return err
 	}
 	for len(content) > 0 {
-		n := min(len(content), partBytes)
+		n := min(len(content), messageBytes)
 		if err := stream.Send(&ragdv1.UploadDocumentsRequest{Part: &ragdv1.UploadDocumentsRequest_Content{Content: content[:n]}}); err != nil {
 			return err
 		}
@@ -145,7 +147,7 @@ func (i *item) send(stream sender) error {
 	return nil
 }
 
-// size returns how many bytes of content a batch has.
+// size returns the bytes of content in a batch.
 func size(items []*item) (bytes int) {
 	for _, it := range items {
 		bytes += len(it.content)

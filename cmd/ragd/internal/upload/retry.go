@@ -13,16 +13,16 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// Attempts are bounded so that a connection that died silently is noticed; what
-// was in it can be sent again, because every call here may be repeated.
+// Limits of retries. Each attempt has a time limit, so that a connection that died
+// silently is noticed.
 const (
 	attemptTimeout = time.Minute
-	patience       = 2 * time.Minute // of failures in a row
+	patience       = 2 * time.Minute // for failures in a row
 	firstPause     = 100 * time.Millisecond
 	longestPause   = 5 * time.Second
 )
 
-// gaveUpError is a failure that was retried for as long as patience lasts.
+// gaveUpError is an error that was retried until patience ran out.
 type gaveUpError struct{ cause error }
 
 func (e *gaveUpError) Error() string {
@@ -31,17 +31,17 @@ func (e *gaveUpError) Error() string {
 
 func (e *gaveUpError) Unwrap() error { return e.cause }
 
-// Retry calls call, again and again while its error is one that passes: a service
-// that is unavailable, restarting or busy, or a race that was lost. It pauses as
-// long as the service asks for, else longer each time, and gives up when that
-// would take more than two minutes. retrying is told of each failure before the
-// pause; it may be nil. call must be safe to repeat.
+// Retry calls call until it succeeds or fails with a permanent error. Transient errors
+// are those of a service that is unavailable, restarting or busy, and lost races. It
+// pauses as long as the service asks for, else longer each time, and gives up when that
+// would take more than two minutes. retrying, if not nil, is called with each error before
+// the pause. call must be safe to repeat.
 func Retry(ctx context.Context, retrying func(error), call func(context.Context) error) error {
 	return retry(ctx, attemptTimeout, retrying, func(ctx context.Context) (bool, error) { return false, call(ctx) })
 }
 
-// retry is Retry with a time limit for each attempt. Its patience begins anew with
-// every attempt that, although it failed, advanced.
+// retry is Retry with a time limit for each attempt. The two minutes start again with each
+// failed attempt that advanced.
 func retry(ctx context.Context, timeout time.Duration, retrying func(error), call func(context.Context) (advanced bool, err error)) error {
 	deadline := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -72,25 +72,24 @@ func retry(ctx context.Context, timeout time.Duration, retrying func(error), cal
 
 // transient reports whether the same call may succeed later.
 func transient(err error) bool {
-	var said *connect.Error
-	if !errors.As(err, &said) && !errors.Is(err, io.EOF) { // nil, or an error of our own side
+	var wire *connect.Error
+	if !errors.As(err, &wire) && !errors.Is(err, io.EOF) { // nil, or an error of the client's side
 		return errors.Is(err, context.DeadlineExceeded)
 	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeAborted, connect.CodeDeadlineExceeded:
 		return true
 	case connect.CodeCanceled:
-		// It was not us, or Retry would have stopped: net/http says so of a request
-		// whose connection broke.
+		// Not cancelled by our ctx: net/http reports a broken connection this way.
 		return true
 	case connect.CodeUnknown, connect.CodeInternal:
-		// An answer that broke off, not one that the service gave.
+		// The answer broke off; it is not an error that the service sent.
 		return !connect.IsWireError(err)
 	}
 	return false
 }
 
-// askedPause returns how long the service asks to wait, 0 if it does not say.
+// askedPause returns the pause that the service asks for, 0 if it asks for none.
 func askedPause(err error) time.Duration {
 	var wire *connect.Error
 	if !errors.As(err, &wire) {

@@ -19,35 +19,35 @@ import (
 // send uploads all documents. It returns early on an error that ends the run.
 func (r *run) send(ctx context.Context, docs iter.Seq2[localfiles.Document, error]) error {
 	workers, ctx := errgroup.WithContext(ctx)
-	queue := make(chan localfiles.Document)
+	documents := make(chan localfiles.Document)
 	// The workers' group does not wait for this goroutine: a read from a terminal or a
 	// pipe cannot be interrupted.
 	go func() {
-		defer close(queue)
+		defer close(documents)
 		for doc, err := range docs {
 			if err != nil {
 				r.step(func() { r.note(doc, err) })
 				continue
 			}
 			select {
-			case queue <- doc:
+			case documents <- doc:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	for range cmp.Or(r.cfg.Concurrency, 4) {
-		workers.Go(func() error { return r.work(ctx, queue) })
+		workers.Go(func() error { return r.work(ctx, documents) })
 	}
 	return workers.Wait()
 }
 
-// work uploads from the queue until it is closed or the run has ended.
-func (r *run) work(ctx context.Context, queue <-chan localfiles.Document) error {
+// work uploads documents until the channel is closed or the run has ended.
+func (r *run) work(ctx context.Context, documents <-chan localfiles.Document) error {
 	for more := true; more; {
 		var items []*item
 		var err error
-		if items, more, err = r.batch(ctx, queue); err != nil {
+		if items, more, err = r.batch(ctx, documents); err != nil {
 			return err
 		}
 		if err := r.upload(ctx, items); err != nil {
@@ -57,7 +57,7 @@ func (r *run) work(ctx context.Context, queue <-chan localfiles.Document) error 
 	return ctx.Err()
 }
 
-// note records an error of the corpus: something skipped, or a document that cannot be read.
+// note records an error of the corpus: a skipped file, or a document that cannot be read.
 func (r *run) note(doc localfiles.Document, err error) {
 	r.progress.InputBytes += doc.InputBytes
 	var skip *localfiles.Skip
@@ -66,16 +66,17 @@ func (r *run) note(doc localfiles.Document, err error) {
 	case errors.As(err, &skip):
 		r.result.Skips = append(r.result.Skips, *skip)
 	case errors.As(err, &bad):
-		r.fail(bad.Place, "", bad.Reason)
+		r.fail(bad.Location, "", bad.Reason)
 	default:
-		r.fail(doc.Place, "", err.Error())
+		r.fail(doc.Location, "", err.Error())
 	}
 }
 
-// minRate is how many bytes a second a connection must carry at least.
+// minRate is the least throughput of a connection, in bytes per second. It sets the time
+// limit of a batch.
 const minRate = 256 << 10
 
-// upload sends a batch, and documents refused with a transient error again, until the
+// upload sends a batch, and sends documents with a transient error again, until the
 // outcome of each document is known. Its error ends the run.
 func (r *run) upload(ctx context.Context, items []*item) error {
 	if len(items) == 0 {
@@ -97,7 +98,7 @@ func (r *run) upload(ctx context.Context, items []*item) error {
 	r.step(func() {
 		for _, it := range items {
 			r.progress.InputBytes += it.input
-			r.fail(it.place, it.uri, message(err))
+			r.fail(it.location, it.uri, message(err))
 		}
 	})
 	return nil
@@ -121,7 +122,7 @@ func (r *run) record(items []*item, results []*ragdv1.UploadResult) (again []*it
 				again, err = nil, refusal
 				return
 			default:
-				r.fail(it.place, it.uri, message(refusal))
+				r.fail(it.location, it.uri, message(refusal))
 			}
 		}
 	})
@@ -129,23 +130,23 @@ func (r *run) record(items []*item, results []*ragdv1.UploadResult) (again []*it
 }
 
 // refusalOf returns the error in a document's result, nil if there is none.
-func refusalOf(said *ragdv1.UploadError) error {
-	if said == nil {
+func refusalOf(sent *ragdv1.UploadError) error {
+	if sent == nil {
 		return nil
 	}
 	var code connect.Code
-	if err := code.UnmarshalText([]byte(said.GetCode())); err != nil {
+	if err := code.UnmarshalText([]byte(sent.GetCode())); err != nil {
 		code = connect.CodeUnknown
 	}
-	refusal := connect.NewWireError(code, errors.New(said.GetMessage()))
-	if delay := said.GetRetryDelaySeconds(); delay > 0 {
+	refusal := connect.NewWireError(code, errors.New(sent.GetMessage()))
+	if delay := sent.GetRetryDelaySeconds(); delay > 0 {
 		refusal.Meta().Set("Retry-After", strconv.Itoa(int(math.Ceil(delay))))
 	}
 	return refusal
 }
 
-// acknowledge records a stored document: as done if its job has ended, as when the service
-// had the same document before.
+// acknowledge records a stored document. Its job has ended already if the service had the
+// same document before.
 func (r *run) acknowledge(doc document, job *ragdv1.Job) {
 	r.result.Uploaded++
 	if r.settle(job, doc) {
@@ -167,16 +168,16 @@ const (
 	jobCancelled = "cancelled"
 )
 
-// settle records the end of a job for its documents and reports whether that is
-// known. A cancelled job says nothing: a newer version of the document, or its
-// deletion, has overtaken it.
+// settle records the outcome of a job for its documents and reports whether it is known.
+// The outcome of a cancelled job is not: a newer version of the document, or its
+// deletion, has replaced it.
 func (r *run) settle(job *ragdv1.Job, docs ...document) bool {
 	switch job.GetStatus() {
 	case jobSucceeded:
 		r.result.Ready += len(docs)
 	case jobFailed:
 		for _, doc := range docs {
-			r.fail(doc.place, doc.uri, cmp.Or(job.GetError(), "the service does not say why"))
+			r.fail(doc.location, doc.uri, cmp.Or(job.GetError(), "the service does not say why"))
 		}
 	default:
 		return false
@@ -184,7 +185,7 @@ func (r *run) settle(job *ragdv1.Job, docs ...document) bool {
 	return true
 }
 
-// ends reports whether an error concerns more than one document, and ends the run.
+// ends reports whether an error ends the run, because it concerns more than one document.
 func ends(err error) bool {
 	if err == nil {
 		return false
@@ -201,7 +202,7 @@ func ends(err error) bool {
 	return false
 }
 
-// message returns what the service said, without the code in front.
+// message returns an error's message without the code in front.
 func message(err error) string {
 	var wire *connect.Error
 	if errors.As(err, &wire) {

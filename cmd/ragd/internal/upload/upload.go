@@ -1,6 +1,6 @@
 // Package upload uploads a corpus into an index: the client's side of an ingest. It sends
-// documents with bounded concurrency, retries while the service is busy or restarting, and
-// waits for the jobs that the uploads started.
+// documents with bounded concurrency, retries while the service is busy or restarting,
+// and waits for the jobs that the uploads started.
 //
 //	result, err := upload.Run(ctx, client, localfiles.Files(".", "handbook"), upload.Config{Index: "docs"})
 //
@@ -21,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 )
 
-// Client is the services that an upload calls.
+// Client holds the clients of the services that an upload calls.
 type Client struct {
 	Documents ragdv1connect.DocumentServiceClient
 	Indexes   ragdv1connect.IndexServiceClient
@@ -29,7 +29,7 @@ type Client struct {
 	batch func(context.Context, []*item) ([]*ragdv1.UploadResult, error) // sends a batch, in tests
 }
 
-// Config says into which index documents are uploaded, and how.
+// Config configures an upload.
 type Config struct {
 	Index string
 	// Namespace is the namespace of the index; the default one if empty.
@@ -37,39 +37,39 @@ type Config struct {
 	// Concurrency bounds the streams of uploads, and with them the documents in
 	// memory: some MiB for each stream, or one larger document. Default 4.
 	Concurrency int
-	// Chunking and Metadata go with every document; a document's own metadata wins
-	// key by key.
+	// Chunking and Metadata are sent with every document. A document's own metadata
+	// overrides Metadata key by key.
 	Chunking *ragdv1.Chunking
 	Metadata map[string]any
-	// Extract goes with every document.
+	// Extract is sent with every document.
 	Extract *structpb.Struct
 	// NoWait returns when everything is uploaded, before the jobs are done.
 	NoWait bool
-	// Progress is called after every step, from one goroutine at a time. It must not
-	// block for long. Optional.
+	// Progress, if set, is called after every step, from one goroutine at a time. It
+	// must not block for long.
 	Progress func(Progress)
-	// Retrying is called with every error that is going to be retried, from many
-	// goroutines. Optional.
+	// Retrying, if set, is called with every error that is going to be retried. It may
+	// be called concurrently.
 	Retrying func(error)
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	InputBytes int64 // read from the corpus, as localfiles.Size counts them
 	Uploaded   int   // documents the service has acknowledged
 	Failed     int
 	Sent       bool // everything is uploaded
-	Jobs       int  // that were running when everything was uploaded
-	Waiting    int  // of Jobs, at most, still to be done
-	Chunks     int  // of the documents in work, as far as it is known
-	ChunksDone int  // of Chunks
+	Jobs       int  // jobs that had not ended when everything was uploaded
+	Waiting    int  // upper bound of those of Jobs that have not ended yet
+	Chunks     int  // chunks of the documents in work, as far as known
+	ChunksDone int  // those of Chunks that are done
 }
 
 // Failure is a document that was not stored or not processed.
 type Failure struct {
-	Place  string `json:"place"` // in the corpus
-	URI    string `json:"uri,omitempty"`
-	Reason string `json:"reason"`
+	Location string `json:"place"` // in the corpus
+	URI      string `json:"uri,omitempty"`
+	Reason   string `json:"reason"`
 }
 
 // Result is the outcome of an upload.
@@ -77,7 +77,7 @@ type Result struct {
 	Uploaded  int // documents the service has acknowledged: Ready, Pending or failed since
 	Unchanged int // of those, the ones that were ready before
 	Ready     int // searchable
-	Pending   int // still with the service when the run ended
+	Pending   int // not yet processed when the run ended
 	Failures  []Failure
 	Skips     []localfiles.Skip
 	Elapsed   time.Duration
@@ -91,11 +91,11 @@ type Extraction struct {
 	InputTokens  int    `json:"inputTokens"`
 	OutputTokens int    `json:"outputTokens"`
 	Failed       int    `json:"failed"`              // fields of chunks that are missing
-	FailedJob    string `json:"failedJob,omitempty"` // one that says why
+	FailedJob    string `json:"failedJob,omitempty"` // a job whose failures say why
 }
 
-// extracted adds the extraction of a job that has ended.
-func (r *Result) extracted(job *ragdv1.Job) {
+// addExtraction adds the cost of a job that has ended.
+func (r *Result) addExtraction(job *ragdv1.Job) {
 	e := job.GetExtraction()
 	if e == nil {
 		return
@@ -113,10 +113,10 @@ func (r *Result) extracted(job *ragdv1.Job) {
 	}
 }
 
-// Run uploads the documents and waits until the service is done with them.
-// A document that fails is a Failure and the run goes on; an error ends the run:
-// context.Canceled, a key or an index that the service refuses, or a service that
-// has not answered for two minutes. The Result holds what was done until then.
+// Run uploads the documents and waits until the service has processed them. A document
+// that fails becomes a Failure and the run goes on. The run ends with an error if ctx
+// ends, if the service refuses the key or the index, or if it has not answered for two
+// minutes. The Result is always valid and holds what was done until then.
 func Run(ctx context.Context, client Client, docs iter.Seq2[localfiles.Document, error], cfg Config) (*Result, error) {
 	r := &run{client: client, cfg: cfg, open: map[string][]document{}}
 	start := time.Now()
@@ -136,17 +136,17 @@ type run struct {
 	ended    bool       // nothing changes any more
 	result   Result
 	progress Progress
-	// The documents that are uploaded and not known to be done, by job id. The same
-	// document given twice has one job.
+	// open holds the uploaded documents whose jobs are not known to have ended, by job
+	// id. A document given twice has one job.
 	open   map[string][]document
 	oldest time.Time // creation of the oldest open job, on the service's clock
 }
 
 // document identifies an uploaded document.
-type document struct{ place, uri string }
+type document struct{ location, uri string }
 
-// step changes the state and reports the progress, unless the run has ended: a read of the
-// corpus may outlast the run.
+// step calls change to change the state, and reports the progress. It does nothing once
+// the run has ended: a read of the corpus may outlast the run.
 func (r *run) step(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,6 +160,7 @@ func (r *run) step(change func()) {
 	}
 }
 
+// end ends the run and returns its result.
 func (r *run) end(elapsed time.Duration) *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,6 +173,7 @@ func (r *run) end(elapsed time.Duration) *Result {
 	return &result
 }
 
-func (r *run) fail(place, uri, reason string) {
-	r.result.Failures = append(r.result.Failures, Failure{place, uri, reason})
+// fail records a failure. The caller holds r.mu.
+func (r *run) fail(location, uri, reason string) {
+	r.result.Failures = append(r.result.Failures, Failure{location, uri, reason})
 }

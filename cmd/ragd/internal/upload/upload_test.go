@@ -172,11 +172,11 @@ func (s *service) GetDocument(_ context.Context, req *ragdv1.GetDocumentRequest)
 	return &ragdv1.Document{Status: status, Error: doc.job.GetError()}, nil
 }
 
-// texts are documents named after their texts' places: 0, 1, ...
+// texts returns documents whose uris are the positions of their texts: 0, 1, ...
 func texts(all ...string) iter.Seq2[localfiles.Document, error] {
 	return func(yield func(localfiles.Document, error) bool) {
 		for i, text := range all {
-			if !yield(localfiles.Document{Place: fmt.Sprintf("c:%d", i+1), URI: strconv.Itoa(i), Text: text, InputBytes: 10}, nil) {
+			if !yield(localfiles.Document{Location: fmt.Sprintf("c:%d", i+1), URI: strconv.Itoa(i), Text: text, InputBytes: 10}, nil) {
 				return
 			}
 		}
@@ -198,8 +198,8 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		docs := func(yield func(localfiles.Document, error) bool) {
-			_ = yield(localfiles.Document{}, &localfiles.Skip{Place: ".git", Reason: "hidden"}) &&
-				yield(localfiles.Document{InputBytes: 5}, &localfiles.Problem{Place: "c:9", Reason: "is not valid JSON"})
+			_ = yield(localfiles.Document{}, &localfiles.Skip{Location: ".git", Reason: "hidden"}) &&
+				yield(localfiles.Document{InputBytes: 5}, &localfiles.Problem{Location: "c:9", Reason: "is not valid JSON"})
 			texts("one", "bad", "three", "four", "five", "six", "seven")(yield)
 		}
 		var last Progress
@@ -210,7 +210,7 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 		want := &Result{
 			Uploaded: 7, Ready: 6,
 			Failures: []Failure{{"c:9", "", "is not valid JSON"}, {"c:2", "1", "cannot be embedded"}},
-			Skips:    []localfiles.Skip{{Place: ".git", Reason: "hidden"}},
+			Skips:    []localfiles.Skip{{Location: ".git", Reason: "hidden"}},
 		}
 		if diff := cmp.Diff(want, got, ignoreElapsed); diff != "" {
 			t.Error(diff)
@@ -310,7 +310,7 @@ func TestRunDoesNotSendWhatTheServiceWouldNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		docs := func(yield func(localfiles.Document, error) bool) {
-			yield(localfiles.Document{Place: "c:1", URI: "u", Text: "t", Metadata: map[string]any{"k": strings.Repeat("x", maxHeader)}}, nil)
+			yield(localfiles.Document{Location: "c:1", URI: "u", Text: "t", Metadata: map[string]any{"k": strings.Repeat("x", maxHeader)}}, nil)
 		}
 		got, err := Run(t.Context(), s.client(), docs, Config{})
 		if err != nil || s.calls != 0 || len(got.Failures) != 1 {
@@ -476,7 +476,7 @@ func TestRunStopsOnCancelThoughTheCorpusIsStuck(t *testing.T) {
 		docs := func(yield func(localfiles.Document, error) bool) {
 			texts("one", "two")(yield)
 			<-stuck
-			yield(localfiles.Document{}, &localfiles.Problem{Place: "late", Reason: "too late"})
+			yield(localfiles.Document{}, &localfiles.Problem{Location: "late", Reason: "too late"})
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, context.Canceled)
 		defer cancel()

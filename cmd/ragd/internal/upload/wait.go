@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// Pauses between polls are this share of the time that it has taken so far, within
-	// these bounds: the end is noticed in time, and a long load is hardly bothered.
-	pollShare   = 0.05
-	firstPoll   = 50 * time.Millisecond
-	longestPoll = time.Second
-	// A sweep costs a call for every thousand jobs. While the index is busy, sweeps
-	// keep this distance and take at most this share of the time.
-	sweepEvery = 5 * time.Second
-	// Few jobs, which one call lists, are looked at more often: each counts.
-	fewJobs       = 5
-	sweepFewEvery = time.Second
-	sweepShare    = 0.05
-	pageSize      = 1000
+	// The pause between polls is this fraction of the time waited so far, within these
+	// bounds: a short run ends soon, a long one costs the service few calls.
+	pollFraction = 0.05
+	firstPoll    = 50 * time.Millisecond
+	longestPoll  = time.Second
+	// A sweep costs one call for each thousand jobs. While the index is busy there is at
+	// least this interval between sweeps, and they take at most this fraction of the time.
+	sweepInterval = 5 * time.Second
+	sweepFraction = 0.05
+	// Up to fewJobs jobs are swept more often, as one call lists them.
+	fewJobs          = 5
+	fewSweepInterval = time.Second
+	pageSize         = 1000
 )
 
-// wait returns when every open job has ended. It asks for the index, which costs
-// the service the same whatever the number of documents, and looks at the jobs
-// themselves when the index has nothing pending, and from time to time before, as
-// others may keep it from that.
+// wait returns when every open job has ended. It polls the index, at a cost that does not
+// depend on the number of documents. It sweeps the jobs when the index has no pending
+// documents, and from time to time before: uploads of other clients may keep the index
+// busy.
 func (r *run) wait(ctx context.Context) error {
 	r.step(func() {
 		r.progress.Sent, r.progress.Jobs, r.progress.Waiting = true, len(r.open), len(r.open)
 	})
-	every := sweepEvery
+	interval := sweepInterval
 	if len(r.open) <= fewJobs {
-		every = sweepFewEvery
+		interval = fewSweepInterval
 	}
 	begun := time.Now()
-	nextSweep := begun.Add(every)
+	nextSweep := begun.Add(interval)
 	for len(r.open) > 0 {
-		pause := time.Duration(float64(time.Since(begun)) * pollShare)
+		pause := time.Duration(float64(time.Since(begun)) * pollFraction)
 		select {
 		case <-time.After(min(max(pause, firstPoll), longestPoll)):
 		case <-ctx.Done():
@@ -56,14 +56,14 @@ func (r *run) wait(ctx context.Context) error {
 				return err
 			}
 			took := time.Since(start)
-			nextSweep = time.Now().Add(max(every, time.Duration(float64(took)/sweepShare)))
+			nextSweep = time.Now().Add(max(interval, time.Duration(float64(took)/sweepFraction)))
 		}
 		r.step(func() { r.progress.Waiting = min(len(r.open), pending) })
 	}
 	return nil
 }
 
-// pending returns how many of the index's documents wait or are worked on.
+// pending returns the number of the index's documents that wait or are being processed.
 func (r *run) pending(ctx context.Context) (int, error) {
 	var index *ragdv1.Index
 	err := Retry(ctx, r.cfg.Retrying, func(ctx context.Context) (err error) {
@@ -73,11 +73,11 @@ func (r *run) pending(ctx context.Context) (int, error) {
 	return int(index.GetPendingDocumentCount()), err
 }
 
-// sweep settles the open jobs that have ended, and counts the chunks of the others. It
-// lists jobs, newest first, until it is past the oldest open one.
+// sweep settles the open jobs that have ended and counts the chunks of the others. It
+// lists jobs, newest first, until they are older than the oldest open job.
 func (r *run) sweep(ctx context.Context) error {
 	var chunks, done int
-	// Those whose end the list of jobs does not tell.
+	// missing holds the open jobs whose outcome the list does not tell.
 	missing := make(map[string]bool, len(r.open))
 	for id := range r.open {
 		missing[id] = true
@@ -100,7 +100,7 @@ func (r *run) sweep(ctx context.Context) error {
 			switch {
 			case !ok:
 			case r.settle(job, docs...):
-				r.result.extracted(job)
+				r.result.addExtraction(job)
 				delete(r.open, job.GetJobId())
 			default:
 				chunks, done = chunks+int(job.GetProgress().GetTotal()), done+int(job.GetProgress().GetDone())
@@ -120,7 +120,7 @@ func (r *run) sweep(ctx context.Context) error {
 	return nil
 }
 
-// older reports whether the last of jobs was made before the oldest open one.
+// older reports whether the last of jobs was created before the oldest open job.
 func (r *run) older(jobs []*ragdv1.Job) bool {
 	if len(jobs) == 0 || r.oldest.IsZero() {
 		return false
@@ -129,8 +129,8 @@ func (r *run) older(jobs []*ragdv1.Job) bool {
 	return created != nil && created.AsTime().Before(r.oldest)
 }
 
-// settleDocument settles an open job that was cancelled or is no longer listed by
-// the state of its document.
+// settleDocument settles an open job that was cancelled, or is no longer listed, from the
+// state of its document.
 func (r *run) settleDocument(ctx context.Context, jobID string) error {
 	docs := r.open[jobID]
 	req := &ragdv1.GetDocumentRequest{IndexName: r.cfg.Index, Namespace: r.cfg.Namespace, Uri: docs[0].uri}
