@@ -1,4 +1,3 @@
-// Package httpserver cuts off requests that stop arriving.
 package httpserver
 
 import (
@@ -9,13 +8,12 @@ import (
 	"time"
 )
 
-// MaxPause is how long nothing of a request's body may arrive while it is waited for.
+// MaxPause is the default longest time that a read of a request's body waits for data.
 const MaxPause = 30 * time.Second
 
-// Limit gives requests to next whose bodies fail to be read, with an error that is an
-// os.ErrDeadlineExceeded, when nothing arrives for the pause. A deadline for reading as
-// a whole would end long uploads; and the time that next takes to ask for more is its
-// own.
+// Limit returns a handler that calls next with a body whose reads fail with
+// os.ErrDeadlineExceeded if nothing arrives for the pause. The total time of an upload is
+// not limited, and neither is the time between reads.
 func Limit(next http.Handler, pause time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength == 0 {
@@ -23,8 +21,8 @@ func Limit(next http.Handler, pause time.Duration) http.Handler {
 			return
 		}
 		conn := http.NewResponseController(w)
-		// A read that waits is woken by a deadline that has passed. Where deadlines are
-		// not to be had, nothing is lost but this.
+		// A deadline in the past ends a waiting read. Connections without deadlines are
+		// not limited.
 		cut := time.AfterFunc(pause, func() { _ = conn.SetReadDeadline(time.Now()) })
 		cut.Stop()
 		defer cut.Stop()
@@ -33,7 +31,7 @@ func Limit(next http.Handler, pause time.Duration) http.Handler {
 	})
 }
 
-// body is a request's body whose reads end when nothing arrives.
+// body is a request's body whose reads fail if nothing arrives for the pause.
 type body struct {
 	io.ReadCloser
 	pause time.Duration
@@ -54,10 +52,10 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stalledError says that nothing arrived for the pause.
+// stalledError reports that nothing arrived for the pause.
 type stalledError struct{ pause time.Duration }
 
-// Error is for the caller.
+// Error returns a message for the caller.
 func (e stalledError) Error() string {
 	return fmt.Sprintf("nothing of the request has arrived for %v, so that it is cut off: send it again without such a pause", e.pause)
 }

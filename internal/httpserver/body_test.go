@@ -13,7 +13,7 @@ import (
 
 const pause = time.Second
 
-// servers are a server for HTTP/1.1 and one for HTTP/2.
+// servers starts a server for HTTP/1.1 and one for HTTP/2, by protocol.
 func servers(t *testing.T, handler http.Handler) map[string]*httptest.Server {
 	t.Helper()
 	all := map[string]*httptest.Server{}
@@ -27,8 +27,9 @@ func servers(t *testing.T, handler http.Handler) map[string]*httptest.Server {
 	return all
 }
 
-// echo answers with what it has read, and why no more.
-func echo(read chan<- error, dawdle time.Duration) http.Handler {
+// echo answers with the bytes that it has read and sends the error of the last read. It
+// waits for the delay after each read.
+func echo(read chan<- error, delay time.Duration) http.Handler {
 	return Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var all []byte
 		for {
@@ -38,7 +39,7 @@ func echo(read chan<- error, dawdle time.Duration) http.Handler {
 				read <- err
 				break
 			}
-			time.Sleep(dawdle)
+			time.Sleep(delay)
 		}
 		_, _ = w.Write(all)
 	}), pause)
@@ -66,7 +67,7 @@ func TestABodyThatStopsIsCutOff(t *testing.T) {
 	}
 }
 
-// What takes long as a whole is fine, whoever it is that takes the time.
+// A slow sender and a slow reader may take longer than the pause in total.
 func TestABodyThatTakesItsTimeArrives(t *testing.T) {
 	t.Parallel()
 	read := make(chan error, 1)

@@ -1,6 +1,6 @@
 // Package httpserver is the outermost layer of the HTTP server. It serves with
 // limits on headers and idle connections and drains on shutdown (Serve), ends
 // requests whose bodies stop arriving (Limit), and gives every request an id and
-// one line in the log (Log). Layers below add to that line what they know, such as
-// who called (Add) and why it failed (Fail).
+// one line in the log (Log). Inner handlers add attributes to that line, such as the
+// caller (Add) and the error (Fail).
 package httpserver

@@ -1,6 +1,3 @@
-// Package httpserver is the outermost layer of the HTTP server: it gives every
-// request an id and writes its one line in the log. What the layers below know
-// of a request, such as who made it and how it ended, they add to the line.
 package httpserver
 
 import (
@@ -20,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// line is what is known of a request so far.
+// line collects the attributes of a request for its line in the log.
 type line struct {
 	id string
 
@@ -31,16 +28,16 @@ type line struct {
 
 type lineKey struct{}
 
-// Log answers with the id of the request in X-Request-Id, and writes a line when
-// a request has been answered: at debug level, or at info if it was refused, or
-// at error if it failed for a reason of ours.
+// Log returns middleware that sends the id of each request in X-Request-Id and writes a
+// line when the request has been answered: at debug level, at info if it was refused, at
+// error if it failed with an internal error.
 func Log(log *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := &line{id: idOf(r.Header)}
 			w.Header().Set("X-Request-Id", l.id)
 			start, out := time.Now(), &writer{ResponseWriter: w}
-			// Deferred, as a handler that cuts its answer off panics.
+			// Deferred, because a handler that aborts its answer panics.
 			defer func() {
 				l.write(r.Context(), log, "request", time.Since(start), "method", r.Method, "path", r.URL.Path, "status", out.status)
 				l.describe(trace.SpanFromContext(r.Context()))
@@ -50,6 +47,7 @@ func Log(log *slog.Logger) func(http.Handler) http.Handler {
 	}
 }
 
+// write writes the line to the log.
 func (l *line) write(ctx context.Context, log *slog.Logger, what string, took time.Duration, first ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +69,8 @@ func (l *line) write(ctx context.Context, log *slog.Logger, what string, took ti
 	log.Log(ctx, level, what, attrs...)
 }
 
-// describe gives the span of the request what its line says, but not the error's
-// text, which is for the log.
+// describe copies the attributes of the line to the request's span, without the error's
+// text, which may contain texts of the caller.
 func (l *line) describe(span trace.Span) {
 	if !span.IsRecording() {
 		return
@@ -93,8 +91,8 @@ func (l *line) describe(span trace.Span) {
 	}
 }
 
-// Add puts attributes, keys and values by turns, on the line of the request. It
-// does nothing in a context without one.
+// Add adds attributes, alternating keys and values, to the log line of the request in
+// ctx, if there is one.
 func Add(ctx context.Context, attrs ...any) {
 	if l, ok := ctx.Value(lineKey{}).(*line); ok {
 		l.mu.Lock()
@@ -103,8 +101,8 @@ func Add(ctx context.Context, attrs ...any) {
 	}
 }
 
-// Fail puts the error on the line of the request; of several the last one stays.
-// It does nothing in a context without one, nor with a nil error.
+// Fail sets the error in the log line of the request in ctx, if there is one. A later error
+// replaces it; a nil error is ignored.
 func Fail(ctx context.Context, err error) {
 	if l, ok := ctx.Value(lineKey{}).(*line); ok && err != nil {
 		l.mu.Lock()
@@ -113,23 +111,22 @@ func Fail(ctx context.Context, err error) {
 	}
 }
 
-// Detach returns a context for work that goes on after its request was answered,
-// and a function that writes a line of its own for it. The context does not end
-// with the request.
+// Detach returns a context for work that continues after its request was answered, and a
+// function that writes a log line for the work, with the request's id. The context does
+// not end with the request.
 func Detach(ctx context.Context, log *slog.Logger, what string) (context.Context, func()) {
 	l, start := &line{id: RequestID(ctx)}, time.Now()
 	ctx = context.WithValue(context.WithoutCancel(ctx), lineKey{}, l)
 	return ctx, func() { l.write(ctx, log, what, time.Since(start)) }
 }
 
-// WithRequestID returns a context for a request that did not come over HTTP, with
-// an id of its own.
+// WithRequestID returns a context with a new request id, for a request that did not arrive
+// over HTTP.
 func WithRequestID(ctx context.Context) context.Context {
 	return context.WithValue(ctx, lineKey{}, &line{id: newID()})
 }
 
-// RequestID returns the id that finds a request in the log; "" in a context
-// without one.
+// RequestID returns the id of the request in ctx, as in the log; empty without a request.
 func RequestID(ctx context.Context) string {
 	if l, ok := ctx.Value(lineKey{}).(*line); ok {
 		return l.id
@@ -139,7 +136,8 @@ func RequestID(ctx context.Context) string {
 
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
-// idOf returns the caller's request id if it is a plain one, else a new one.
+// idOf returns the X-Request-Id of a request if it is printable ASCII without spaces, at
+// most 64 bytes; else a new id.
 func idOf(header http.Header) string {
 	const maxBytes = 64
 	id := header.Get("X-Request-Id")
@@ -150,7 +148,7 @@ func idOf(header http.Header) string {
 	return id
 }
 
-// writer remembers the status.
+// writer records the status of the answer.
 type writer struct {
 	http.ResponseWriter
 	status int

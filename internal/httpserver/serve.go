@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// DrainTimeout is how long running requests may finish on shutdown, unless
-// configured.
+// DrainTimeout is the default time that running requests have to finish on shutdown.
 const DrainTimeout = 10 * time.Second
 
-// Limits of every connection. There is no limit on reading or writing as a whole:
+// Limits of every connection. The total time to read or write is not limited, because
 // uploads take long and streams stay open.
 const (
 	readHeaderTimeout = 10 * time.Second
@@ -22,19 +21,19 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// Config changes how Serve ends.
+// Config configures the shutdown of Serve.
 type Config struct {
-	// DrainTimeout is how long running requests may finish once ctx has ended. After
-	// half of it their contexts end too. Default: DrainTimeout.
+	// DrainTimeout is the time that running requests have to finish once ctx has ended.
+	// After half of it their contexts end too. Default: DrainTimeout.
 	DrainTimeout time.Duration
-	// EndStreams is called when ctx has ended, to end the responses that never end by
-	// themselves; nil for none.
+	// EndStreams, if set, is called when ctx has ended, to end streams that would
+	// otherwise stay open.
 	EndStreams func(context.Context) error
 }
 
 // Serve answers requests on the listener until ctx ends, over HTTP/1.1 and unencrypted
-// HTTP/2. Then it accepts no more, lets running requests finish and returns; requests
-// that take longer than Config.DrainTimeout are cut off. It closes the listener.
+// HTTP/2. Then it accepts no more connections, lets running requests finish and returns;
+// requests that take longer than Config.DrainTimeout are aborted. It closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config Config) error {
 	drain := cmp.Or(config.DrainTimeout, DrainTimeout)
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -66,7 +65,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	}
 	err := <-stopped
 	if errors.Is(err, context.DeadlineExceeded) {
-		return server.Close() // who has not sent a request by now, or not read the answer, is cut off
+		return server.Close() // abort connections that are still busy
 	}
 	return err
 }

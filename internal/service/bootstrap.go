@@ -6,7 +6,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Credentials are the secrets that Bootstrap made. They can not be read again later.
+// Credentials are the secrets that Bootstrap created. They cannot be read again later.
 type Credentials struct {
 	OperatorKey string
 	// Tenant and TenantKey are the first tenant and its admin key; empty with an
@@ -14,10 +14,10 @@ type Credentials struct {
 	Tenant, TenantKey string
 }
 
-// Bootstrap makes what the first start of a service lacks: an operator key, unless one
-// is configured or in the database, and with an embedded database a tenant of the given
-// name with an admin key. When there is an operator key already, it does nothing and
-// returns no Credentials. Call it before Run.
+// Bootstrap creates an operator key on the first start of a service, and with an
+// embedded database a tenant of the given name with an admin key. If an operator key is
+// configured or in the database already, it does nothing and returns zero Credentials.
+// Call it before Run.
 func (s *Service) Bootstrap(ctx context.Context, firstTenant string) (Credentials, error) {
 	secret, err := s.Tenants.EnsureOperatorKey(ctx)
 	made := Credentials{OperatorKey: secret}

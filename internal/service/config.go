@@ -14,9 +14,9 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Config says how to run a Service. The zero Config is a service of its own on
-// this machine: an embedded database in the folder ragd-data, the built-in
-// embedding model, no other provider.
+// Config configures a Service. The zero Config runs on this machine alone: with an
+// embedded database in the folder ragd-data and the built-in embedding model, without
+// other providers.
 type Config struct {
 	// DatabaseURL is the address of a PostgreSQL server (see postgres.Config.URL).
 	// Default: an embedded server, whose data is in DataDir.
@@ -24,25 +24,25 @@ type Config struct {
 	// DataDir is the folder of the embedded server. Default: ragd-data in the
 	// working directory.
 	DataDir string
-	// DrainTimeout is how long running requests may finish after Run was told to
-	// stop. Default: httpserver.DrainTimeout.
+	// DrainTimeout is the time that running requests have to finish after Run was told
+	// to stop. Default: httpserver.DrainTimeout.
 	DrainTimeout time.Duration
 	// EmbeddingModel is the model of indexes that name none, as provider/model.
 	// Default: builtin/hash-512.
 	EmbeddingModel string
-	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 takes
-	// any free port; Service.URL tells which.
+	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 selects a
+	// free port; Service.URL returns it.
 	Listen string
 	// Logger gets one line for each request and job, and all warnings. Default: none.
 	Logger *slog.Logger
-	// MaxBodyPause is how long a request's body may stop arriving before the request
-	// fails. Default: httpserver.MaxPause.
+	// MaxBodyPause is the longest pause in the arrival of a request's body, after which
+	// the request fails. Default: httpserver.MaxPause.
 	MaxBodyPause time.Duration
-	// MaxQueuedBytes and MaxQueuedDocuments bound what a tenant may have waiting to be
-	// ingested. Default: 4 GiB and 100,000.
+	// MaxQueuedBytes and MaxQueuedDocuments bound the backlog of each tenant. Default:
+	// 4 GiB and 100,000.
 	MaxQueuedBytes     int64
 	MaxQueuedDocuments int
-	// MCP is the edge of the MCP endpoint. New sets its Authenticate, Server, Needs and
+	// MCP configures the MCP endpoint. New sets its Authenticate, Server, Needs and
 	// Forget, and its Logger and Recheck unless they are given.
 	MCP mcphttp.Config
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:
@@ -55,30 +55,31 @@ type Config struct {
 	// (see package subprocess). Default: files are read in this process, where a
 	// hostile file can exhaust its memory.
 	ParseCommand []string
-	// Pool is an open pool that is used for everything in place of DatabaseURL; Close
-	// leaves it open. Its statements are not traced.
+	// Pool, if set, is used for all statements instead of DatabaseURL. Close leaves it
+	// open. Its statements are not traced.
 	Pool *pgxpool.Pool
 	// Providers are the services whose models can be used.
 	Providers Providers
 	// Tokens verifies access tokens, which are then accepted besides API keys. Default:
-	// none are.
+	// no tokens are accepted.
 	Tokens tenant.Tokens
-	// Traces says where traces of requests go. Default: nowhere.
+	// Traces configures the export of traces. Default: no traces.
 	Traces TraceConfig
-	// Version is the version of ragd that MCP clients and traces are told. Default: dev.
+	// Version is the version of ragd in traces and for MCP clients. Default: dev.
 	Version string
-	// Workers is how many batches of documents are ingested at once. Each holds at most
-	// one connection to the database. Default: 4 for each CPU.
+	// Workers is the number of batches of documents that are ingested at once. Each uses
+	// at most one connection to the database. Default: 4 for each CPU.
 	Workers int
 }
 
-// Providers are the services whose models can be used. A zero endpoint leaves the
-// provider out. OpenAI is any service with that API; it serves embeddings and chat,
-// the others rerank.
+// Providers holds the endpoints of model providers. A provider with a zero endpoint
+// cannot be used. OpenAI is any service with that API, for embeddings and chat; the
+// others rerank.
 type Providers struct {
 	OpenAI, Cohere, Jina, Voyage, TEI endpoint.Config
 }
 
+// withDefaults returns c with the documented defaults.
 func (c Config) withDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "ragd-data")
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, httpserver.DrainTimeout)

@@ -15,7 +15,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// queueConns is how many connections the job queue needs besides the workers' own.
+// queueConns is the number of connections that the job queue needs besides those of the
+// workers.
 const queueConns = 4
 
 // database is the connection to PostgreSQL. Requests and background work have a pool
@@ -24,14 +25,14 @@ type database struct {
 	embedded *embedded.Server // nil with an external server
 	requests *pgxpool.Pool
 	work     *pgxpool.Pool
-	lent     bool // the pools are the caller's
+	external bool // the pools belong to the caller
 }
 
-// openDatabase connects to the configured server, or starts the embedded one. On an
-// error the caller closes the result.
+// openDatabase connects to the configured server, or starts the embedded one. The caller
+// must close the result, also after an error.
 func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d database, err error) {
 	if config.Pool != nil {
-		return database{requests: config.Pool, work: config.Pool, lent: true}, nil
+		return database{requests: config.Pool, work: config.Pool, external: true}, nil
 	}
 	url := config.DatabaseURL
 	if url == "" {
@@ -50,9 +51,10 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 	return d, err
 }
 
-// close closes the pools, unless they are the caller's, and stops the embedded server.
+// close closes the pools, unless they belong to the caller, and stops the embedded
+// server.
 func (d database) close(ctx context.Context) error {
-	if d.lent {
+	if d.external {
 		return nil
 	}
 	for _, pool := range []*pgxpool.Pool{d.work, d.requests} {
@@ -66,9 +68,9 @@ func (d database) close(ctx context.Context) error {
 	return d.embedded.Stop(ctx)
 }
 
-// openTenants migrates the control schema. With an embedded database it also migrates
-// the tenants' schemas: no second instance can still need their older form. onDelete is called for each tenant
-// that is deleted.
+// openTenants migrates the control schema. With an embedded database it also migrates the
+// tenants' schemas, because no other instance can still need the older version. onDelete is
+// called for each tenant that is deleted.
 func openTenants(ctx context.Context, config Config, d database, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
 	tenants, err := migrateControl(ctx, config, d, onDelete...)
 	if err != nil || d.embedded == nil {
@@ -96,10 +98,10 @@ func migrateControl(ctx context.Context, config Config, d database, onDelete ...
 	return tenant.New(ctx, d.requests, tenant.Config{OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete})
 }
 
-// Migrate brings the schema of the service and those of all tenants up to date, and
-// calls report for each tenant, one at a time. It opens and closes the database by
-// itself. A tenant that fails does not stop the others: failed counts them, and another
-// call tries them again. The error is about the service as a whole.
+// Migrate migrates the control schema and the schemas of all tenants to the newest
+// version. It opens and closes the database itself, and calls report for each tenant, one
+// at a time. A tenant that fails does not stop the others; failed is their number, and
+// another call tries them again. The error concerns the whole service.
 func Migrate(ctx context.Context, config Config, report func(tenant.Migrated)) (failed int, err error) {
 	config = config.withDefaults()
 	d, err := openDatabase(ctx, config, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rpc"
 )
 
-// handler returns the handler of the one address: RPC, MCP and health checks, behind
+// handler returns the HTTP handler of the service: RPC, MCP and health checks, behind
 // the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -27,8 +27,7 @@ func (s *Service) handler() http.Handler {
 // readyTimeout bounds the readiness check.
 const readyTimeout = 2 * time.Second
 
-// ready answers 200 when requests can be served, which takes a database that answers,
-// else 503.
+// ready answers 200 if the database answers, else 503.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

@@ -35,10 +35,10 @@ import (
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
-// Service is the whole of ragd, wired.
+// Service is a whole ragd service.
 type Service struct {
-	// Tenants, Handlers and Events are the parts that a program in the same process
-	// may call without the network.
+	// Tenants, Handlers and Events can be called by code in the same process without
+	// the network.
 	Tenants  *tenant.Service
 	Handlers *rpc.Handlers
 	Events   *event.Listener
@@ -55,9 +55,9 @@ type Service struct {
 	mcp      *mcphttp.Handler
 }
 
-// New opens the address and the database, applies the migrations that are due and
-// wires everything. Connections to the address wait until Run. An embedded database is
-// the only thing that runs already.
+// New opens the listener and the database, applies pending migrations and connects the
+// packages. It starts nothing but an embedded database: connections to the listener wait
+// until Run. On an error it releases what it opened.
 func New(ctx context.Context, config Config) (_ *Service, err error) {
 	config = config.withDefaults()
 	s := &Service{config: config, log: config.Logger}
@@ -107,7 +107,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
 		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
 	})
-	if s.database.embedded != nil { // no other instance can be at work
+	if s.database.embedded != nil { // no other instance can be running
 		if err := s.backlog.ForgetInstances(ctx); err != nil {
 			return err
 		}
@@ -138,7 +138,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	return nil
 }
 
-// parser returns what reads files.
+// parser returns the function that reads files: in child processes if ParseCommand is
+// set, else in this process.
 func (s *Service) parser() ingest.ParseFunc {
 	if len(s.config.ParseCommand) == 0 {
 		return parse.Parse
@@ -147,18 +148,19 @@ func (s *Service) parser() ingest.ParseFunc {
 	return s.parsers.Parse
 }
 
+// newMCP returns the handler of the MCP endpoint.
 func (s *Service) newMCP() (*mcphttp.Handler, error) {
-	front := s.config.MCP
-	front.Authenticate = s.Tenants.Auth.Middleware
-	if front.Recheck == nil {
-		front.Recheck = s.Tenants.Auth.Recheck
+	cfg := s.config.MCP
+	cfg.Authenticate = s.Tenants.Auth.Middleware
+	if cfg.Recheck == nil {
+		cfg.Recheck = s.Tenants.Auth.Recheck
 	}
 	return mcp.NewHandler(mcp.Config{
-		API: s.Handlers, Events: s.Events, Logger: s.log, Version: s.config.Version, HTTP: front,
+		API: s.Handlers, Events: s.Events, Logger: s.log, Version: s.config.Version, HTTP: cfg,
 	})
 }
 
-// instanceName returns a name that tells this instance from all others.
+// instanceName returns a unique name for this instance.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -170,8 +172,8 @@ func instanceName() string {
 // URL returns the base URL of the service on the address it listens on.
 func (s *Service) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Run serves requests and works on jobs until ctx ends, and lets running requests
-// finish then. It returns nil when it was stopped by ctx. It may be called once.
+// Run serves requests and works on jobs until ctx ends, then lets running requests
+// finish. It returns nil if ctx ended it. It may be called once.
 func (s *Service) Run(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	if !s.config.NoWorkers {
@@ -185,12 +187,12 @@ func (s *Service) Run(ctx context.Context) error {
 	})
 	err := group.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // told to stop while something was still starting
+		return nil // ctx ended during the start
 	}
 	return err
 }
 
-// closeTimeout bounds what Close waits for.
+// closeTimeout bounds the time that Close takes.
 const closeTimeout = time.Minute
 
 // Close releases what New opened and stops the embedded database. Call it after Run has

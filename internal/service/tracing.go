@@ -19,21 +19,21 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// TraceConfig says where traces of requests go.
+// TraceConfig configures the export of traces.
 type TraceConfig struct {
 	// URL is the address of an OTLP collector over HTTP, such as
 	// http://localhost:4318; without a scheme it is http. Empty for no traces.
 	URL string
-	// Share is the share of requests that are traced, in [0, 1].
+	// Share is the fraction of requests that are traced, in [0, 1].
 	Share float64
 }
 
-// tracing records spans of requests and sends them to a collector. Spans hold names,
+// tracing records spans of requests and sends them to a collector. Spans contain names,
 // times and sizes, never texts of callers. A nil *tracing records nothing.
 type tracing struct{ spans *sdktrace.TracerProvider }
 
-// newTracing returns nil when no collector is configured. It does not connect: a
-// collector that is away costs requests nothing.
+// newTracing returns nil if no collector is configured. It does not connect: requests
+// do not wait for an unreachable collector.
 func newTracing(ctx context.Context, config TraceConfig, version string, log *slog.Logger) (*tracing, error) {
 	if config.URL == "" {
 		return nil, nil
@@ -50,17 +50,17 @@ func newTracing(ctx context.Context, config TraceConfig, version string, log *sl
 		return nil, fmt.Errorf("traces-url: %w", err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were not sent", "err", err) }))
-	share := sdktrace.TraceIDRatioBased(config.Share)
+	sampler := sdktrace.TraceIDRatioBased(config.Share)
 	return &tracing{sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
-		// The share also holds for requests that continue a caller's trace.
-		sdktrace.WithSampler(sdktrace.ParentBased(share, sdktrace.WithRemoteParentSampled(share))),
+		// The fraction also applies to requests that continue a caller's trace.
+		sdktrace.WithSampler(sdktrace.ParentBased(sampler, sdktrace.WithRemoteParentSampled(sampler))),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", "ragd"), attribute.String("service.version", version))),
 	)}, nil
 }
 
-// collectorURL returns the URL that a collector takes traces on.
+// collectorURL returns the URL at which a collector receives traces.
 func collectorURL(address string) (string, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
@@ -72,8 +72,8 @@ func collectorURL(address string) (string, error) {
 	return strings.TrimRight(u.String(), "/") + "/v1/traces", nil
 }
 
-// handler records a span for each request but health checks, as a child of the span
-// that the request names.
+// handler records a span for each request except health checks, as a child of the span
+// in the request's headers.
 func (t *tracing) handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -86,8 +86,8 @@ func (t *tracing) handler(next http.Handler) http.Handler {
 	)
 }
 
-// spanName returns the procedure of an RPC, else the HTTP method: a path can be
-// anything that a caller makes up.
+// spanName returns the procedure of an RPC, else the HTTP method. It leaves out the path
+// of other requests, which a caller can choose freely.
 func spanName(_ string, r *http.Request) string {
 	if strings.HasPrefix(r.URL.Path, "/ragd.v1.") {
 		return strings.TrimPrefix(r.URL.Path, "/")
@@ -105,7 +105,7 @@ func (t *tracing) statements() pgx.QueryTracer {
 		otelpgx.WithDisableConnectionDetailsInAttributes())
 }
 
-// close sends the spans that were not sent yet.
+// close sends the remaining spans.
 func (t *tracing) close(ctx context.Context) error {
 	if t == nil {
 		return nil
