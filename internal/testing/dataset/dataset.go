@@ -1,6 +1,6 @@
-// Package dataset measures retrieval on labelled sets in tests: it loads a set,
-// ranks it by BM25, fuses rankings and scores them. It is slow and simple on
-// purpose, so that it can be trusted.
+// Package dataset measures retrieval on labelled data sets in tests: it loads a set,
+// ranks its documents by BM25, fuses rankings and scores them. It is slow and simple
+// on purpose, as a reference.
 //
 // The sets are folders of corpus.jsonl.gz, queries.jsonl.gz (lines with id,
 // title and text) and qrels.tsv.gz (a header, then query id, document id,
@@ -23,7 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/lexical"
 )
 
-// Set is a corpus with questions whose answers are known.
+// Set is a corpus with questions whose relevant documents are known.
 type Set struct {
 	Documents []Document
 	Texts     []string // title and text of each document
@@ -36,7 +36,7 @@ type Document struct{ ID, Title, Text string }
 // Question is one labelled question.
 type Question struct {
 	Text     string
-	Relevant map[int]bool // places in Set.Texts
+	Relevant map[int]bool // indices into Set.Texts
 }
 
 // Load reads the named set, or skips the test when RAGD_DATASETS is not set.
@@ -49,13 +49,13 @@ func Load(t testing.TB, name string) *Set {
 	return LoadFolder(t, filepath.Join(root, name))
 }
 
-// LoadFolder reads the set in a folder, whose files may be unzipped.
+// LoadFolder reads the set in a folder. Its files may also be uncompressed, without .gz.
 func LoadFolder(t testing.TB, folder string) *Set {
 	t.Helper()
-	places := map[string]int{}
+	indices := map[string]int{}
 	set := &Set{}
 	readJSON(t, filepath.Join(folder, "corpus.jsonl"), func(d Document) {
-		places[d.ID] = len(set.Texts)
+		indices[d.ID] = len(set.Texts)
 		set.Documents = append(set.Documents, d)
 		set.Texts = append(set.Texts, strings.TrimSpace(d.Title+"\n"+d.Text))
 	})
@@ -68,7 +68,7 @@ func LoadFolder(t testing.TB, folder string) *Set {
 		if relevant[fields[0]] == nil {
 			relevant[fields[0]] = map[int]bool{}
 		}
-		relevant[fields[0]][places[fields[1]]] = true
+		relevant[fields[0]][indices[fields[1]]] = true
 	})
 	readJSON(t, filepath.Join(folder, "queries.jsonl"), func(d Document) {
 		set.Questions = append(set.Questions, Question{Text: d.Text, Relevant: relevant[d.ID]})
@@ -76,6 +76,7 @@ func LoadFolder(t testing.TB, folder string) *Set {
 	return set
 }
 
+// readJSON calls each for every line of JSON in a file.
 func readJSON(t testing.TB, path string, each func(Document)) {
 	t.Helper()
 	readLines(t, path, func(text []byte) {
@@ -87,7 +88,7 @@ func readJSON(t testing.TB, path string, each func(Document)) {
 	})
 }
 
-// readLines reads path, or path.gz if there is no such file.
+// readLines calls each for every line of path, or of path.gz if there is no such file.
 func readLines(t testing.TB, path string, each func([]byte)) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -117,8 +118,7 @@ func readLines(t testing.TB, path string, each func([]byte)) {
 	}
 }
 
-// Best returns the places of the k highest scores, best first, ties by place.
-// Scores of zero and less do not count.
+// Best returns the indices of the k highest scores above 0, best first, ties by index.
 func Best(scores []float64, k int) []int {
 	var order []int
 	for i, s := range scores {
@@ -138,12 +138,13 @@ func Best(scores []float64, k int) []int {
 	return order[:min(k, len(order))]
 }
 
-// Fuse joins rankings by reciprocal rank (Cormack et al. 2009, k = 60).
+// Fuse returns the score of each of n documents by reciprocal rank fusion of rankings
+// (Cormack et al. 2009, k = 60). A ranking is a list of document indices, best first.
 func Fuse(n int, rankings ...[]int) (scores []float64) {
 	scores = make([]float64, n)
 	for _, ranking := range rankings {
-		for rank, place := range ranking {
-			scores[place] += 1 / float64(60+rank+1)
+		for rank, index := range ranking {
+			scores[index] += 1 / float64(60+rank+1)
 		}
 	}
 	return scores
@@ -157,30 +158,30 @@ type BM25 struct {
 }
 
 type posting struct {
-	place int
+	index int
 	count float64
 }
 
 // NewBM25 indexes the texts.
 func NewBM25(texts []string) *BM25 {
 	x := &BM25{postings: map[string][]posting{}, lengths: make([]float64, len(texts))}
-	for place, text := range texts {
+	for index, text := range texts {
 		counts := map[string]float64{}
 		for token := range lexical.Tokens(text) {
 			if token.Rank() != lexical.Stop {
 				counts[string(token.Stem)]++
-				x.lengths[place]++
+				x.lengths[index]++
 			}
 		}
 		for stem, count := range counts {
-			x.postings[stem] = append(x.postings[stem], posting{place, count})
+			x.postings[stem] = append(x.postings[stem], posting{index, count})
 		}
-		x.mean += x.lengths[place] / float64(len(texts))
+		x.mean += x.lengths[index] / float64(len(texts))
 	}
 	return x
 }
 
-// Scores returns the score of every text.
+// Scores returns the score of every text for a question, 0 without a common term.
 func (x *BM25) Scores(question string) []float64 {
 	const k1, b = 1.2, 0.75
 	scores := make([]float64, len(x.lengths))
@@ -189,19 +190,19 @@ func (x *BM25) Scores(question string) []float64 {
 		n := float64(len(found))
 		idf := math.Log(1 + (float64(len(x.lengths))-n+0.5)/(n+0.5))
 		for _, p := range found {
-			scores[p.place] += idf * p.count * (k1 + 1) / (p.count + k1*(1-b+b*x.lengths[p.place]/x.mean))
+			scores[p.index] += idf * p.count * (k1 + 1) / (p.count + k1*(1-b+b*x.lengths[p.index]/x.mean))
 		}
 	}
 	return scores
 }
 
-// Quality sums up the scores of rankings; Mean makes averages of them.
+// Quality sums the measures of rankings; Mean returns their averages.
 type Quality struct {
 	Recall5, Recall10, NDCG10 float64
 	n                         float64
 }
 
-// Add scores one ranking of places, best first.
+// Add adds the measures of one ranking, a list of document indices, best first.
 func (q *Quality) Add(ranking []int, relevant map[int]bool) {
 	var dcg, ideal float64
 	for i := range 10 {
@@ -221,7 +222,7 @@ func (q *Quality) Add(ranking []int, relevant map[int]bool) {
 	q.n++
 }
 
-// Mean returns the averages over what was added.
+// Mean returns the averages over all rankings.
 func (q Quality) Mean() Quality {
 	return Quality{Recall5: q.Recall5 / q.n, Recall10: q.Recall10 / q.n, NDCG10: q.NDCG10 / q.n, n: 1}
 }

@@ -1,5 +1,5 @@
-// Package mcptest calls an MCP endpoint in tests, as clients of both eras of the
-// protocol do.
+// Package mcptest calls an MCP endpoint in tests, as clients with sessions and clients
+// without them do.
 package mcptest
 
 import (
@@ -12,8 +12,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
-// Eras are the two kinds of client, by name: those that open a session, and those of
-// revisions that have none.
+// Eras are the options of the two kinds of client, by name: "legacy" clients open a
+// session, "modern" ones speak a revision of the protocol without sessions.
 var Eras = map[string][]client.ClientOption{
 	"modern": nil,
 	"legacy": {client.WithLegacyProtocolOnly()},
@@ -32,22 +32,22 @@ func Connect(t testing.TB, address string, options []client.ClientOption, header
 	return c
 }
 
-// Initialize starts a client and says hello.
+// Initialize starts a client and sends the initialize request.
 func Initialize(t testing.TB, c *client.Client) {
 	t.Helper()
 	if err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var hello mcpgo.InitializeRequest
-	hello.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
-	hello.Params.ClientInfo = mcpgo.Implementation{Name: "test", Version: "1"}
-	if _, err := c.Initialize(t.Context(), hello); err != nil {
+	var req mcpgo.InitializeRequest
+	req.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
+	req.Params.ClientInfo = mcpgo.Implementation{Name: "test", Version: "1"}
+	if _, err := c.Initialize(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Call calls a tool and returns its result and text. meta is the request's _meta; nil
-// for none.
+// Call calls a tool and returns its result and the text of it. meta is the request's
+// _meta, nil for none.
 func Call(t testing.TB, c *client.Client, name string, arguments any, meta map[string]any) (*mcpgo.CallToolResult, string) {
 	t.Helper()
 	var req mcpgo.CallToolRequest
@@ -62,11 +62,11 @@ func Call(t testing.TB, c *client.Client, name string, arguments any, meta map[s
 	return result, Text(t, result)
 }
 
-// Text returns the text of a result that consists of one.
+// Text returns the text of a result. It fails the test if the result is not one text.
 func Text(t testing.TB, result *mcpgo.CallToolResult) string {
 	t.Helper()
 	if len(result.Content) != 1 {
-		t.Fatalf("%d pieces of content", len(result.Content))
+		t.Fatalf("%d content items, want 1", len(result.Content))
 	}
 	text, ok := result.Content[0].(mcpgo.TextContent)
 	if !ok {
@@ -75,8 +75,8 @@ func Text(t testing.TB, result *mcpgo.CallToolResult) string {
 	return text.Text
 }
 
-// Tools returns the names of the tools that a client sees, each with the index names
-// that its schema offers.
+// Tools returns the tools that a client can call: by name, the index names that the
+// tool's schema allows.
 func Tools(t testing.TB, c *client.Client) map[string][]string {
 	t.Helper()
 	res, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
@@ -110,7 +110,7 @@ type Progress struct {
 	byToken map[any][]float64
 }
 
-// WatchProgress returns the progress that a client is notified of from now on.
+// WatchProgress collects the progress notifications of a client from now on.
 func WatchProgress(c *client.Client) *Progress {
 	p := &Progress{byToken: map[any][]float64{}}
 	c.OnNotification(func(n mcpgo.JSONRPCNotification) {
@@ -133,7 +133,7 @@ func (p *Progress) Of(token string) []float64 {
 	return p.byToken[token]
 }
 
-// Calls returns of how many calls the client was notified.
+// Calls returns the number of calls that reported progress.
 func (p *Progress) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

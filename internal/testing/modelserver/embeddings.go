@@ -37,7 +37,7 @@ func texts(v any) []string {
 	return out
 }
 
-// vector is a fixed, arbitrary unit vector for each text.
+// vector returns a unit vector that depends on the text alone.
 func vector(text string, dimension int) []float32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))

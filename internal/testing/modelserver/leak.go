@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// NoLeaks fails the test if more goroutines are left after run than before, not
-// counting those of connections kept for later, which it closes. It gives them
-// two seconds to end, and belongs in tests that are not parallel.
+// NoLeaks calls run and fails the test if more goroutines exist two seconds later than
+// before. It closes the server's connections, so that idle ones do not count. The test
+// must not be parallel.
 func (s *Server) NoLeaks(t *testing.T, run func()) {
 	t.Helper()
 	before := runtime.NumGoroutine()

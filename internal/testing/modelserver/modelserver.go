@@ -1,12 +1,12 @@
 // Package modelserver is a model provider for tests. It speaks real HTTP in the
 // shapes of OpenAI (embeddings, chat completions), Cohere, Jina, Voyage and
-// text-embeddings-inference (rerank), answers deterministically, and fails in
-// every way a provider can, as told.
+// text-embeddings-inference (rerank), answers deterministically, and can be told to
+// fail in the ways that providers fail.
 //
-//	ai := fakeai.New(t)
-//	ai.Set(fakeai.Fault{Status: 429, RetryAfter: "1", Times: 2})
-//	... call ai.URL ...
-//	ai.Requests()
+//	models := modelserver.New(t)
+//	models.Set(modelserver.Fault{Status: 429, RetryAfter: "1", Times: 2})
+//	... call models.URL ...
+//	models.Requests()
 package modelserver
 
 import (
@@ -21,23 +21,22 @@ import (
 	"time"
 )
 
-// Key is the API key that the server accepts; a request without one is fine
-// too, as with servers that want none.
+// Key is the API key that the server accepts. It also accepts requests without a key.
 const Key = "sk-fake-0123456789abcdef"
 
-// Server is the fake provider. Its fields are set before it is first called.
+// Server is a fake provider. Set its fields before the first request.
 type Server struct {
 	// URL is the base URL, without a version.
 	URL string
-	// Embed returns the vector of a text; by default one of Dimension values
-	// that depends on the text alone.
+	// Embed returns the embedding of a text. By default it is a unit vector of Dimension
+	// values that depends on the text alone.
 	Embed func(text string) []float32
-	// Dimension is that of vectors when the request asks for none. 8.
+	// Dimension is the dimension of embeddings if the request asks for none. Default: 8.
 	Dimension int
-	// Chat returns the content of the answer to a conversation.
+	// Chat returns the content of the answer to a conversation. By default it is "ok".
 	Chat func(Chat) string
-	// Score returns the relevance of a text to a query, for the rerank shapes.
-	// By default the share of the query's words that the text has.
+	// Score returns the relevance of a text to a query, for reranking. By default it is
+	// the fraction of the query's words that the text contains.
 	Score func(query, text string) float64
 
 	server   *httptest.Server
@@ -47,17 +46,17 @@ type Server struct {
 	requests []Request
 	inFlight int
 	peak     int
-	done     chan struct{} // closed when the test ends, frees what hangs
+	done     chan struct{} // closed when the test ends, to end hanging requests
 }
 
-// Fault is how the server misbehaves. The zero Fault is none.
+// Fault describes how the server fails. With the zero Fault it does not fail.
 type Fault struct {
-	// Delay passes before every answer.
+	// Delay is the time before every answer.
 	Delay time.Duration
-	// Hang keeps the connection open and answers nothing until the caller leaves.
+	// Hang keeps the connection open without an answer until the caller closes it.
 	Hang bool
-	// Status other than 0 is answered, with RetryAfter as that header and Code as
-	// the error's code.
+	// Status, if not 0, is the status of the answer, with RetryAfter as the header
+	// Retry-After and Code as the error's code.
 	Status     int
 	RetryAfter string
 	Code       string
@@ -65,21 +64,20 @@ type Fault struct {
 	Body string
 	// ContentType replaces application/json.
 	ContentType string
-	// Half breaks the connection in the middle of the answer.
+	// Half closes the connection after half of the answer.
 	Half bool
-	// Mangle changes the decoded answer before it is sent: leaves out a vector,
-	// doubles an index, turns a score into something else. Not for the bare list
-	// of text-embeddings-inference.
+	// Mangle changes the decoded answer before it is sent. It is not supported for
+	// text-embeddings-inference, whose answer is not an object.
 	Mangle func(answer map[string]any)
 	// When limits the fault to the requests it accepts.
 	When func(Request) bool
-	// Times is how often the fault strikes before the server recovers; 0 is always.
+	// Times is the number of requests that fail before the server recovers; 0 is all.
 	Times int
-	// Percent is the share of requests that it strikes, spread evenly; 0 is all.
+	// Percent is the percentage of requests that fail, spread evenly; 0 is all.
 	Percent int
 }
 
-// Request is what the server was asked.
+// Request is a request that the server has received.
 type Request struct {
 	Path   string
 	Header http.Header
@@ -109,28 +107,29 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Set makes the server misbehave from the next request on; Set(Fault{}) heals it.
+// Set replaces the fault, from the next request on. Set(Fault{}) ends all failures.
 func (s *Server) Set(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault, s.failures = f, 0
 }
 
-// Requests returns what was asked so far, in order of arrival.
+// Requests returns the requests so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Peak returns the most requests that were in flight at once.
+// Peak returns the largest number of requests that were in flight at once.
 func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
 }
 
-// handle wraps the answer to a well-formed request with bookkeeping and faults.
+// handle returns a handler that records requests, applies the fault, and else sends the
+// answer.
 func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
@@ -162,7 +161,7 @@ func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 	}
 }
 
-// enter counts the request in and returns the fault that strikes it.
+// enter records a request that has arrived and returns the fault for it.
 func (s *Server) enter(request Request) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,13 +180,14 @@ func (s *Server) enter(request Request) Fault {
 	return f
 }
 
+// leave records that a request has been answered.
 func (s *Server) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight--
 }
 
-// wait spends the fault's time and reports whether to answer at all.
+// wait waits for the fault's delay and reports whether to answer at all.
 func (s *Server) wait(r *http.Request, f Fault) bool {
 	var after <-chan time.Time
 	if !f.Hang {
@@ -204,16 +204,18 @@ func (s *Server) wait(r *http.Request, f Fault) bool {
 	return false
 }
 
+// refuse answers with an error in OpenAI's shape.
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "fake", "code": code}})
 }
 
+// send encodes and sends an answer, changed by the fault.
 func send(w http.ResponseWriter, f Fault, answer any) {
 	body, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // the handlers build what can be encoded
+		panic(err) // answers can always be encoded
 	}
 	if f.Mangle != nil {
 		var decoded map[string]any
@@ -239,7 +241,7 @@ func send(w http.ResponseWriter, f Fault, answer any) {
 	_, _ = w.Write(body)
 }
 
-// overlap is the share of the query's words that stand in the text.
+// overlap returns the fraction of the query's words that the text contains.
 func overlap(query, text string) float64 {
 	words := strings.Fields(strings.ToLower(query))
 	text = strings.ToLower(text)
@@ -252,8 +254,8 @@ func overlap(query, text string) float64 {
 	return float64(found) / float64(max(1, len(words)))
 }
 
-// Static starts a server that answers every request with this status and body,
-// and returns its URL.
+// Static starts a server that answers every request with the status and body, and returns
+// its URL.
 func Static(t testing.TB, status int, body string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)

@@ -2,8 +2,8 @@ package modelserver
 
 import "sort"
 
-// ranked scores the texts and sorts them best first, as the providers do, so
-// that a client which ignores index gets a wrong answer.
+// ranked returns the scores of the texts, best first as providers send them, each with the
+// index of its text.
 func (s *Server) ranked(query string, texts []string, scoreKey string) []map[string]any {
 	out := make([]map[string]any, len(texts))
 	for i, text := range texts {
@@ -22,8 +22,7 @@ func (s *Server) rerankResults(r Request) any {
 	}
 }
 
-// rerankV1 answers as Jina, or as Voyage when the request has Voyage's top_k or
-// return_documents without top_n.
+// rerankV1 answers as Jina if the request has top_n, else as Voyage.
 func (s *Server) rerankV1(r Request) any {
 	query, _ := r.Body["query"].(string)
 	documents := texts(r.Body["documents"])
@@ -37,7 +36,7 @@ func (s *Server) rerankV1(r Request) any {
 	}
 }
 
-// rerankTEI answers as text-embeddings-inference: a bare list.
+// rerankTEI answers as text-embeddings-inference, with a JSON array.
 func (s *Server) rerankTEI(r Request) any {
 	query, _ := r.Body["query"].(string)
 	return s.ranked(query, texts(r.Body["texts"]), "score")

@@ -9,12 +9,12 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// Text is a document's text as an upload takes it.
+// Text returns a text as the source of an upload.
 func Text(s string) *ragdv1.UploadDocumentRequest_Text {
 	return &ragdv1.UploadDocumentRequest_Text{Text: s}
 }
 
-// Object is a JSON object as messages take it.
+// Object returns a JSON object as a field of a message.
 func Object(t testing.TB, fields map[string]any) *structpb.Struct {
 	t.Helper()
 	s, err := structpb.NewStruct(fields)

@@ -1,5 +1,5 @@
-// Package servicetest runs the whole service for a test, wired as in production, on a
-// fresh database and a free port.
+// Package servicetest runs the whole service for a test, as in production, on a fresh
+// database and a free port.
 package servicetest
 
 import (
@@ -56,14 +56,14 @@ func New(t testing.TB, config service.Config) *Service {
 	return &Service{Service: s, URL: s.URL(), Pool: config.Pool, DB: tenant.NewDB(config.Pool)}
 }
 
-// run runs the service until the test ends, and returns when it hears events.
+// run runs the service until the test ends. It returns once the service receives events.
 func run(t testing.TB, s *service.Service) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	t.Cleanup(func() {
-		// A connection without a request would hold up the end.
+		// Idle connections would delay the shutdown.
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 		cancel()
 		if err := errors.Join(<-done, s.Close()); err != nil {
@@ -85,8 +85,8 @@ type Client struct {
 	ragdv1connect.ToolServiceClient
 }
 
-// Client returns a client with this secret, whose requests carry the headers,
-// given as names and values by turns.
+// Client returns a client with the secret, which may be empty. headers are alternating
+// names and values that it sends with every request.
 func (s *Service) Client(secret string, headers ...string) Client {
 	sign := func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
@@ -107,14 +107,15 @@ func (s *Service) Client(secret string, headers ...string) Client {
 	}
 }
 
-// signer also signs streams, which a UnaryInterceptorFunc leaves alone.
+// signer adds the secret and the headers to unary calls and to streams.
 type signer struct {
 	connect.UnaryInterceptorFunc
 	secret  string
 	headers []string
 }
 
-// WrapStreamingClient implements connect.Interceptor.
+// WrapStreamingClient implements connect.Interceptor: a UnaryInterceptorFunc does not
+// change streams.
 func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
@@ -135,7 +136,7 @@ func set(header http.Header, secret string, headers []string) {
 // Operator returns a client with the operator's key.
 func (s *Service) Operator(headers ...string) Client { return s.Client(OperatorKey, headers...) }
 
-// Tenant makes a tenant and returns a client of its admin.
+// Tenant creates a tenant and returns a client with an admin key of it.
 func (s *Service) Tenant(t testing.TB, name string) Client {
 	t.Helper()
 	if _, err := s.Operator().CreateTenant(t.Context(), &ragdv1.CreateTenantRequest{TenantId: name}); err != nil {
@@ -144,7 +145,7 @@ func (s *Service) Tenant(t testing.TB, name string) Client {
 	return s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: name, Scopes: []string{"admin"}}))
 }
 
-// Key makes an API key and returns its secret.
+// Key creates an API key and returns its secret.
 func (s *Service) Key(t testing.TB, req *ragdv1.CreateApiKeyRequest) string {
 	t.Helper()
 	res, err := s.Operator().CreateApiKey(t.Context(), req)
@@ -154,7 +155,7 @@ func (s *Service) Key(t testing.TB, req *ragdv1.CreateApiKeyRequest) string {
 	return res.Secret
 }
 
-// Index makes an index with the default model.
+// Index creates an index with the default embedding model.
 func (c Client) Index(t testing.TB, name string) {
 	t.Helper()
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: name}); err != nil {
@@ -162,7 +163,7 @@ func (c Client) Index(t testing.TB, name string) {
 	}
 }
 
-// Upload uploads a document and waits until it is ready.
+// Upload uploads a document, waits until its job has ended, and returns the document.
 func (c Client) Upload(t testing.TB, req *ragdv1.UploadDocumentRequest) *ragdv1.Document {
 	t.Helper()
 	res, err := c.UploadDocument(t.Context(), req)
@@ -172,7 +173,7 @@ func (c Client) Upload(t testing.TB, req *ragdv1.UploadDocumentRequest) *ragdv1.
 	return c.Await(t, res.Document.IndexName, res.Job.JobId, res.Document.DocumentId)
 }
 
-// Await waits until a job has ended and returns its document.
+// Await waits until a job has ended and returns the document.
 func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1.Document {
 	t.Helper()
 	const patience = 30 * time.Second

@@ -9,18 +9,18 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// streamDocuments is how many documents UploadAll sends by one stream.
+// streamDocuments is the number of documents that UploadAll sends in one stream.
 const streamDocuments = 500
 
-// UploadAll sends documents by several streams at once and returns their results in
+// UploadAll sends documents in several concurrent streams and returns their results in
 // order. It does not wait until they are processed.
 func (c Client) UploadAll(t testing.TB, documents []*ragdv1.UploadDocumentRequest) []*ragdv1.UploadResult {
 	t.Helper()
 	var streams sync.WaitGroup
-	chunks := slices.Collect(slices.Chunk(documents, streamDocuments))
-	results := make([][]*ragdv1.UploadResult, len(chunks))
-	for i, some := range chunks {
-		streams.Go(func() { results[i] = c.stream(t, some) })
+	groups := slices.Collect(slices.Chunk(documents, streamDocuments))
+	results := make([][]*ragdv1.UploadResult, len(groups))
+	for i, group := range groups {
+		streams.Go(func() { results[i] = c.stream(t, group) })
 	}
 	streams.Wait()
 	all := slices.Concat(results...)
@@ -30,6 +30,7 @@ func (c Client) UploadAll(t testing.TB, documents []*ragdv1.UploadDocumentReques
 	return all
 }
 
+// stream sends documents in one stream and returns their results.
 func (c Client) stream(t testing.TB, documents []*ragdv1.UploadDocumentRequest) []*ragdv1.UploadResult {
 	s, err := c.UploadDocuments(t.Context())
 	if err != nil {

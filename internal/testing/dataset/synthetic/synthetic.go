@@ -1,5 +1,5 @@
-// Package synthetic makes vectors to measure with, and answers questions about
-// them exactly. What it makes is the same in every run.
+// Package synthetic generates vectors for benchmarks and finds the exact nearest
+// neighbours among them. The vectors are the same in every run.
 package synthetic
 
 import (
@@ -9,19 +9,19 @@ import (
 	"slices"
 )
 
-// Vectors have Dimension values and lie between Centres.
+// Dimension is the number of values of a vector, Centres the number of cluster centres.
 const (
 	Dimension = 384
 	Centres   = 200
 )
 
-// spread is the noise of each value, where a centre's values have deviation 1.
+// spread is the standard deviation of the noise of each value. That of a centre's values
+// is 1.
 const spread = 0.6
 
-// Vectors returns n vectors around common centres, as embeddings of texts are
-// around topics: each is a point on the line between two centres, so that there
-// is no gap around each, with noise of its own. The centres are the same for all
-// seeds, so that vectors of another seed are questions about these.
+// Vectors returns n vectors in clusters, as embeddings of texts cluster by topic: each is
+// a random point on the line between two centres plus noise. All seeds have the same
+// centres, so that vectors of another seed can be used as queries.
 func Vectors(n int, seed uint64) [][]float32 {
 	centres := make([][]float32, Centres)
 	fixed := rand.New(rand.NewPCG(7, 7))
@@ -43,8 +43,8 @@ func Vectors(n int, seed uint64) [][]float32 {
 	return out
 }
 
-// Metadata returns the metadata of vector n: the field for a share of 1/k is 1 in
-// about one of k vectors.
+// Metadata returns the metadata of vector n. Each field is named for a fraction 1/k, such
+// as "tenth", and is 1 in about one of k vectors.
 func Metadata(n int) map[string]any {
 	r := rand.New(rand.NewPCG(uint64(n), 3))
 	return map[string]any{
@@ -53,11 +53,12 @@ func Metadata(n int) map[string]any {
 	}
 }
 
-// Nearest returns the places of the k vectors nearest to the question by cosine,
-// best first, of those whose field is 1; of all with an empty field.
+// Nearest returns the indices of the k vectors with the highest cosine to the question,
+// best first, ties by index. It considers only vectors whose field is 1, or all if field
+// is empty.
 func Nearest(vectors [][]float32, question []float32, field string, k int) []int {
 	type scored struct {
-		place int
+		index int
 		score float64
 	}
 	var all []scored
@@ -73,11 +74,11 @@ func Nearest(vectors [][]float32, question []float32, field string, k int) []int
 		all = append(all, scored{n, dot / math.Sqrt(length)})
 	}
 	slices.SortFunc(all, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.place, b.place))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.index, b.index))
 	})
-	places := make([]int, 0, k)
+	indices := make([]int, 0, k)
 	for _, s := range all[:min(k, len(all))] {
-		places = append(places, s.place)
+		indices = append(indices, s.index)
 	}
-	return places
+	return indices
 }
