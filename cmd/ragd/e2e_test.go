@@ -124,6 +124,7 @@ func stop(t *testing.T, cmd *exec.Cmd, signal syscall.Signal) {
 	}
 }
 
+// writeCorpus writes JSON Lines with one short document per line.
 func writeCorpus(t *testing.T, path string, documents int) {
 	t.Helper()
 	var lines bytes.Buffer

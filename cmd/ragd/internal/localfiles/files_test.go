@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// found is what a test says about one step of a sequence.
+// found is one element of a sequence, in short.
 type found struct {
 	URI, Content, Skip, Problem string
 }

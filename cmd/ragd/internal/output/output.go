@@ -1,4 +1,4 @@
-// Package output prints what the commands show: messages, tables and JSON on standard
+// Package output prints the results of commands: messages, tables and JSON on standard
 // output, notes on standard error, and text that cannot steer a terminal.
 package output
 

@@ -63,7 +63,7 @@ func (r *run) batch(ctx context.Context, documents <-chan localfiles.Document) (
 	return items, true, nil
 }
 
-// item returns a document as it is sent.
+// item returns the message and content for a document.
 func (r *run) item(doc localfiles.Document) (*item, error) {
 	it := &item{document: document{doc.Location, doc.URI}, content: doc.Content, input: doc.InputBytes}
 	if doc.Content == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// stepTimes is a log handler that adds up how long the steps of workers took.
+// stepTimes is a log handler that sums the durations of the workers' steps.
 type stepTimes struct {
 	slog.Handler
 	mu    sync.Mutex
@@ -48,8 +48,8 @@ func (s *stepTimes) Handle(ctx context.Context, r slog.Record) error {
 
 func (s *stepTimes) WithAttrs([]slog.Attr) slog.Handler { return s }
 
-// passages are one-passage documents: those of a data set, if there is one, else
-// made up.
+// passages returns documents of one passage each, from a data set if there is one, else
+// generated.
 func passages(b *testing.B) []localfiles.Document {
 	b.Helper()
 	var docs []localfiles.Document
@@ -83,8 +83,8 @@ func all(docs []localfiles.Document) iter.Seq2[localfiles.Document, error] {
 }
 
 // BenchmarkIngest uploads one-passage documents over HTTP, as ragd ingest does, and
-// waits until they are searchable. Besides the whole it reports what the workers
-// were at, as shares of their time, and how fast the same documents go again.
+// waits until they are searchable. It reports documents per second, the fraction of the
+// workers' time in each step, and the rate of a second upload of the same documents.
 func BenchmarkIngest(b *testing.B) {
 	docs := passages(b)
 	var bytes int64

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What our own side finds wrong is wrong the next time too.
-func TestErrorsOfOurOwnAreNotRetried(t *testing.T) {
+// Errors that do not come from the service are permanent.
+func TestErrorsOfTheClientAreNotRetried(t *testing.T) {
 	t.Parallel()
 	calls, wrong := 0, errors.New("--index is missing")
 	err := Retry(t.Context(), nil, func(context.Context) error {

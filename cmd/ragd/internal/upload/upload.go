@@ -81,11 +81,11 @@ type Result struct {
 	Failures  []Failure
 	Skips     []localfiles.Skip
 	Elapsed   time.Duration
-	// Extraction is what metadata extraction cost; nil without extraction.
+	// Extraction is the cost of metadata extraction, nil without extraction.
 	Extraction *Extraction
 }
 
-// Extraction is what metadata extraction by language models cost.
+// Extraction is the cost of metadata extraction by language models.
 type Extraction struct {
 	Calls        int    `json:"calls"`
 	InputTokens  int    `json:"inputTokens"`

@@ -26,12 +26,12 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 )
 
-// service is ragd in memory: a job takes a second, and jobs run one at a time.
+// service is a fake of ragd: a job takes a second, and jobs run one at a time.
 type service struct {
 	ragdv1connect.DocumentServiceClient
 	ragdv1connect.IndexServiceClient
 
-	// before, if set, may fail a call; it gets the calls' number, from 1.
+	// before, if set, may fail a call. Its argument is the number of the call, from 1.
 	before func(call int, uri string) error
 	hidden bool // jobs are not listed
 
@@ -43,7 +43,7 @@ type service struct {
 	most      int // uploads at once
 	jobs      []*ragdv1.Job
 	documents map[string]*stored
-	others    int // documents pending that are not ours
+	others    int // pending documents of other clients
 }
 
 type stored struct {
@@ -114,7 +114,7 @@ func (s *service) UploadDocument(ctx context.Context, req *ragdv1.UploadDocument
 	return &ragdv1.UploadDocumentResponse{Job: proto.CloneOf(doc.job)}, nil
 }
 
-// advance ends the jobs whose time has come; texts of "bad" fail.
+// advance ends the jobs that have run for a second. Documents with the text "bad" fail.
 func (s *service) advance() {
 	for _, doc := range s.documents {
 		n, _ := strconv.Atoi(doc.job.GetJobId())
@@ -227,7 +227,6 @@ func TestRunUploadsWaitsAndReportsEveryDocument(t *testing.T) {
 	})
 }
 
-// Of few documents it is told how far each is.
 func TestRunReportsTheChunksOfFewDocuments(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -77,7 +77,7 @@ func (r *run) pending(ctx context.Context) (int, error) {
 // lists jobs, newest first, until they are older than the oldest open job.
 func (r *run) sweep(ctx context.Context) error {
 	var chunks, done int
-	// missing holds the open jobs whose outcome the list does not tell.
+	// missing holds the open jobs that the list lacks or shows as cancelled.
 	missing := make(map[string]bool, len(r.open))
 	for id := range r.open {
 		missing[id] = true
