@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"internal/parse/subprocess":    {"internal/fault", "internal/parse"},
 	"internal/postgres":            {"internal/fault"},
 	"internal/postgres/embedded":   {"internal/fault"},
-	"internal/query":               {"internal/cache", "internal/embed", "internal/fault", "internal/filter", "internal/httpserver", "internal/index", "internal/rerank", "internal/tenant", "internal/textlimit"},
+	"internal/query":               {"internal/cache", "internal/embed", "internal/fault", "internal/filter", "internal/index", "internal/rerank", "internal/tenant", "internal/textlimit"},
 	"internal/rerank":              {"internal/cache", "internal/endpoint", "internal/fault", "internal/lexical", "internal/llm", "internal/textlimit"},
 	"internal/rpc":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/chunk", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/job", "internal/metadata", "internal/query", "internal/rerank", "internal/tenant", "internal/tool", "internal/vector"},
 	"internal/service":             {"internal/backlog", "internal/embed", "internal/endpoint", "internal/event", "internal/extract", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/job", "internal/llm", "internal/mcp", "internal/mcp/mcphttp", "internal/parse", "internal/parse/subprocess", "internal/postgres", "internal/postgres/embedded", "internal/query", "internal/rerank", "internal/rpc", "internal/tenant", "internal/tool", "internal/vector"},

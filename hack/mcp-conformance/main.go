@@ -1,4 +1,4 @@
-// Command conformance is a server for the official MCP conformance suite, with the tools,
+// Command mcp-conformance is a server for the official MCP conformance suite, with the tools,
 // resources and prompts that the suite prescribes. It uses the product's HTTP transport,
 // internal/mcp/mcphttp, so the suite tests that transport. Run it with
 // hack/mcp-conformance.sh. It is not part of the product.
