@@ -1,5 +1,5 @@
-// Package assembly puts texts together from parts of a source and keeps track of
-// where each part came from.
+// Package assembly builds texts from spans of a source and tracks the origin of each
+// span.
 package assembly
 
 import (
@@ -12,39 +12,38 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// ParagraphJoin stands between the paragraphs of a section, and between two
-// sections that make one chunk.
+// ParagraphJoin separates the paragraphs of a section, and two sections that are
+// joined to one chunk.
 const ParagraphJoin = "  \n"
 
-// Text is a text put together from parts of a source, in order. As long as the
-// parts adjoin, the text is a slice of the source; after that it is a copy.
+// Text is a text built from spans of a source, in order. It is a slice of the source
+// as long as the spans are adjacent, and a copy after that.
 type Text struct {
 	source  string
-	track   bool // remember where every part came from, for bounds
+	track   bool // record the origin of every span, for Bounds
 	joinLen int  // length of the usual joiner
 
-	start, end int    // bounds of the parts in the source
+	start, end int    // bounds of all spans in the source
 	buf        []byte // the text, if it is not source[start:end]
 	copied     bool
-	visible    bool // something but white space was added
+	visible    bool // has characters other than white space
 	joined     bool // the text ends with a joiner of the usual length
 	origins    blocks.List[origin]
 }
 
-// New returns an empty text of parts of the source. With track it knows where each
-// part came from, which Bounds needs. joinLen is the length of the joiner that is
-// used most.
+// New returns an empty text over the source. Bounds requires track. joinLen is the
+// length of the most frequent joiner, in bytes.
 func New(source string, track bool, joinLen int) Text {
 	return Text{source: source, track: track, joinLen: joinLen}
 }
 
-// origin says which position of the source the text from a position on came from.
-// Plain parts have the same length in both. Others (a decoded entity, a joiner
-// of another length) are opaque: all of it came from between the origin and the
-// next one.
+// origin maps a position of the text to a position of the source, up to the next
+// origin. Plain text has the same length in both. Other text (a decoded entity, a
+// joiner of another length) is opaque: all of it came from between this origin and
+// the next one.
 type origin struct {
-	text uint32 // the highest bit says opaque
-	src  uint32 // the highest bit says that a joiner stands before it
+	text uint32 // position in the text; the highest bit is set if opaque
+	src  uint32 // position in the source; the highest bit is set after a joiner
 }
 
 const flag = 1 << 31
@@ -57,8 +56,8 @@ func (o origin) joined() bool { return o.src&flag != 0 }
 // maxTracked is the longest source that an origin can point into.
 const maxTracked = math.MaxInt32
 
-// CheckLength refuses a source that is too long to keep track of. Errors: Invalid
-// about the field text.
+// CheckLength returns an error if the source is too long to track. Errors are
+// Invalid about the field text.
 func CheckLength(text string) error {
 	if len(text) > maxTracked {
 		return fault.Field("text", "must be at most %d bytes for this strategy, got %d; upload it in parts", maxTracked, len(text))
@@ -115,7 +114,7 @@ func (a *Text) AddDecoded(text string, start, end int) {
 	a.end = end
 }
 
-// Join appends text that stands for nothing in the source, between two parts.
+// Join appends a joiner, text that is not in the source, between two spans.
 func (a *Text) Join(text string) {
 	if len(text) != a.joinLen {
 		a.AddDecoded(text, a.end, a.end)
@@ -137,8 +136,8 @@ func (a *Text) lastOpaque() bool {
 	return a.origins.Len() > 0 && a.origins.At(a.origins.Len()-1).opaque()
 }
 
-// note says that the text from at on comes from src. If it does not follow on
-// the opaque part before it, an origin of its own says where that one ends.
+// note records that the text from at on came from src. If opaque text came before
+// and ended elsewhere in the source, note first records that end.
 func (a *Text) note(at, src int, opaque bool) {
 	joined := a.joined
 	a.joined = false
@@ -162,12 +161,12 @@ func (a *Text) note(at, src int, opaque bool) {
 	a.origins.Push(o)
 }
 
-// Take returns the assembled text; after that only Bounds and Reset make sense.
+// Take returns the text. After that, only Bounds and Reset may be called.
 func (a *Text) Take() string {
 	if len(a.buf) < 1<<16 || !a.copied {
 		return a.Tail(0)
 	}
-	text := unsafe.String(unsafe.SliceData(a.buf), len(a.buf)) // nothing writes to it any more
+	text := unsafe.String(unsafe.SliceData(a.buf), len(a.buf)) // buf is not written to again
 	a.buf = nil
 	return text
 }
@@ -187,12 +186,12 @@ func (a *Text) see(part string) {
 // Visible reports whether the text is more than white space.
 func (a *Text) Visible() bool { return a.visible }
 
-// Span returns the part of the source from the start of the first part to the end
-// of the last one.
+// Span returns the source from the start of the first span to the end of the last
+// one.
 func (a *Text) Span() textspan.Span { return textspan.Span{Start: a.start, End: a.end} }
 
-// Bounds returns the part of the source that text[from:to] was made from, for
-// which it needs tracking.
+// Bounds returns the bounds in the source that text[from:to] was made from. The text
+// must have been created with track.
 func (a *Text) Bounds(from, to int) (start, end int) {
 	after := sort.Search(a.origins.Len(), func(i int) bool { return a.origins.At(i).at() > from })
 	first := a.origins.At(after - 1)

@@ -1,8 +1,8 @@
-// Package blocks holds a list for very many small items.
+// Package blocks has a list for very many small items.
 package blocks
 
-// List is a list that grows without copying its items, so that a long one takes
-// no more memory than they do. The zero List is empty.
+// List grows without copying its items, so that a long one needs little more memory
+// than the items. The zero List is empty.
 type List[T any] struct {
 	list [][]T // all full but the last
 	n    int
@@ -15,7 +15,7 @@ func (l *List[T]) Push(item T) {
 	i := l.n / blockSize
 	switch {
 	case i < len(l.list):
-	case i == 0: // a short list is common: let it grow
+	case i == 0: // most lists are short: do not allocate a full block
 		l.list = append(l.list, nil)
 	default:
 		l.list = append(l.list, make([]T, 0, blockSize))
@@ -27,10 +27,10 @@ func (l *List[T]) Push(item T) {
 // Len returns the number of items.
 func (l *List[T]) Len() int { return l.n }
 
-// At returns item i, which stays where it is until it is dropped.
+// At returns a pointer to item i. It is valid until the item is dropped.
 func (l *List[T]) At(i int) *T { return &l.list[i/blockSize][i%blockSize] }
 
-// Truncate drops all items from the nth on.
+// Truncate drops all items but the first n.
 func (l *List[T]) Truncate(n int) {
 	l.list = l.list[:min(len(l.list), n/blockSize+1)]
 	if n/blockSize < len(l.list) {

@@ -1,4 +1,4 @@
-// Package htmlsplit cuts HTML documents at elements that selectors pick.
+// Package htmlsplit cuts HTML documents at the elements that selectors match.
 package htmlsplit
 
 import (
@@ -12,9 +12,9 @@ import (
 // Options say where to cut.
 type Options struct {
 	Selectors      []Selector
-	Sections       bool // elements other than headings are containers; neighbours are never joined
+	Sections       bool // selected elements other than headings are containers; neighbours are never joined
 	ReturnEachLine bool // neighbours with the same titles are not joined
-	Track          bool // bodies know the bounds of their parts
+	Track          bool // Body.Bounds can be called
 }
 
 // Section is text of a document with its metadata.
@@ -25,27 +25,28 @@ type Section struct {
 	Fields []outline.Field
 }
 
-// Split calls emit with the text under each element that the selectors pick, in
-// document order. Every piece of visible text is in exactly one section or is the
-// title of one; text before the first header makes a section of its own.
+// Split calls emit with the text under each header, an element that a selector
+// matches, in document order. All visible text is in exactly one section or is the
+// title of one. Text before the first header is a section of its own.
 //
-// A header's text is its title: it is stored under the header's key, beside
-// those of the headers that enclose it, h2 in h1 and so on, and beside the
-// xpath of the header (but for those that would make up more than the document
-// itself). Neighbours with the same titles make one section unless
-// o.ReturnEachLine is set. A header that no text and no other header follows is
-// a section with its title for text, and so is one whose title is too long to be
-// one. With o.Sections it is the same, except that neighbours are never joined, and that
-// an element other than h1 to h6 is a container: its text is a section, its title
-// the first heading inside, and what follows its end belongs to what it stands in.
+// The text of a header is its title. The fields of a section have the titles of all
+// headers that enclose it (h1 encloses h2 and so on) under their keys, and the xpath
+// of the innermost one; xpaths are left out once all of them exceed 1 MB plus
+// twice the document. Neighbouring sections with the same titles are joined unless
+// o.ReturnEachLine is set. A header that encloses neither text nor headers is a
+// section with its title as text. The text of a header longer than
+// outline.MaxTitle is text of its section; its beginning is the title.
 //
-// Tags and comments fall away, entities are decoded, white space stays as it is.
-// A tag that does not stand within a line, as <b> does, leaves a space, and line
-// breaks between tags leave one. Scripts, styles and what browsers show in place
-// of them are not text.
+// With o.Sections neighbours are never joined, and a selected element other than h1
+// to h6 is a container: its text is a section, its title is the first heading in it,
+// and text after its end belongs to the enclosing header or container.
+//
+// Tags and comments are removed, entities are decoded, and white space is kept. A tag
+// becomes a space unless it is inline like <b>; line breaks between tags become one.
+// Scripts, styles and their fallback content, such as noscript, are not text.
 //
 // The span of a body reaches from the first to the last character of the text in
-// the source: tags in between lie inside, the header does not.
+// the source, tags included and the header excluded.
 //
 // Errors are Invalid about text, or the first error of emit.
 func Split(text string, o Options, emit func(Section) error) error {
@@ -89,13 +90,13 @@ type splitter struct {
 
 	header   heading
 	titled   bool // header is open
-	headerAt int  // its depth in the tree
-	caption  int  // depth in the tree of a heading that names a container; -1 if none
-	from     int  // where the caption starts in body
+	headerAt int  // depth of header in the tree
+	caption  int  // depth in the tree of a heading that titles a container; -1 if none
+	from     int  // start of the caption in body
 
 	tail      textspan.Span // white space at the end of the last text
-	gap       string        // what else stands between it and the next
-	verbatim  int           // depth in the tree of the outermost element in which white space counts; -1 if none
+	gap       string        // what joins it to the next text
+	verbatim  int           // depth in the tree of the outermost element that keeps white space; -1 if none
 	container int           // depth in the tree of the innermost container; -1 if none
 }
 
@@ -132,7 +133,7 @@ func (s *splitter) startTag() {
 	selector := s.selected()
 	title := selector != nil && (!s.sections || name.tag.is(headingTag))
 	if title {
-		s.closeTo(min(len(s.tree.open), maxDepth)) // where one is open already at the depth limit
+		s.closeTo(min(len(s.tree.open), maxDepth)) // make space at the depth limit, where headers are still opened
 	}
 	e := s.tree.element(name)
 	empty := name.tag.is(voidTag) || s.scan.selfClosing
@@ -155,15 +156,14 @@ func (s *splitter) startTag() {
 	}
 }
 
-// opened notes that white space counts from here on, if it does in an element
-// that was just opened.
+// opened sets verbatim if the element that was just opened keeps white space.
 func (s *splitter) opened(e element) {
 	if e.tag.is(verbatimTag) && s.verbatim < 0 {
 		s.verbatim = len(s.tree.open) - 1
 	}
 }
 
-// selected returns the selector that picks the element of the start tag.
+// selected returns the selector that matches the start tag, nil if there is none.
 func (s *splitter) selected() *Selector {
 	for i := range s.selectors {
 		if s.selectors[i].matches(s.scan.name.text, s.scan.id, s.scan.class) {

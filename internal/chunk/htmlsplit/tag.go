@@ -1,16 +1,16 @@
 package htmlsplit
 
-// tagTraits are flags of the elements of a name.
+// tagTraits are properties of the elements with a tag name.
 type tagTraits uint16
 
 const (
-	inlineTag   tagTraits = 1 << iota // no space stands for its tags between words
+	inlineTag   tagTraits = 1 << iota // its tags do not separate words
 	voidTag                           // has no end tag and no content
 	blockTag                          // ends a paragraph, and a title that has text
 	headingTag                        // h1 to h6
-	verbatimTag                       // white space in it counts
-	rawTag                            // its content has no markup
-	entityTag                         // but entities
+	verbatimTag                       // keeps its white space
+	rawTag                            // its content has no tags
+	entityTag                         // its content has entities; with rawTag
 	hiddenTag                         // its content is not shown
 )
 
@@ -46,9 +46,9 @@ var traits = map[string]tagTraits{
 	"noembed": rawTag | hiddenTag, "noframes": rawTag | hiddenTag,
 }
 
-// endedBy names the open elements that a start tag ends, as their end tags may
-// be left out. They are looked for among the innermost elements, past inline
-// ones and paragraphs.
+// endedBy has the names of the open elements that a start tag ends, because their end
+// tags may be left out. Only the innermost elements are searched, past inline ones
+// and paragraphs.
 var endedBy = map[string][]string{
 	"li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"},
 	"td": {"td", "th"}, "th": {"td", "th"}, "tr": {"td", "th", "tr"},

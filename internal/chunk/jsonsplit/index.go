@@ -7,8 +7,8 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/blocks"
 )
 
-// document is a JSON text that has been found valid, and what it takes to go
-// through it in any order at little cost.
+// document is a valid JSON text with an index of its longer containers, so that it can
+// be read in any order quickly.
 type document struct {
 	text  string
 	ascii bool // values are written in ASCII
@@ -16,8 +16,8 @@ type document struct {
 
 	root       int                         // position of the value
 	containers blocks.List[largeContainer] // the longer ones, in order of their start
-	near       int                         // where the last search among them ended
-	compact    bool                        // the source is as it would be written
+	near       int                         // result of the last search in containers
+	compact    bool                        // the source is already in the written form
 	reorders   bool                        // some object is written in another order
 }
 

@@ -16,38 +16,38 @@ type Options struct {
 	ConvertLists bool // arrays are written as objects with indexes for keys
 }
 
-// Split cuts a JSON text into JSON texts of at most o.MaxSize and calls emit with each
-// of them and its bounds in the source. Every value of
-// the source is in exactly one chunk, below the keys that lead to it from the
-// root: {"a":{"b":[...]}}.
+// Split cuts a JSON text into chunks, JSON texts of at most o.MaxSize, and calls emit
+// with each of them and its bounds in the source. Every value of the source is in
+// exactly one chunk, below the keys that lead to it from the root:
+// {"a":{"b":[...]}}.
 //
 // Chunks have no space between tokens. Numbers are as in the source; strings
 // have the same value but are written in one way, with o.EnsureASCII as \uxxxx
-// where they are not ASCII (keys are left). Object members are in the order of
-// the source, but array indexes (keys such as "7") come first, as JavaScript has
-// them. With o.ConvertLists arrays are written as objects with indexes for keys;
+// where they are not ASCII (keys are not changed). Object members are in the order of
+// the source, except that array indexes (keys such as "7") come first, as in
+// JavaScript. With o.ConvertLists arrays are written as objects with indexes for keys;
 // at the root they always are.
 //
-// Below the root each array and object that fits is a chunk, and the scalars
-// are gathered in chunks that come when they are full, the last of them last. An
-// object that does not fit is filled into as many chunks as it takes, an array
-// in it into chunks of its own. An array that does not fit becomes groups of
-// items; an item too long for a chunk stands alone below its index. A string too
-// long is cut after a space if it has one, never within a character or escape,
-// into parts that make up its value. Neighbouring chunks are joined where one of
-// them is below o.MinSize and both fit into one.
+// Each array or object directly below the root that fits is a chunk. The scalars
+// below the root are collected in chunks, each of which is emitted when it is full.
+// An object that does not fit fills several chunks; an array in it has chunks of its
+// own. An array that does not fit becomes groups of items; an item too long for a
+// chunk is alone below its index. A string that is too long is cut after a space if
+// it has one, never within a character or escape; the segments concatenated are its
+// value. Neighbouring chunks are joined if one is smaller than o.MinSize and both fit
+// into one.
 //
-// A chunk is longer than o.MaxSize only if its keys leave less than 12 units, or
-// if it has a number or an empty container alone. A root that is a scalar is
-// written as such, an empty one has no chunk.
+// A chunk is longer than o.MaxSize only if its keys leave less than 12 units for the
+// value, or if its only value is a number or an empty container. A scalar root is one
+// chunk; an empty container as root has none.
 //
 // StartByte and EndByte reach from the first to the last value in the source
 // that the chunk has, from the first one's own key on; the keys above are not
 // part of it, and in a chunk of scalars other values may stand between. The
 // bounds of a part of a string are those of the part.
 //
-// Arrays and objects may be nested 10,000 deep. As keys repeat in every chunk,
-// a split that would make much more text than it reads is refused.
+// Arrays and objects may be nested 10,000 deep. Because keys repeat in every chunk,
+// a split whose chunks would be more than 4 times as long as a long text is an error.
 //
 // Errors are Invalid about text or maxSize, or the first error of emit.
 func Split(text string, o Options, emit func(text string, start, end int) error) error {
@@ -65,9 +65,9 @@ func Split(text string, o Options, emit func(text string, start, end int) error)
 	return s.err
 }
 
-// splitter is the state of a split. It fills groups, the members of one
-// container that make a chunk, and holds back the last chunk, which may still be
-// joined with the next.
+// splitter is the state of a split. It fills groups, the members of one container
+// that make a chunk, and keeps the last chunk until it is known whether the next one
+// is joined to it.
 type splitter struct {
 	*document
 	max, min int
@@ -195,9 +195,9 @@ func (s *splitter) put(g *group, depth int, e entry) (flushed bool) {
 	return false
 }
 
-// weigh returns the size of a chunk that has but an entry at a depth, and leaves
-// the value as it is written in scratch; a chunk longer than max is not weighed
-// to the end.
+// weigh returns the size of a chunk that has only the entry at the depth. It leaves the
+// written value in scratch. If the size exceeds max, it may be a lower bound, and
+// scratch is undefined.
 func (s *splitter) weigh(depth int, e *entry) int {
 	size := s.path[depth].size + s.keySize(depth, e)
 	if least := s.least(e); size+least > s.max {
@@ -206,8 +206,7 @@ func (s *splitter) weigh(depth int, e *entry) int {
 	return size + unitsOf(s.value(e.value, e.end))
 }
 
-// least returns what a value takes at least, as far as that can be told without
-// reading it.
+// least returns a lower bound of the size of a value, without reading the value.
 func (s *splitter) least(e *entry) int {
 	if s.text[e.value] == '"' {
 		return (e.end - e.value) / 6 // \uxxxx may become one unit
@@ -218,7 +217,7 @@ func (s *splitter) least(e *entry) int {
 	return 0
 }
 
-// value returns a value as it is written, until scratch is used again.
+// value returns the written form of a value. It is valid until scratch is used again.
 func (s *splitter) value(start, end int) []byte {
 	s.scratch = s.appendValue(s.scratch[:0], start, end)
 	return s.scratch

@@ -23,18 +23,18 @@ func (e *entry) start() int {
 }
 
 // iterator goes through the members of a container in the order in which they
-// are written: as in the source, but for the keys that are array indexes, which
-// come first in the order of their number, as JavaScript has them.
+// are written: the order of the source, except that keys that are array indexes come
+// first, in the order of their number, as in JavaScript.
 type iterator struct {
 	x       *document
 	object  bool
 	pos     int // after the last entry
 	n       int
-	ordered []orderedKey // what is left, if the order is another
+	ordered []orderedKey // the remaining keys, if the order differs from the source
 }
 
-// orderedKey is the position of a key below its array index, so that they sort
-// as they are written.
+// orderedKey has the array index of a key in the upper and its position in the lower 32
+// bits, so that keys sort in the order in which they are written.
 type orderedKey uint64
 
 func (x *document) entries(container int) iterator {

@@ -10,8 +10,8 @@ import (
 // the line feed before the opening fence to the one after the closing fence. A
 // fence that is never closed ends with the text, as in CommonMark.
 func FencedSpans(text string) []textspan.Span {
-	// Every fence has its marker twice; the exact capacity matters for a text
-	// that is made of nothing else.
+	// A fenced block has two markers; the exact capacity saves memory for a text of
+	// many fences.
 	spans := make([]textspan.Span, 0, (strings.Count(text, "```")+strings.Count(text, "~~~")+1)/2)
 	var open fence
 	start := 0
@@ -35,7 +35,7 @@ func FencedSpans(text string) []textspan.Span {
 	return spans
 }
 
-// fence is a line that may open or close fenced code: size times the character.
+// fence is a line that may open or close fenced code: char, size times.
 type fence struct {
 	char  byte
 	size  int
@@ -47,9 +47,9 @@ func (f fence) closes(open fence) bool {
 	return f.bare && f.char == open.char && f.size >= open.size
 }
 
-// fenceOf reads a line as a fence; size is 0 if it is none. A fence is indented
-// by at most three spaces, and one of backticks has none of them in what
-// follows (CommonMark 0.31, section 4.5).
+// fenceOf reads a line as a fence; size is 0 if it is none. A fence is indented by at
+// most three spaces, and the text after a backtick fence has no backticks
+// (CommonMark 0.31, section 4.5).
 func fenceOf(line string) fence {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 || len(rest) < 3 || rest[0] != '`' && rest[0] != '~' {

@@ -1,5 +1,5 @@
-// Package markdown reads the structure of Markdown texts: headings, fenced code,
-// and the sections that they make.
+// Package markdown reads the structure of Markdown texts: headings, fenced code and
+// sections.
 package markdown
 
 import (
@@ -20,7 +20,7 @@ type Options struct {
 	Headers        []Header
 	StripHeaders   bool // headings are not part of the text
 	ReturnEachLine bool // a section for every line that is not blank
-	Track          bool // bodies know the bounds of their parts
+	Track          bool // Body.Bounds can be called
 }
 
 // Section is text under headings. It is valid during the call of emit.
@@ -32,21 +32,21 @@ type Section struct {
 // Split calls emit with the text under each heading and the headings that enclose
 // it.
 //
-// A heading is a line that, white space around it aside, is one of the markers
-// of o.Headers or one of them, a space and the title; what stands in fenced code
-// is none. The number of # in a marker is its level, and a heading ends those of
-// its own and of deeper levels. Lines of other markers are ordinary text, and so
+// A heading is a line outside of fenced code that, without the white space around it,
+// is one of the markers of o.Headers, or a marker, a space and the title. The number
+// of # in a marker is its level, and a heading ends those of the same and of deeper
+// levels. Lines of other markers are ordinary text, and so
 // are headings underlined with = or - and those longer than 1,024 bytes.
 //
-// Paragraphs, the parts between blank lines, are joined with two spaces and a
-// line feed. Two neighbouring sections with the same headings make one. A heading
-// without text has no section of its own, unless o.StripHeaders is false:
-// then headings are part of the text. With o.ReturnEachLine every line that is
+// Paragraphs, which blank lines separate, are joined with two spaces and a line feed.
+// Two neighbouring sections with the same headings are joined. A heading without text
+// has no section of its own, unless o.StripHeaders is false: then headings belong to
+// the text. With o.ReturnEachLine every line that is
 // not blank is a section.
 //
 // The span of a body reaches from the start of the first line of the text to the
-// end of the last one, without its line feed; blank lines, and for two sections
-// made one the heading between them, lie inside.
+// end of the last one, without its line feed. It includes blank lines and, if two
+// sections were joined, the heading between them.
 //
 // Errors are Invalid about text, or the first error of emit.
 func Split(text string, o Options, emit func(Section) error) error {
@@ -76,8 +76,8 @@ type splitter struct {
 	out     func(Section) error
 	err     error // the first
 
-	fence      string // that the code around this line was opened with
-	start, end int    // of the paragraph so far; none if equal
+	fence      string // opening fence of the current code block; empty outside of code
+	start, end int    // of the current paragraph; equal if there is none
 	path       outline.Path
 	fields     []outline.Field // of path
 
@@ -118,8 +118,8 @@ func (m *splitter) line(start, end int) {
 	m.extend(start, end)
 }
 
-// inCode reports whether a line is fenced code or opens it. The line that closes
-// the code is not.
+// inCode reports whether a line is fenced code or opens it. It is false for the line
+// that closes the code.
 func (m *splitter) inCode(trimmed string) bool {
 	switch {
 	case m.fence != "":
@@ -152,7 +152,7 @@ func (m *splitter) heading(trimmed string) (outline.Heading, bool) {
 	return outline.Heading{}, false
 }
 
-// enter goes below the heading that stands in text[start:end].
+// enter makes the heading h, at text[start:end], the innermost one.
 func (m *splitter) enter(h outline.Heading, start, end int) {
 	closed := m.fields
 	m.path = append(m.path.Under(h.Level), h)
@@ -196,9 +196,9 @@ func (m *splitter) paragraph(start, end int, fields []outline.Field) {
 	m.sectionFields = fields
 }
 
-// continues reports whether a paragraph with the fields belongs to the section
-// so far: it has the same headings, or deeper ones of which the last line of the
-// section is a parent.
+// continues reports whether a paragraph with the fields belongs to the current
+// section: it has the same headings, or the section ends with the heading that
+// encloses it.
 func (m *splitter) continues(fields []outline.Field) bool {
 	if slices.Equal(m.sectionFields, fields) {
 		return true

@@ -7,11 +7,11 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// maxTitle is the length of the longest heading; a longer line is text.
+// maxTitle is the maximum length of a title in characters; a longer line is text.
 const maxTitle = 1025
 
-// EachHeading calls yield with the bounds of the line, the depth and the title
-// of every ATX heading outside of fences, until it returns false.
+// EachHeading calls yield for every ATX heading outside of fenced code, with the
+// bounds of its line, its depth (1 to 6) and its title, until yield returns false.
 func EachHeading(text string, yield func(start, end, depth int, title string) bool) {
 	fences := FencedSpans(text)
 	for line := 0; line < len(text); {

@@ -7,15 +7,14 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Joined is a heading with its content, and those that were joined to it. They are
-// neighbours in the source.
+// Joined is one or more neighbouring sections of the source, each a heading with its
+// content.
 type Joined struct {
 	sections []section
 	tokens   int // of the contents, and of the headings between them
 }
 
-// Span returns the part of the source from the first heading to the end of the
-// last content.
+// Span returns the source from the first heading to the end of the last content.
 func (j Joined) Span() textspan.Span {
 	return textspan.Span{Start: j.sections[0].start, End: j.sections[len(j.sections)-1].content.End}
 }
@@ -42,7 +41,7 @@ type section struct {
 	tokens  int           // of the content
 }
 
-// heading returns the heading as it stands in a chunk, "" for depth 0.
+// heading returns the heading for a chunk, with a line feed, "" for depth 0.
 func (s section) heading(source string) string {
 	if s.depth == 0 {
 		return ""
@@ -52,7 +51,7 @@ func (s section) heading(source string) string {
 	return line[:s.depth] + " " + title + "\n"
 }
 
-// maxSections bounds the memory for a text that is made of headings.
+// maxSections bounds the memory for a text of many headings.
 const maxSections = 1_000_000
 
 // cutAtHeadings returns the sections of a text in order.
@@ -84,9 +83,9 @@ func cutAtHeadings(text string, count func(string) int) ([]section, error) {
 	return sections, nil
 }
 
-// JoinSections cuts a text at its headings and joins a section to the one before
-// it if that is not deeper and both together, with the heading between them, have
-// fewer tokens than the threshold. The deepest sections are joined first. Errors:
+// JoinSections cuts a text at its headings. It joins a section to the one before if
+// that is not deeper and both, with the heading between them, have fewer tokens than
+// the threshold. The deepest sections are joined first. Errors:
 // Invalid about text when it has too many headings.
 func JoinSections(text string, threshold int, count func(string) int) ([]Joined, error) {
 	sections, err := cutAtHeadings(text, count)

@@ -1,15 +1,15 @@
-// Package outline keeps the headings that enclose a position of a document.
+// Package outline represents the headings that enclose a position of a document.
 package outline
 
 import "slices"
 
-// MaxTitle is the longest title in bytes. It goes into the metadata of
-// every chunk below it, so a longer one is text.
+// MaxTitle is the maximum length of a title, in bytes. A longer heading is treated as
+// text, because the title is repeated in the metadata of every chunk below it.
 const MaxTitle = 1024
 
-// Heading is a heading of a document under which other text stands.
+// Heading is a heading of a document.
 type Heading struct {
-	Level int    // the smaller encloses the larger
+	Level int    // a heading encloses the following ones of larger levels
 	Key   string // the metadata key of the title
 	Title string
 }
@@ -25,8 +25,8 @@ func (p Path) Under(level int) Path {
 	return p
 }
 
-// Fields returns the metadata of the path, one field for each key; the inner
-// heading wins.
+// Fields returns the metadata of the path, one field for each key. If two headings
+// have the same key, the inner one is used.
 func (p Path) Fields() []Field {
 	fields := make([]Field, 0, len(p)+1)
 	for _, h := range p {

@@ -14,27 +14,27 @@ import (
 type Enders struct {
 	ascii [utf8.RuneSelf]bool
 	other map[rune]bool
-	// unicode is set for our own enders: then the script decides what may
-	// follow. For those of a caller only white space and an ASCII capital may,
-	// as in the reference.
+	// unicode is set for the default enders, which any script may follow. After a
+	// caller's enders a sentence starts only with an ASCII capital, as in the
+	// reference data.
 	unicode bool
 }
 
-// ownEnders are used if the caller gives none. wideEnders need no white space
-// after them.
+// defaultEnders and wideEnders are used if the caller gives none. wideEnders need no
+// white space after them.
 const (
-	ownEnders  = ".!?…؟۔।"
-	wideEnders = "。！？｡"
+	defaultEnders = ".!?…؟۔।"
+	wideEnders    = "。！？｡"
 )
 
-// NewEnders returns the enders of a list, our own if it is empty.
+// NewEnders returns the enders of a list, the default ones if it is empty.
 func NewEnders(list []string) *Enders {
 	e := &Enders{other: map[rune]bool{}, unicode: len(list) == 0}
 	for _, r := range strings.Join(list, "") {
 		e.set(r)
 	}
 	if e.unicode {
-		for _, r := range ownEnders + wideEnders {
+		for _, r := range defaultEnders + wideEnders {
 			e.set(r)
 		}
 	}
@@ -49,8 +49,8 @@ func (e *Enders) set(r rune) {
 	}
 }
 
-// End returns the end of the sentence that starts at start; end is that
-// of the trimmed text.
+// End returns the end of the sentence that starts at start. end is the end of the
+// trimmed text.
 func (e *Enders) End(text string, start, end int) int {
 	for at := start; at < end; {
 		c := text[at]
@@ -80,8 +80,8 @@ func (e *Enders) End(text string, start, end int) int {
 	return end
 }
 
-// afterClosing skips what belongs to a sentence after its wide ender: more of
-// them, and the quotes and brackets that close.
+// afterClosing returns the end of the wide enders, closing quotes and closing
+// brackets from at on, which belong to the same sentence.
 func afterClosing(text string, at, end int) int {
 	for at < end {
 		r, n := utf8.DecodeRuneInString(text[at:end])
@@ -93,9 +93,9 @@ func afterClosing(text string, at, end int) int {
 	return at
 }
 
-// boundary reports whether a new sentence may start after at: nothing follows,
-// or white space and then a capital (with our own enders: of any script, or a
-// letter of a script without case).
+// boundary reports whether a sentence may end at at: the text ends, or white space
+// and a capital follow. With the default enders the capital may be of any script, or
+// a letter of a script without case.
 func (e *Enders) boundary(text string, at, end int) bool {
 	next, _ := textspan.Trim(text, at, end)
 	if next == end {
@@ -111,8 +111,8 @@ func (e *Enders) boundary(text string, at, end int) bool {
 	return unicode.In(r, unicode.Lu, unicode.Lt, unicode.Lo)
 }
 
-// abbreviation reports whether the word that ends with an ender, text[..at], is
-// one after which a sentence goes on: a title, initials, a number, am or pm.
+// abbreviation reports whether the word before the ender at the end of
+// text[start:at] does not end a sentence: a title, initials, a number, am or pm.
 func abbreviation(text string, start, at int) bool {
 	_, n := utf8.DecodeLastRuneInString(text[start:at])
 	word := text[start : at-n]
@@ -131,8 +131,8 @@ func abbreviation(text string, start, at int) bool {
 	return word != "" && (dotted(word, 'a', 'z') || dotted(word, 'A', 'Z') || digits(word))
 }
 
-// dotted reports whether s is letters between low and high, one by one, with a
-// dot between them.
+// dotted reports whether s is single letters from low to high with dots between
+// them.
 func dotted(s string, low, high byte) bool {
 	for i := range len(s) {
 		if i%2 == 1 && s[i] != '.' || i%2 == 0 && (s[i] < low || s[i] > high) {

@@ -22,8 +22,8 @@ func IsClusterBorder(text string, floor, at int) bool {
 	if IsASCII(text[at-1 : at+1]) {
 		return text[at-1] != '\r' || text[at] != '\n'
 	}
-	// Whether a cluster ends here is decided by what stands before and by one
-	// more code point.
+	// Whether a cluster ends here depends on the text before and on the next code
+	// point.
 	from := RuneStart(text, max(at-ClusterContext, floor))
 	_, n := utf8.DecodeRuneInString(text[at:])
 	clusters := graphemes.FromString(text[from : at+n])

@@ -24,8 +24,8 @@ func Trim(text string, start, end int) (int, int) {
 	return start, end
 }
 
-// LeadingSpace returns the length of the white space character that s starts
-// with, 0 if it starts with another one.
+// LeadingSpace returns the length in bytes of the white space character at the start
+// of s, 0 if there is none. s must not be empty.
 func LeadingSpace(s string) int {
 	if s[0] < utf8.RuneSelf {
 		return b2i(asciiSpace(s[0]))
@@ -36,8 +36,8 @@ func LeadingSpace(s string) int {
 	return 0
 }
 
-// TrailingSpace returns the length of the white space character that s ends with,
-// 0 if it ends with another one.
+// TrailingSpace returns the length in bytes of the white space character at the end
+// of s, 0 if there is none. s must not be empty.
 func TrailingSpace(s string) int {
 	if c := s[len(s)-1]; c < utf8.RuneSelf {
 		return b2i(asciiSpace(c))
@@ -57,8 +57,8 @@ func b2i(b bool) int {
 
 func asciiSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
-// IsSpace reports whether r is white space as JavaScript's trim knows it, which
-// other than unicode.IsSpace has the byte order mark and not U+0085.
+// IsSpace reports whether r is white space for JavaScript's trim. Unlike
+// unicode.IsSpace this includes the byte order mark and excludes U+0085.
 func IsSpace(r rune) bool {
 	if r < utf8.RuneSelf {
 		return asciiSpace(byte(r))
@@ -66,7 +66,7 @@ func IsSpace(r rune) bool {
 	return r == '\u2028' || r == '\u2029' || r == '\ufeff' || unicode.Is(unicode.Zs, r)
 }
 
-// IsBlank reports whether s is nothing but white space.
+// IsBlank reports whether s has only white space.
 func IsBlank(s string) bool {
 	start, end := Trim(s, 0, len(s))
 	return start == end

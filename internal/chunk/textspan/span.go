@@ -1,10 +1,9 @@
-// Package textspan measures, trims and cuts spans of UTF-8 texts. The splitters
-// share it.
+// Package textspan measures and trims spans of UTF-8 texts.
 package textspan
 
 import "sort"
 
-// Span is a part of a text, in bytes.
+// Span is a range of byte positions of a text, Start included and End excluded.
 type Span struct{ Start, End int }
 
 // After returns the index of the first span that ends after position at, in spans
