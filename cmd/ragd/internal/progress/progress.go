@@ -27,7 +27,7 @@ type Meter interface {
 // size is the number of bytes that will be read, -1 if it is not known.
 func New(out io.Writer, size int64, terminal bool) Meter {
 	if terminal {
-		return &barMeter{out: out, size: size, bar: NewBar(out, size, "uploading", progressbar.OptionShowBytes(true))}
+		return &barMeter{out: out, bar: NewBar(out, size, "uploading", progressbar.OptionShowBytes(true))}
 	}
 	return &lineMeter{out: out, due: time.Now().Add(lineInterval)}
 }
@@ -36,7 +36,6 @@ func New(out io.Writer, size int64, terminal bool) Meter {
 // the start, then documents processed by the service.
 type barMeter struct {
 	out  io.Writer
-	size int64
 	jobs bool // the bar is the second one
 	bar  *progressbar.ProgressBar
 }
