@@ -11,36 +11,37 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// claims are what the issuer says of a token.
+// claims are the claims of a verified token.
 type claims struct {
 	jwt.Claims
-	all map[string]json.RawMessage
+	all map[string]json.RawMessage // by name, including the registered claims
 }
 
-// leeway is how far the issuer's clock may be from ours.
+// leeway is the accepted difference between the issuer's clock and ours.
 const leeway = 30 * time.Second
 
-// maxSubjectBytes bounds what goes into logs and session ids.
+// maxSubjectBytes bounds the subject, which is written into logs and session ids.
 const maxSubjectBytes = 255
 
-// check refuses what was not issued for us, or not for now.
+// check returns an error if the token has another issuer or audience, is not valid now,
+// or is bound to a key of the client.
 func (v *Verifier) check(c claims) error {
 	now := v.cfg.Now()
 	switch {
 	case c.Issuer != v.cfg.Issuer:
-		return refused("it is of another issuer")
+		return refused("it has another issuer")
 	case !c.hasAudience(v.cfg.Audiences):
 		return refused("it was issued for another service; the audience must be %s", strings.Join(v.cfg.Audiences, " or "))
 	case c.Expiry == nil:
-		return refused("it never expires")
+		return refused("it has no expiry time")
 	case !now.Before(c.Expiry.Time().Add(leeway)):
 		return refused("it has expired")
 	case c.NotBefore != nil && now.Add(leeway).Before(c.NotBefore.Time()),
 		c.IssuedAt != nil && now.Add(leeway).Before(c.IssuedAt.Time()):
-		return refused("it is not good yet")
+		return refused("it is not valid yet")
 	case c.find("cnf") != nil:
-		// Whoever holds such a token must prove a key of his, which we cannot ask for.
-		return refused("it is bound to a key of the client's, and only bearer tokens are taken")
+		// The client would have to prove that it has the key, which is not supported.
+		return refused("it is bound to a key of the client, and only bearer tokens are accepted")
 	}
 	return nil
 }
@@ -54,7 +55,8 @@ func (c claims) hasAudience(wanted []string) bool {
 	return false
 }
 
-// token reads from the claims who the caller is and what it may do.
+// token returns the subject, tenant, scopes and mandatory filter in the claims. Errors:
+// Unauthenticated for a missing or malformed claim.
 func (v *Verifier) token(c claims) (tenant.Token, error) {
 	t := tenant.Token{Scopes: v.scopes(c)}
 	switch {
@@ -76,9 +78,8 @@ func (v *Verifier) token(c claims) (tenant.Token, error) {
 	return t, err
 }
 
-// scopes returns those of our scopes that the token carries; the rest are of
-// other services. None gives the scope operator: whoever runs the service has a
-// key.
+// scopes returns the scopes read, write and admin that the token has, and ignores those of
+// other services. No token gives the scope operator, which needs an operator key.
 func (v *Verifier) scopes(c claims) []tenant.Scope {
 	raw := c.find(v.cfg.ScopeClaim)
 	var names []string
@@ -102,8 +103,8 @@ func (v *Verifier) scopes(c claims) []tenant.Scope {
 	return scopes
 }
 
-// filter returns the mandatory filter. A token without the claim is refused where
-// one is expected: that it hides nothing would be a guess.
+// filter returns the mandatory filter; an empty one if Config.FilterClaim is not set. A
+// token without the claim is refused, as a missing filter would show every document.
 func (v *Verifier) filter(c claims) (filter.Filter, error) {
 	if v.cfg.FilterClaim == "" {
 		return filter.Filter{}, nil
@@ -123,8 +124,8 @@ func (v *Verifier) filter(c claims) (filter.Filter, error) {
 	return parsed, nil
 }
 
-// find returns a claim by its name, or by the names on the way to it with dots
-// between; nil for none.
+// find returns a claim by its name or, for a nested claim, by its path with dots; nil if
+// there is none.
 func (c claims) find(name string) json.RawMessage {
 	within := c.all
 	for {
@@ -143,7 +144,7 @@ func (c claims) find(name string) json.RawMessage {
 	}
 }
 
-// text returns a claim that is a string, "" for any other.
+// text returns a claim that is a string; "" if it is missing or no string.
 func (c claims) text(name string) string {
 	var s string
 	if err := json.Unmarshal(c.find(name), &s); err != nil {

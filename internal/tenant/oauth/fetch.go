@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// fetchTimeout bounds one question to the issuer.
+	// fetchTimeout bounds one request to the issuer.
 	fetchTimeout = 5 * time.Second
-	// maxAnswerBytes bounds its answer.
+	// maxAnswerBytes bounds the body of a response.
 	maxAnswerBytes = 1 << 20
 )
 
-// newClient returns a client that goes to the address it is given and to no other.
+// newClient returns a client that follows no redirects.
 func newClient() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -29,7 +29,8 @@ func getJSON(ctx context.Context, client *http.Client, address string, into any)
 	return doJSON(client, request, into)
 }
 
-// doJSON sends a request and reads the answer. Its errors are for the log.
+// doJSON sends a request and decodes the JSON of the response. Its errors are for the log,
+// not for callers.
 func doJSON(client *http.Client, request *http.Request, into any) error {
 	request.Header.Set("Accept", "application/json")
 	response, err := client.Do(request)
@@ -38,17 +39,17 @@ func doJSON(client *http.Client, request *http.Request, into any) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", request.URL.Redacted(), response.Status)
+		return fmt.Errorf("%s returned status %s", request.URL.Redacted(), response.Status)
 	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
 	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", request.URL.Redacted(), err)
+		return fmt.Errorf("read the response of %s: %w", request.URL.Redacted(), err)
 	}
 	if len(answer) > maxAnswerBytes {
-		return fmt.Errorf("%s answers more than %d bytes", request.URL.Redacted(), maxAnswerBytes)
+		return fmt.Errorf("%s returned more than %d bytes", request.URL.Redacted(), maxAnswerBytes)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("%s answers no JSON as expected: %w", request.URL.Redacted(), err)
+		return fmt.Errorf("decode the response of %s: %w", request.URL.Redacted(), err)
 	}
 	return nil
 }

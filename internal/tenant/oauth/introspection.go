@@ -18,62 +18,63 @@ import (
 )
 
 const (
-	// introspectionTTL bounds how long a token that the issuer has revoked goes on
-	// working.
+	// introspectionTTL is how long an answer is cached. A token that the issuer revokes
+	// is accepted for up to this time.
 	introspectionTTL = 15 * time.Second
-	// maxIntrospected bounds the tokens whose answers are remembered, the good and
-	// the others each.
+	// maxIntrospected is the most answers that each of the two caches has.
 	maxIntrospected = 10_000
 )
 
-// introspection asks the issuer about tokens. Safe for concurrent use.
+// introspection verifies tokens at the issuer's introspection endpoint (RFC 7662) and
+// caches the answers. Safe for concurrent use.
 type introspection struct {
 	cfg    Config
 	client *http.Client
-	// good are the tokens that the issuer knows, and others those it does not: apart,
-	// so that tokens that were made up push out none that is good.
-	good, others *cache.Cache[[sha256.Size]byte, introspected]
-	flight       singleflight.Group
-	places       *places
+	// Answers by the hash of the token. Active and inactive tokens have separate caches,
+	// so that made-up tokens do not evict active ones.
+	active, inactive *cache.Cache[[sha256.Size]byte, introspected]
+	flight           singleflight.Group
+	slots            *slots
 }
 
 // introspected is the issuer's answer about a token.
 type introspected struct {
 	claims claims
 	err    error
-	until  time.Time
+	until  time.Time // when the answer expires
 }
 
 func newIntrospection(cfg Config) *introspection {
-	return &introspection{cfg: cfg, client: newClient(), good: newAnswers(), others: newAnswers(), places: newPlaces()}
+	return &introspection{cfg: cfg, client: newClient(), active: newAnswers(), inactive: newAnswers(), slots: newSlots()}
 }
 
-// newAnswers returns a cache without a TTL: that a token was good counts when the
-// issuer is asked about it again.
+// newAnswers returns a cache without a TTL. An expired answer still tells whether the token
+// was active, and so how soon the issuer is asked about it again.
 func newAnswers() *cache.Cache[[sha256.Size]byte, introspected] {
 	return cache.New(cache.Config[[sha256.Size]byte, introspected]{Entries: maxIntrospected})
 }
 
-// claims returns what the issuer says of a token.
+// claims returns the claims of an active token. Errors: Unauthenticated for a token that is
+// not active, Unavailable if the issuer cannot be asked, the context's error.
 func (i *introspection) claims(ctx context.Context, token string) (claims, error) {
 	hash := sha256.Sum256([]byte(token))
-	found, wasGood := i.good.Get(hash)
-	if !wasGood {
-		found, _ = i.others.Get(hash)
+	found, wasActive := i.active.Get(hash)
+	if !wasActive {
+		found, _ = i.inactive.Get(hash)
 	}
 	if i.cfg.Now().Before(found.until) {
 		return found.claims, found.err
 	}
 	answered := i.flight.DoChan(string(hash[:]), func() (any, error) {
-		answer, err := i.question(context.WithoutCancel(ctx), token, wasGood)
+		answer, err := i.introspect(context.WithoutCancel(ctx), token, wasActive)
 		if err != nil {
-			return claims{}, unanswered(err)
+			return claims{}, issuerUnavailable(err)
 		}
 		if answer.err != nil {
-			i.good.Remove(hash)
-			i.others.Put(hash, answer)
+			i.active.Remove(hash)
+			i.inactive.Put(hash, answer)
 		} else {
-			i.good.Put(hash, answer)
+			i.active.Put(hash, answer)
 		}
 		return answer.claims, answer.err
 	})
@@ -86,36 +87,36 @@ func (i *introspection) claims(ctx context.Context, token string) (claims, error
 	}
 }
 
-// question asks the issuer once there is a place for it.
-func (i *introspection) question(ctx context.Context, token string, wasGood bool) (introspected, error) {
+// introspect waits for a slot and then asks the issuer about the token.
+func (i *introspection) introspect(ctx context.Context, token string, wasActive bool) (introspected, error) {
 	waiting, stop := context.WithTimeout(ctx, fetchTimeout)
 	defer stop()
-	leave, err := i.places.enter(waiting, tenant.ClientOf(ctx), wasGood)
+	release, err := i.slots.acquire(waiting, tenant.ClientOf(ctx), wasActive)
 	if err != nil {
 		return introspected{}, err
 	}
-	defer leave()
+	defer release()
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	// The time is taken before, so that what is remembered is never older than it
-	// says.
+	// The time before the request, so that the answer is never cached for longer than
+	// introspectionTTL.
 	until := i.cfg.Now().Add(introspectionTTL)
-	c, active, err := i.ask(ctx, token)
+	c, active, err := i.send(ctx, token)
 	if err == nil && !active {
-		return introspected{err: unknown(errors.New("the issuer says that the token is not active")), until: until}, nil
+		return introspected{err: invalidToken(errors.New("the issuer says that the token is not active")), until: until}, nil
 	}
 	return introspected{claims: c, until: until}, err
 }
 
-// ask makes one request of RFC 7662.
-func (i *introspection) ask(ctx context.Context, token string) (_ claims, active bool, err error) {
+// send sends one introspection request (RFC 7662, section 2.1).
+func (i *introspection) send(ctx context.Context, token string) (_ claims, active bool, err error) {
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, i.cfg.IntrospectionURL, strings.NewReader(form.Encode()))
 	if err != nil {
 		return claims{}, false, err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	// RFC 6749, section 2.3.1, has them encoded first.
+	// RFC 6749, section 2.3.1, requires form encoding before Basic authentication.
 	request.SetBasicAuth(url.QueryEscape(i.cfg.ClientID), url.QueryEscape(i.cfg.ClientSecret))
 	var c claims
 	if err := doJSON(i.client, request, &c.all); err != nil {
@@ -125,16 +126,16 @@ func (i *introspection) ask(ctx context.Context, token string) (_ claims, active
 		return claims{}, false, nil
 	}
 	err = c.readRegistered()
-	if c.Issuer == "" { // whom we asked
+	if c.Issuer == "" { // optional in an answer
 		c.Issuer = i.cfg.Issuer
 	}
-	if c.Expiry == nil { // may be left out; the issuer would say when it has
+	if c.Expiry == nil { // optional too; an expired token is not active
 		c.Expiry = jwt.NewNumericDate(i.cfg.Now().Add(introspectionTTL))
 	}
 	return c, true, err
 }
 
-// readRegistered fills in the claims that every token has.
+// readRegistered decodes the registered claims (RFC 7519, section 4.1).
 func (c *claims) readRegistered() error {
 	raw, err := json.Marshal(c.all)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 
 const audience = "https://rag.example.com/mcp"
 
-// issuer is an authorization server with keys of its own.
+// issuer is an authorization server with its own keys and clock.
 type issuer struct {
 	*httptest.Server
 
 	mu        sync.Mutex
-	published []any // keys
-	answer    http.HandlerFunc
-	asked     int
-	active    map[string]map[string]any // tokens that introspection knows
-	held      chan struct{}             // introspection of other tokens waits for it; nil for not
+	published []any                     // the keys
+	answer    http.HandlerFunc          // if set, answers requests for the keys
+	requests  int                       // for keys and introspection
+	active    map[string]map[string]any // the claims of active tokens
+	blocked   chan struct{}             // if set, introspection of other tokens receives from it first
 	clock     time.Time
 }
 
@@ -41,7 +41,7 @@ func newIssuer(t *testing.T) *issuer {
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		i.asked++
+		i.requests++
 		if i.answer != nil {
 			i.answer(w, r)
 			return
@@ -51,21 +51,21 @@ func newIssuer(t *testing.T) *issuer {
 	mux.HandleFunc("POST /introspect", func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		i.asked++
-		if held := i.held; held != nil && i.active[r.FormValue("token")] == nil {
+		i.requests++
+		if blocked := i.blocked; blocked != nil && i.active[r.FormValue("token")] == nil {
 			i.mu.Unlock()
-			<-held
+			<-blocked
 			i.mu.Lock()
 		}
 		if name, secret, _ := r.BasicAuth(); name != "ragd" || secret != "s3cret%2B" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		said := map[string]any{"active": false}
-		if known := i.active[r.FormValue("token")]; known != nil {
-			said = known
+		answer := map[string]any{"active": false}
+		if claims := i.active[r.FormValue("token")]; claims != nil {
+			answer = claims
 		}
-		_ = json.NewEncoder(w).Encode(said)
+		_ = json.NewEncoder(w).Encode(answer)
 	})
 	i.Server = httptest.NewServer(mux)
 	t.Cleanup(i.Close)
@@ -91,43 +91,45 @@ func (i *issuer) now() time.Time {
 	return i.clock
 }
 
-func (i *issuer) pass(d time.Duration) {
+// advance moves the clock forward.
+func (i *issuer) advance(d time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.clock = i.clock.Add(d)
 }
 
-// fail has the keys answered by another handler; nil for the proper one.
-func (i *issuer) fail(with http.HandlerFunc) {
+// answerKeysWith sets the handler of requests for the keys; nil for the default one.
+func (i *issuer) answerKeysWith(handler http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.answer = with
+	i.answer = handler
 }
 
-// hold keeps introspection from answering about tokens that it does not know.
-func (i *issuer) hold(t *testing.T) {
+// block makes introspection of inactive tokens wait until unblock or the end of the test.
+func (i *issuer) block(t *testing.T) {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	held := make(chan struct{})
-	i.held = held
-	t.Cleanup(func() { close(held) })
+	blocked := make(chan struct{})
+	i.blocked = blocked
+	t.Cleanup(func() { close(blocked) })
 }
 
-// release has it answer n of them.
-func (i *issuer) release(n int) {
+// unblock lets n blocked requests continue.
+func (i *issuer) unblock(n int) {
 	for range n {
-		i.held <- struct{}{}
+		i.blocked <- struct{}{}
 	}
 }
 
-func (i *issuer) questions() int {
+// requestCount returns the number of requests for keys and introspection so far.
+func (i *issuer) requestCount() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.asked
+	return i.requests
 }
 
-// key makes a key pair and publishes its public half.
+// key creates a key pair and publishes the public key.
 func (i *issuer) key(t *testing.T, id string) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -144,14 +146,14 @@ func (i *issuer) publish(keys ...any) {
 	i.published = append(i.published, keys...)
 }
 
-func (i *issuer) withdraw() {
+func (i *issuer) unpublishKeys() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.published = nil
 }
 
-// said returns the claims of a good token, changed; nil takes one away.
-func (i *issuer) said(changes map[string]any) map[string]any {
+// claims returns the claims of a valid token, with changes; a nil value removes a claim.
+func (i *issuer) claims(changes map[string]any) map[string]any {
 	now := i.now().Unix()
 	all := map[string]any{
 		"iss": i.URL, "aud": audience, "sub": "alice", "tenant": "acme", "scope": "openid read write operator",
@@ -165,7 +167,7 @@ func (i *issuer) said(changes map[string]any) map[string]any {
 	return all
 }
 
-// sign makes a JWT.
+// sign returns a signed JWT.
 func sign(t *testing.T, key crypto.PrivateKey, algorithm jose.SignatureAlgorithm, id string, header map[jose.HeaderKey]any, claims any) string {
 	t.Helper()
 	options := &jose.SignerOptions{ExtraHeaders: map[jose.HeaderKey]any{"typ": "at+jwt"}}

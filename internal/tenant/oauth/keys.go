@@ -16,64 +16,65 @@ import (
 )
 
 const (
-	// freshKeys is how long the issuer's keys are used without asking again.
+	// freshKeys is how long the issuer's keys are used without fetching them again.
 	freshKeys = time.Hour
-	// maxKeyAge is how long they are used while the issuer does not answer.
+	// maxKeyAge is how long they are used while fetching fails.
 	maxKeyAge = 24 * time.Hour
-	// minRefetch is the least time between two requests for the keys: tokens with
-	// made-up key ids must not make us ask for each.
+	// minRefetch is the minimum time between two fetches, so that tokens with made-up
+	// key ids do not cause a request each.
 	minRefetch = 10 * time.Second
-	// maxKeys bounds what is kept of a set, and minRSABits the keys that count.
-	maxKeys    = 100
+	// maxKeys is the most keys that a key set may have.
+	maxKeys = 100
+	// minRSABits is the minimum size of an RSA key. Smaller keys are ignored.
 	minRSABits = 2048
-	// maxUnnamed is how many keys are tried on a token that names none: each costs
-	// us a check that whoever made the token up had for nothing.
+	// maxUnnamed is the most keys with which a token without a key id is verified. It
+	// bounds the cost of a made-up token.
 	maxUnnamed = 8
 )
 
-// keys are the public keys of the issuer. A key that is not known is looked for
-// again, at most once in minRefetch, so that the issuer may change its keys
-// without a word. Safe for concurrent use.
+// keys caches the public keys of the issuer. It fetches them again when a token names an
+// unknown key, at most once in minRefetch, so the issuer may change its keys at any time.
+// Safe for concurrent use.
 type keys struct {
-	issuer, address string // address is "" for that of the issuer's metadata
+	issuer, address string // an empty address means the one in the issuer's metadata
 	client          *http.Client
 	now             func() time.Time
 
 	mu       sync.Mutex
 	known    []jose.JSONWebKey
-	fetched  time.Time // known
-	tried    time.Time
-	failed   error         // why the last try failed
-	fetching chan struct{} // closed when the try that is under way ends; nil for none
+	fetched  time.Time     // when known was fetched
+	tried    time.Time     // when the last fetch began
+	failed   error         // the error of the last fetch
+	fetching chan struct{} // closed when the current fetch ends; nil without one
 }
 
 func newKeys(cfg Config) *keys {
 	return &keys{issuer: cfg.Issuer, address: cfg.JWKSURL, client: newClient(), now: cfg.Now}
 }
 
-// find returns the keys with the id; for "" all, if they are few. None is no error. Errors:
-// Unavailable when the issuer does not answer.
+// find returns the keys with the id; for an empty id all keys, if there are at most
+// maxUnnamed. The result may be empty. Errors: Unavailable if the keys cannot be fetched.
 func (k *keys) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
-	found, fresh, _ := k.held(id)
+	found, fresh, _ := k.cached(id)
 	if len(found) > 0 {
 		if !fresh {
-			k.refetch(ctx) // for those who come later
+			k.refetch(ctx) // in the background, for later calls
 		}
 		return found, nil
 	}
 	if err := k.wait(ctx, k.refetch(ctx)); err != nil {
 		return nil, err
 	}
-	found, _, failed := k.held(id)
+	found, _, failed := k.cached(id)
 	if len(found) == 0 && failed != nil {
-		return nil, unanswered(failed)
+		return nil, issuerUnavailable(failed)
 	}
 	return found, nil
 }
 
-// held returns the keys in memory with the id, whether they are fresh, and why
-// they are not fresher. Keys that are too old are none.
-func (k *keys) held(id string) (found []jose.JSONWebKey, fresh bool, failed error) {
+// cached returns the cached keys with the id, unless they are older than maxKeyAge, whether
+// they are fresh, and the error of the last fetch.
+func (k *keys) cached(id string) (found []jose.JSONWebKey, fresh bool, failed error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	age := k.now().Sub(k.fetched)
@@ -88,8 +89,9 @@ func (k *keys) held(id string) (found []jose.JSONWebKey, fresh bool, failed erro
 	return found, age < freshKeys, k.failed
 }
 
-// refetch has the keys fetched, whoever stops waiting for them. It returns a
-// channel that is closed afterwards; nil when they were fetched a moment ago.
+// refetch starts fetching the keys in the background, unless a fetch is running or began
+// less than minRefetch ago. It returns a channel that is closed when the running fetch
+// ends; nil if none is running. The end of ctx does not stop the fetch.
 func (k *keys) refetch(ctx context.Context) <-chan struct{} {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,28 +147,28 @@ func (k *keys) download(ctx context.Context) ([]jose.JSONWebKey, error) {
 	}
 	var usable []jose.JSONWebKey
 	for _, raw := range set.Keys {
-		// Keys of kinds that we do not know are for others.
-		if key := new(jose.JSONWebKey); json.Unmarshal(raw, key) == nil && signs(*key) {
+		// Keys of unknown types are ignored (RFC 7517, section 5).
+		if key := new(jose.JSONWebKey); json.Unmarshal(raw, key) == nil && isSigningKey(*key) {
 			usable = append(usable, *key)
 		}
 	}
 	if len(usable) == 0 {
-		return nil, fmt.Errorf("%s has no key that signs tokens", address)
+		return nil, fmt.Errorf("%s has no usable signing key", address)
 	}
 	return usable, nil
 }
 
-// signs reports whether a key is a public one for signatures, and strong enough.
-func signs(key jose.JSONWebKey) bool {
+// isSigningKey reports whether a key is a public key for signatures and strong enough.
+func isSigningKey(key jose.JSONWebKey) bool {
 	if !key.Valid() || !key.IsPublic() || key.Use != "" && key.Use != "sig" {
 		return false
 	}
-	weak, isRSA := key.Key.(*rsa.PublicKey)
-	return !isRSA || weak.N.BitLen() >= minRSABits
+	rsaKey, isRSA := key.Key.(*rsa.PublicKey)
+	return !isRSA || rsaKey.N.BitLen() >= minRSABits
 }
 
-// discover returns the address of the keys from the issuer's metadata: of RFC 8414,
-// else of OpenID Connect Discovery.
+// discover returns the address of the keys from the issuer's metadata (RFC 8414, else
+// OpenID Connect Discovery).
 func (k *keys) discover(ctx context.Context) (string, error) {
 	issuer, err := url.Parse(k.issuer)
 	if err != nil {
@@ -186,9 +188,9 @@ func (k *keys) discover(ctx context.Context) (string, error) {
 		switch {
 		case err != nil:
 		case metadata.Issuer != k.issuer:
-			err = fmt.Errorf("%s is of the issuer %q", address, metadata.Issuer)
+			err = fmt.Errorf("%s is the metadata of another issuer, %q", address, metadata.Issuer)
 		case metadata.JWKSURI == "":
-			err = fmt.Errorf("%s names no jwks_uri", address)
+			err = fmt.Errorf("%s has no jwks_uri", address)
 		default:
 			if err = checkURL(metadata.JWKSURI); err == nil {
 				return metadata.JWKSURI, nil

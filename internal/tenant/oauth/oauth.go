@@ -1,11 +1,10 @@
-// Package oauth makes the service a protected resource of OAuth 2: it verifies the
-// access tokens that an authorization server issues for it, and reads from their
-// claims whose data the caller may touch, and which of it. It issues no tokens and
-// passes none on.
+// Package oauth makes the service a protected resource of OAuth 2. It verifies access
+// tokens of an authorization server, the issuer, and reads tenant, scopes and mandatory
+// filter from their claims. It issues no tokens and sends none to other services.
 //
-// A token is either a JWT, whose signature is checked against the keys that the
-// issuer publishes (RFC 7519, RFC 9068), or anything that the issuer's
-// introspection endpoint knows (RFC 7662):
+// A token is either a JWT, whose signature is verified with the issuer's published keys
+// (RFC 7519, RFC 9068), or of any form that the issuer's introspection endpoint accepts
+// (RFC 7662):
 //
 //	verifier, err := oauth.New(oauth.Config{Issuer: "https://id.example.com", Audiences: []string{"https://rag.example.com/mcp"}})
 //	token, err := verifier.Verify(ctx, bearer)
@@ -25,38 +24,36 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Config says whose tokens are accepted and what they must say. Issuer and
-// Audiences are required; zero means the default for everything else.
+// Config holds the settings of a Verifier. Issuer and Audiences are required. The name of
+// a nested claim is its path with dots, such as realm.tenant.
 type Config struct {
-	// Audiences are the names under which tokens may be issued for us; a token must
-	// have one of them.
+	// Audiences are the accepted audiences. A token must have at least one of them.
 	Audiences []string
-	// ClientID and ClientSecret are how we show ourselves to IntrospectionURL.
+	// ClientID and ClientSecret authenticate the service at IntrospectionURL.
 	ClientID     string
 	ClientSecret string
-	// FilterClaim names the claim with the mandatory filter: an object, or a string
-	// with one. Once named, every token must have it; {} hides nothing. Default:
-	// tokens carry no filter.
+	// FilterClaim is the name of the claim with the mandatory filter: a JSON object, or
+	// a string that contains one. If it is set, every token must have the claim; {}
+	// hides nothing. Default: tokens have no filter.
 	FilterClaim string
-	// IntrospectionURL is asked about every token. Default: tokens are JWTs.
+	// IntrospectionURL is the introspection endpoint, which verifies every token.
+	// Default: tokens are JWTs.
 	IntrospectionURL string
-	// Issuer is the authorization server, as it stands in tokens: an https URL, or
-	// http on this machine.
+	// Issuer is the authorization server, as in the claim iss: an https URL, or http for
+	// a loopback address.
 	Issuer string
-	// JWKSURL is where the issuer publishes its keys. Default: as its metadata says
+	// JWKSURL is the address of the issuer's keys. Default: the one in its metadata
 	// (RFC 8414, or OpenID Connect Discovery).
 	JWKSURL string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// ScopeClaim names the claim with the scopes: a string of them with spaces
-	// between, or a list. Default: scope.
+	// ScopeClaim is the name of the claim with the scopes: a string of scopes separated
+	// by spaces, or a list. Default: scope.
 	ScopeClaim string
-	// ScopePrefix is what the issuer puts before our scopes, such as
-	// api://ragd/; scopes without it are of others. Default: none.
+	// ScopePrefix is the issuer's prefix of this service's scopes, such as api://ragd/;
+	// scopes without it are ignored. Default: none.
 	ScopePrefix string
-	// TenantClaim names the claim with the tenant's id. Default: tenant.
-	//
-	// Claims within claims are named with dots, as in realm.tenant.
+	// TenantClaim is the name of the claim with the tenant's id. Default: tenant.
 	TenantClaim string
 }
 
@@ -71,7 +68,7 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	if len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
-		return errors.New("oauth: at least one audience is needed: tokens that were issued for others must be refused")
+		return errors.New("oauth: at least one audience is needed, so that tokens for other services are refused")
 	}
 	if c.Issuer == "" {
 		return errors.New("oauth: an issuer is needed")
@@ -87,8 +84,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// checkURL refuses addresses at which anyone on the way could say what our keys
-// are. "" is none.
+// checkURL returns an error unless the address is empty, an https URL, or an http URL of a
+// loopback address. Keys that are fetched without TLS could be forged.
 func checkURL(address string) error {
 	if address == "" {
 		return nil
@@ -96,11 +93,11 @@ func checkURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "":
-		return fmt.Errorf("oauth: %q is not an address such as https://id.example.com", address)
+		return fmt.Errorf("oauth: %q is not a URL such as https://id.example.com", address)
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("oauth: %s must begin with https://: keys that come over an open line prove nothing", address)
+	return fmt.Errorf("oauth: %s must begin with https://: keys that are fetched without TLS can be forged", address)
 }
 
 func isLoopback(host string) bool {
@@ -114,8 +111,8 @@ type Verifier struct {
 	claims func(ctx context.Context, token string) (claims, error)
 }
 
-// New returns a Verifier. It asks the issuer for nothing before there is a token
-// to verify, so that neither has to be up first.
+// New returns a Verifier. It sends no request to the issuer until there is a token to
+// verify, so the two may start in any order.
 func New(cfg Config) (*Verifier, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -130,15 +127,16 @@ func New(cfg Config) (*Verifier, error) {
 	return v, nil
 }
 
-// maxTokenBytes bounds what we decode or send on for a caller whom nobody knows.
+// maxTokenBytes bounds the tokens that are decoded or sent to the issuer: their callers are
+// not authenticated yet.
 const maxTokenBytes = 16 << 10
 
-// Verify implements tenant.Tokens. Errors: Unauthenticated for a token that is not
-// good, which says why once its origin is proven; Unavailable when the issuer
-// cannot be asked.
+// Verify implements tenant.Tokens. Errors: Unauthenticated for an invalid token, with the
+// reason only if the issuer is known to have issued it; Unavailable if the issuer cannot
+// be asked.
 func (v *Verifier) Verify(ctx context.Context, token string) (tenant.Token, error) {
 	if len(token) > maxTokenBytes {
-		return tenant.Token{}, unknown(fmt.Errorf("a token of %d bytes", len(token)))
+		return tenant.Token{}, invalidToken(fmt.Errorf("a token of %d bytes", len(token)))
 	}
 	c, err := v.claims(ctx, token)
 	if err != nil {
@@ -150,21 +148,21 @@ func (v *Verifier) Verify(ctx context.Context, token string) (tenant.Token, erro
 	return v.token(c)
 }
 
-// unknown is the error for a token of which we do not know that the issuer made
-// it. It tells the caller nothing.
-func unknown(cause error) error {
+// invalidToken returns the error for a token that the issuer is not known to have issued.
+// Its message gives no reason.
+func invalidToken(cause error) error {
 	return fault.Wrap(fault.Unauthenticated, cause, "a valid API key or access token is needed: send it as Authorization: Bearer <token>")
 }
 
-// refused is the error for a token of the issuer's that is not good here.
+// refused returns the error for a token of the issuer that gives no access here.
 func refused(format string, args ...any) error {
 	return fault.New(fault.Unauthenticated, "the access token was refused: "+format, args...)
 }
 
-// unanswered is the error for an issuer that cannot be asked.
-func unanswered(cause error) error {
+// issuerUnavailable returns the error for an issuer that cannot be asked.
+func issuerUnavailable(cause error) error {
 	return &fault.Error{
-		Kind: fault.Unavailable, Message: "access tokens cannot be verified now: the authorization server does not answer as it should",
+		Kind: fault.Unavailable, Message: "access tokens cannot be verified now: the authorization server does not answer correctly",
 		RetryAfter: minRefetch, Cause: cause,
 	}
 }

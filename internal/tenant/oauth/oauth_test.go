@@ -22,7 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-func TestATokenSaysWhoCalls(t *testing.T) {
+func TestVerifyReadsSubjectTenantScopesAndFilter(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	key := i.key(t, "one")
@@ -32,26 +32,26 @@ func TestATokenSaysWhoCalls(t *testing.T) {
 		claims map[string]any
 		want   string
 	}{
-		{"as it is", nil, nil, "user:alice of acme may [read write]"},
+		{"the usual claims", nil, nil, "user:alice of acme may [read write]"},
 		{"scopes in a list", nil, map[string]any{"scope": []string{"admin", "email"}}, "user:alice of acme may [admin]"},
 		{"scopes with a prefix", func(c *Config) { c.ScopeClaim, c.ScopePrefix = "scp", "api://ragd/" },
 			map[string]any{"scp": "api://ragd/read write"}, "user:alice of acme may [read]"},
-		{"no scopes of ours", nil, map[string]any{"scope": nil}, "user:alice of acme may []"},
+		{"no scopes", nil, map[string]any{"scope": nil}, "user:alice of acme may []"},
 		{"several audiences", nil, map[string]any{"aud": []string{"https://other", audience}}, "user:alice of acme may [read write]"},
 		{"a claim within another", func(c *Config) { c.TenantClaim = "org.tenant" },
 			map[string]any{"org": map[string]any{"tenant": "globex"}}, "user:alice of globex may [read write]"},
 		{"a claim with dots in its name", func(c *Config) { c.TenantClaim = "https://rag.example.com/tenant" },
 			map[string]any{"https://rag.example.com/tenant": "globex"}, "user:alice of globex may [read write]"},
-		{"a client that acts for itself", nil, map[string]any{"sub": nil, "client_id": "cron"}, "client:cron of acme may [read write]"},
+		{"a client without a user", nil, map[string]any{"sub": nil, "client_id": "cron"}, "client:cron of acme may [read write]"},
 		{"a filter", func(c *Config) { c.FilterClaim = "see" },
 			map[string]any{"see": map[string]any{"team": "red"}}, `user:alice of acme may [read write] where {"team":"red"}`},
 		{"a filter in a string", func(c *Config) { c.FilterClaim = "see" },
 			map[string]any{"see": `{"team": {"$in": ["red"]}}`}, `user:alice of acme may [read write] where {"team":{"$in":["red"]}}`},
-		{"clocks a little apart", nil, map[string]any{"nbf": i.now().Unix() + 20}, "user:alice of acme may [read write]"},
+		{"a clock difference within the leeway", nil, map[string]any{"nbf": i.now().Unix() + 20}, "user:alice of acme may [read write]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.said(tc.claims)))
+			got, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(tc.claims)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func describe(token tenant.Token) string {
 	return s
 }
 
-func TestWhatIsWrongWithATokenOfTheIssuersIsSaid(t *testing.T) {
+func TestRefusedTokensOfTheIssuerGetTheReason(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	key := i.key(t, "one")
@@ -83,30 +83,30 @@ func TestWhatIsWrongWithATokenOfTheIssuersIsSaid(t *testing.T) {
 		want   string
 	}{
 		{"expired", nil, map[string]any{"exp": now - 31}, "expired"},
-		{"without end", nil, map[string]any{"exp": nil}, "never expires"},
-		{"not yet good", nil, map[string]any{"nbf": now + 60}, "not good yet"},
-		{"issued in the future", nil, map[string]any{"iat": now + 60}, "not good yet"},
+		{"no expiry", nil, map[string]any{"exp": nil}, "no expiry time"},
+		{"not yet valid", nil, map[string]any{"nbf": now + 60}, "not valid yet"},
+		{"issued in the future", nil, map[string]any{"iat": now + 60}, "not valid yet"},
 		{"another issuer", nil, map[string]any{"iss": "https://evil.example"}, "another issuer"},
 		{"no issuer", nil, map[string]any{"iss": nil}, "another issuer"},
 		{"another audience", nil, map[string]any{"aud": "https://rag.example.com/mcp/"}, "another service"},
 		{"no audience", nil, map[string]any{"aud": nil}, "another service"},
 		{"no tenant", nil, map[string]any{"tenant": nil}, "names no tenant"},
-		{"a tenant that is no name", nil, map[string]any{"tenant": []string{"acme", "globex"}}, "names no tenant"},
+		{"a tenant that is a list", nil, map[string]any{"tenant": []string{"acme", "globex"}}, "names no tenant"},
 		{"no subject", nil, map[string]any{"sub": nil}, "no subject"},
 		{"a long subject", nil, map[string]any{"sub": strings.Repeat("x", 300)}, "longer than"},
 		{"bound to a key", nil, map[string]any{"cnf": map[string]any{"jkt": "x"}}, "bound to a key"},
-		{"no filter where one is due", filtered, nil, "not a filter"},
+		{"no filter although one is required", filtered, nil, "not a filter"},
 		{"a filter that is null", filtered, map[string]any{"see": nil}, "not a filter"},
 		{"a filter that is empty text", filtered, map[string]any{"see": ""}, "not a filter"},
 		{"a filter that is a list", filtered, map[string]any{"see": []any{}}, "not a filter"},
-		{"a filter that is none", filtered, map[string]any{"see": map[string]any{"$where": "1"}}, "not a filter"},
+		{"a filter with an unknown operator", filtered, map[string]any{"see": map[string]any{"$where": "1"}}, "not a filter"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.said(tc.claims)))
+			_, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(tc.claims)))
 			wantKind(t, err, fault.Unauthenticated)
 			if !strings.Contains(fault.Public(err), tc.want) {
-				t.Errorf("says %q, not %q", fault.Public(err), tc.want)
+				t.Errorf("error %q does not say %q", fault.Public(err), tc.want)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func wantKind(t *testing.T, err error, want fault.Kind) {
 	}
 }
 
-func TestATokenThatTheIssuerDidNotSignSaysNothing(t *testing.T) {
+func TestTokensThatTheIssuerDidNotSignAreRefusedWithoutAReason(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	key := i.key(t, "one")
@@ -153,7 +153,7 @@ func TestATokenThatTheIssuerDidNotSignSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	good := i.said(nil)
+	good := i.claims(nil)
 	v := i.verifier(t, nil)
 	if _, err := v.Verify(t.Context(), sign(t, rsaKey, jose.RS256, "rsa", nil, good)); err != nil {
 		t.Fatalf("a good token: %v", err)
@@ -162,7 +162,7 @@ func TestATokenThatTheIssuerDidNotSignSaysNothing(t *testing.T) {
 	real := sign(t, key, jose.ES256, "one", nil, good)
 	header, rest, _ := strings.Cut(real, ".")
 	payload, signature, _ := strings.Cut(rest, ".")
-	part := func(v any) string {
+	encode := func(v any) string {
 		raw, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -175,18 +175,18 @@ func TestATokenThatTheIssuerDidNotSignSaysNothing(t *testing.T) {
 		"an unknown key":                 sign(t, stranger, jose.ES256, "two", nil, good),
 		"a key within the token":         sign(t, stranger, jose.ES256, "two", map[jose.HeaderKey]any{"jwk": jose.JSONWebKey{Key: stranger.Public()}}, good),
 		"keys at an address in it":       sign(t, stranger, jose.ES256, "two", map[jose.HeaderKey]any{"jku": "https://evil.example/keys"}, good),
-		"a key that is to encrypt":       sign(t, stranger, jose.ES256, "encrypts", nil, good),
+		"an encryption key":              sign(t, stranger, jose.ES256, "encrypts", nil, good),
 		"the public key as a secret":     sign(t, asPEM, jose.HS256, "rsa", nil, good),
 		"the public key's bytes":         sign(t, der, jose.HS256, "rsa", nil, good),
 		"a published secret":             sign(t, []byte(strings.Repeat("k", 32)), jose.HS256, "shared", nil, good),
 		"another algorithm of the key":   sign(t, rsaKey, jose.PS256, "rsa", nil, good),
-		"no signature":                   part(map[string]any{"alg": "none", "kid": "one"}) + "." + payload + ".",
-		"no signature, oddly written":    part(map[string]any{"alg": "nOnE"}) + "." + payload + ".",
+		"no signature":                   encode(map[string]any{"alg": "none", "kid": "one"}) + "." + payload + ".",
+		"no signature, mixed case":       encode(map[string]any{"alg": "nOnE"}) + "." + payload + ".",
 		"a cut signature":                header + "." + payload + ".",
-		"other claims":                   header + "." + part(i.said(map[string]any{"tenant": "globex"})) + "." + signature,
+		"other claims":                   header + "." + encode(i.claims(map[string]any{"tenant": "globex"})) + "." + signature,
 		"another type":                   sign(t, key, jose.ES256, "one", map[jose.HeaderKey]any{"typ": "logout+jwt"}, good),
 		"something critical and unknown": sign(t, key, jose.ES256, "one", map[jose.HeaderKey]any{"crit": []string{"x"}, "x": 1}, good),
-		"a huge one":                     real + strings.Repeat("A", 20<<10),
+		"a huge token":                   real + strings.Repeat("A", 20<<10),
 	} {
 		t.Run(name, func(t *testing.T) { refuses(t, v, token) })
 	}
@@ -209,22 +209,22 @@ func TestATokenThatTheIssuerDidNotSignSaysNothing(t *testing.T) {
 	}
 }
 
-// refuses wants the one answer that tells nothing.
+// refuses checks that the token is rejected with the error that gives no reason.
 func refuses(t *testing.T, v *Verifier, token string) {
 	t.Helper()
 	_, err := v.Verify(t.Context(), token)
 	wantKind(t, err, fault.Unauthenticated)
-	if want := fault.Public(unknown(nil)); fault.Public(err) != want {
-		t.Errorf("says %q", fault.Public(err))
+	if want := fault.Public(invalidToken(nil)); fault.Public(err) != want {
+		t.Errorf("error %q, want %q", fault.Public(err), want)
 	}
 }
 
-func TestATokenWithoutKeyIDIsTriedWithAll(t *testing.T) {
+func TestATokenWithoutAKeyIDIsVerifiedWithAllKeys(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	i.key(t, "one")
 	second := i.key(t, "two")
-	if _, err := i.verifier(t, nil).Verify(t.Context(), sign(t, second, jose.ES256, "", nil, i.said(nil))); err != nil {
+	if _, err := i.verifier(t, nil).Verify(t.Context(), sign(t, second, jose.ES256, "", nil, i.claims(nil))); err != nil {
 		t.Error(err)
 	}
 }
@@ -235,62 +235,62 @@ func TestTheIssuerMayChangeItsKeys(t *testing.T) {
 	first := i.key(t, "one")
 	v := i.verifier(t, nil)
 	verify := func(key *ecdsa.PrivateKey, id string) error {
-		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, id, nil, i.said(nil)))
+		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, id, nil, i.claims(nil)))
 		return err
 	}
 	if err := verify(first, "one"); err != nil {
 		t.Fatal(err)
 	}
-	i.withdraw()
+	i.unpublishKeys()
 	second := i.key(t, "two")
-	wantKind(t, verify(second, "two"), fault.Unauthenticated) // asked a moment ago
-	i.pass(minRefetch)
+	wantKind(t, verify(second, "two"), fault.Unauthenticated) // the keys were fetched less than minRefetch ago
+	i.advance(minRefetch)
 	if err := verify(second, "two"); err != nil {
 		t.Fatalf("the new key: %v", err)
 	}
 	wantKind(t, verify(first, "one"), fault.Unauthenticated)
 
-	// Made-up ids do not make us ask for each.
-	before := i.questions()
+	// Made-up key ids do not cause a request each.
+	before := i.requestCount()
 	for n := range 100 {
 		wantKind(t, verify(first, fmt.Sprint("made up ", n)), fault.Unauthenticated)
 	}
-	i.pass(minRefetch)
+	i.advance(minRefetch)
 	for n := range 100 {
 		wantKind(t, verify(first, fmt.Sprint("more made up ", n)), fault.Unauthenticated)
 	}
-	if asked := i.questions() - before; asked > 1 {
-		t.Errorf("200 made-up key ids made %d requests", asked)
+	if n := i.requestCount() - before; n > 1 {
+		t.Errorf("200 made-up key ids caused %d requests", n)
 	}
 }
 
-func TestTheIssuerMayBeAwayForAWhile(t *testing.T) {
+func TestCachedKeysAreUsedWhileTheIssuerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	key := i.key(t, "one")
 	v := i.verifier(t, nil)
 	verify := func() error {
-		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.said(nil)))
+		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(nil)))
 		return err
 	}
-	i.fail(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	i.answerKeysWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	wantKind(t, verify(), fault.Unavailable)
-	i.fail(nil)
-	wantKind(t, verify(), fault.Unavailable) // no one is asked again at once
-	i.pass(minRefetch)
+	i.answerKeysWith(nil)
+	wantKind(t, verify(), fault.Unavailable) // the keys are not fetched again before minRefetch
+	i.advance(minRefetch)
 	if err := verify(); err != nil {
 		t.Fatal(err)
 	}
-	i.fail(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
-	i.pass(maxKeyAge - time.Minute)
+	i.answerKeysWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	i.advance(maxKeyAge - time.Minute)
 	if err := verify(); err != nil {
-		t.Errorf("with keys of yesterday: %v", err)
+		t.Errorf("with keys just below maxKeyAge: %v", err)
 	}
-	i.pass(time.Minute)
+	i.advance(time.Minute)
 	wantKind(t, verify(), fault.Unavailable)
 }
 
-func TestAnswersThatAreNoKeysAreRefused(t *testing.T) {
+func TestInvalidKeySetsAreRefused(t *testing.T) {
 	t.Parallel()
 	many := make([]any, maxKeys+1)
 	for n := range many {
@@ -309,7 +309,7 @@ func TestAnswersThatAreNoKeysAreRefused(t *testing.T) {
 		},
 		"no keys": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"keys":[]}`) },
 		"no JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) },
-		"elsewhere": func(w http.ResponseWriter, r *http.Request) {
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		},
 	} {
@@ -317,8 +317,8 @@ func TestAnswersThatAreNoKeysAreRefused(t *testing.T) {
 			t.Parallel()
 			i := newIssuer(t)
 			key := i.key(t, "one")
-			i.fail(answer)
-			_, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.said(nil)))
+			i.answerKeysWith(answer)
+			_, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(nil)))
 			wantKind(t, err, fault.Unavailable)
 		})
 	}
@@ -330,20 +330,20 @@ func TestIntrospection(t *testing.T) {
 	v := i.verifier(t, func(c *Config) {
 		c.IntrospectionURL, c.ClientID, c.ClientSecret = i.URL+"/introspect", "ragd", "s3cret+"
 	})
-	know := func(token string, changes map[string]any) {
-		said := i.said(changes)
-		said["active"] = true
+	activate := func(token string, changes map[string]any) {
+		claims := i.claims(changes)
+		claims["active"] = true
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		i.active[token] = said
+		i.active[token] = claims
 	}
-	know("good", nil)
-	know("without what may be left out", map[string]any{"iss": nil, "exp": nil, "iat": nil, "nbf": nil})
-	know("of another audience", map[string]any{"aud": "https://other"})
-	know("of no audience", map[string]any{"aud": nil})
-	know("expired", map[string]any{"exp": i.now().Unix() - 60})
+	activate("good", nil)
+	activate("without optional claims", map[string]any{"iss": nil, "exp": nil, "iat": nil, "nbf": nil})
+	activate("of another audience", map[string]any{"aud": "https://other"})
+	activate("of no audience", map[string]any{"aud": nil})
+	activate("expired", map[string]any{"exp": i.now().Unix() - 60})
 	for token, good := range map[string]bool{
-		"good": true, "without what may be left out": true,
+		"good": true, "without optional claims": true,
 		"of another audience": false, "of no audience": false, "expired": false, "unknown": false,
 	} {
 		got, err := v.Verify(t.Context(), token)
@@ -354,7 +354,7 @@ func TestIntrospection(t *testing.T) {
 		}
 	}
 
-	before := i.questions()
+	before := i.requestCount()
 	for range 10 {
 		if _, err := v.Verify(t.Context(), "good"); err != nil {
 			t.Fatal(err)
@@ -362,13 +362,13 @@ func TestIntrospection(t *testing.T) {
 		_, err := v.Verify(t.Context(), "unknown")
 		wantKind(t, err, fault.Unauthenticated)
 	}
-	if asked := i.questions() - before; asked != 0 {
-		t.Errorf("%d questions about tokens that were asked about a moment ago", asked)
+	if n := i.requestCount() - before; n != 0 {
+		t.Errorf("%d requests about tokens whose answers are cached", n)
 	}
 	i.mu.Lock()
 	i.active["good"] = nil // revoked
 	i.mu.Unlock()
-	i.pass(introspectionTTL)
+	i.advance(introspectionTTL)
 	_, err := v.Verify(t.Context(), "good")
 	wantKind(t, err, fault.Unauthenticated)
 
@@ -377,16 +377,16 @@ func TestIntrospection(t *testing.T) {
 	wantKind(t, err, fault.Unavailable)
 }
 
-func TestOpenLinesAreRefused(t *testing.T) {
+func TestInvalidConfigIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]Config{
-		"no audience":      {Issuer: "https://id.example.com"},
-		"an empty one":     {Issuer: "https://id.example.com", Audiences: []string{""}},
-		"no issuer":        {Audiences: []string{audience}},
-		"an open issuer":   {Issuer: "http://id.example.com", Audiences: []string{audience}},
-		"an open line":     {Issuer: "https://id.example.com", JWKSURL: "http://id.example.com/keys", Audiences: []string{audience}},
-		"no address":       {Issuer: "id.example.com", Audiences: []string{audience}},
-		"a nameless asker": {Issuer: "https://id.example.com", IntrospectionURL: "https://id.example.com/i", Audiences: []string{audience}},
+		"no audience":                    {Issuer: "https://id.example.com"},
+		"an empty audience":              {Issuer: "https://id.example.com", Audiences: []string{""}},
+		"no issuer":                      {Audiences: []string{audience}},
+		"an issuer over http":            {Issuer: "http://id.example.com", Audiences: []string{audience}},
+		"keys over http":                 {Issuer: "https://id.example.com", JWKSURL: "http://id.example.com/keys", Audiences: []string{audience}},
+		"an issuer that is no URL":       {Issuer: "id.example.com", Audiences: []string{audience}},
+		"introspection without a client": {Issuer: "https://id.example.com", IntrospectionURL: "https://id.example.com/i", Audiences: []string{audience}},
 	} {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -21,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// world is the whole service with an issuer, over Connect and MCP.
+// world is the service with an issuer, reachable over Connect and MCP.
 type world struct {
 	*issuer
 	*servicetest.Service
@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 		for name, value := range changes {
 			all[name] = value
 		}
-		return sign(t, key, jose.ES256, "one", nil, i.said(all))
+		return sign(t, key, jose.ES256, "one", nil, i.claims(all))
 	}}
 }
 
@@ -75,7 +75,7 @@ func (w *world) post(t *testing.T, token, tool, arguments string) (status int, c
 func TestTokensOverConnectAndMCP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	acme := w.Tenant(t, "acme") // with an API key, which goes on working
+	acme := w.Tenant(t, "acme") // with an API key, which is still accepted
 	acme.Index(t, "docs")
 	for team, text := range map[string]string{"red": "The red lighthouse burns oil.", "blue": "The blue lighthouse burns gas."} {
 		metadata, err := structpb.NewStruct(map[string]any{"team": team})
@@ -90,14 +90,14 @@ func TestTokensOverConnectAndMCP(t *testing.T) {
 	query := &ragdv1.VectorQueryRequest{QueryText: "lighthouse", IndexName: "docs"}
 	res, err := w.Client(alice).VectorQuery(t.Context(), query)
 	if err != nil || len(res.GetSources()) != 1 || res.GetSources()[0].GetUri() != "red" {
-		t.Errorf("the claimed filter over Connect: %v, %v", res, err)
+		t.Errorf("the token's filter over Connect: %v, %v", res, err)
 	}
 	status, _, body := w.post(t, alice, "vector_query", `{"queryText":"lighthouse","indexName":"docs","filter":{"team":"blue"}}`)
 	if status != http.StatusOK || strings.Contains(body, "gas") {
-		t.Errorf("the claimed filter over MCP: %d %s", status, body)
+		t.Errorf("the token's filter over MCP: %d %s", status, body)
 	}
 	if _, _, body = w.post(t, alice, "vector_query", `{"queryText":"lighthouse","indexName":"docs"}`); !strings.Contains(body, "burns oil") {
-		t.Errorf("alice does not see her own: %s", body)
+		t.Errorf("alice does not see the documents of her team: %s", body)
 	}
 	other := w.token(map[string]any{"tenant": "globex"})
 	if res, err := w.Client(other).VectorQuery(t.Context(), query); err != nil || len(res.GetSources()) != 0 {
@@ -105,7 +105,7 @@ func TestTokensOverConnectAndMCP(t *testing.T) {
 	}
 	_, err = w.Client(alice, "Ragd-Tenant", "globex").VectorQuery(t.Context(), query)
 	wantConnect(t, err, connect.CodePermissionDenied, "")
-	_, err = w.Client(alice).ListTenants(t.Context(), &ragdv1.ListTenantsRequest{}) // the scope operator is in the token
+	_, err = w.Client(alice).ListTenants(t.Context(), &ragdv1.ListTenantsRequest{}) // although the token has the scope operator
 	wantConnect(t, err, connect.CodePermissionDenied, `error="insufficient_scope", scope="read write admin operator"`)
 
 	reader := w.token(map[string]any{"scope": "read"})
@@ -114,7 +114,7 @@ func TestTokensOverConnectAndMCP(t *testing.T) {
 	status, challenge, _ := w.post(t, reader, "upload_document", `{"text":"x"}`)
 	const metadata = `Bearer resource_metadata="https://rag.example.com/.well-known/oauth-protected-resource/mcp"`
 	if want := metadata + `, error="insufficient_scope", scope="read write"`; status != http.StatusForbidden || challenge != want {
-		t.Errorf("a tool that needs more: %d %s", status, challenge)
+		t.Errorf("a tool that needs another scope: %d %s", status, challenge)
 	}
 	status, challenge, _ = w.post(t, w.token(map[string]any{"scope": "openid"}), "list_indexes", `{}`)
 	if want := metadata + `, error="insufficient_scope", scope="read"`; status != http.StatusForbidden || challenge != want {
@@ -167,7 +167,7 @@ func wantConnect(t *testing.T, err error, code connect.Code, challenge string) {
 	}
 }
 
-func TestAStreamEndsWithItsCredential(t *testing.T) {
+func TestAStreamEndsWhenItsCredentialDoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Tenant(t, "acme")
@@ -180,11 +180,11 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := byKey(); err != nil {
-		t.Errorf("of a revoked key: %v", err)
+		t.Errorf("the stream of a revoked key: %v", err)
 	}
-	w.pass(time.Hour)
+	w.advance(time.Hour)
 	if err := byToken(); err != nil {
-		t.Errorf("of an expired token: %v", err)
+		t.Errorf("the stream of an expired token: %v", err)
 	}
 }
 

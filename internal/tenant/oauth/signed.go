@@ -13,30 +13,31 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// algorithms are the signatures that are accepted: those that need the issuer's
-// private key. With none and the HMACs, anyone could sign who knows what is
-// public.
+// algorithms are the accepted signature algorithms: those that need the issuer's private
+// key. "none" and HMAC are not accepted, as anyone who knows the public key could forge
+// such a signature.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
 	jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-// signed reads JWTs.
+// signed verifies JWTs with the issuer's keys.
 type signed struct {
 	keys *keys
 }
 
 func newSigned(cfg Config) *signed { return &signed{newKeys(cfg)} }
 
-// claims returns what a token says, once its signature is proven.
+// claims returns the claims of a JWT after it has verified the signature. Errors:
+// Unauthenticated for an invalid token, Unavailable if the keys cannot be fetched.
 func (s *signed) claims(ctx context.Context, token string) (claims, error) {
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil {
-		return claims{}, unknown(err)
+		return claims{}, invalidToken(err)
 	}
-	header := parsed.Headers[0] // a compact JWT has one
+	header := parsed.Headers[0] // a compact JWT has exactly one
 	if kind, ok := header.ExtraHeaders[jose.HeaderType]; ok && !isAccessToken(kind) {
-		return claims{}, unknown(fmt.Errorf("a token of type %v", kind))
+		return claims{}, invalidToken(fmt.Errorf("a token of type %v", kind))
 	}
 	candidates, err := s.keys.find(ctx, header.KeyID)
 	if err != nil {
@@ -51,11 +52,11 @@ func (s *signed) claims(ctx context.Context, token string) (claims, error) {
 			return c, nil
 		}
 	}
-	return claims{}, unknown(errors.Join(errors.New("no key of the issuer made the signature"), err))
+	return claims{}, invalidToken(errors.Join(errors.New("no key of the issuer verifies the signature"), err))
 }
 
-// isAccessToken reports whether a JWT's type may be that of an access token. An
-// issuer signs other things with the same keys.
+// isAccessToken reports whether a JWT of this type (the header typ) may be an access token.
+// Issuers sign other JWTs, such as logout tokens, with the same keys.
 func isAccessToken(kind any) bool {
 	name, _ := kind.(string)
 	switch strings.TrimPrefix(strings.ToLower(name), "application/") {
@@ -65,8 +66,8 @@ func isAccessToken(kind any) bool {
 	return false
 }
 
-// fits reports whether signatures of the algorithm are made with such a key. A key
-// that says what it is for is used for nothing else.
+// fits reports whether a key can verify signatures of the algorithm. A key that names its
+// algorithm is used for that one only.
 func fits(key jose.JSONWebKey, algorithm string) bool {
 	if key.Algorithm != "" && key.Algorithm != algorithm {
 		return false
