@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// keyCacheTTL bounds how long a key that was revoked on another instance goes
-	// on working on this one.
+	// keyCacheTTL is how long a key is cached. A key that is revoked on another instance
+	// is accepted on this one for up to this time.
 	keyCacheTTL  = 3 * time.Second
 	keyCacheSize = 10_000
-	// maxSecretBytes keeps a caller from making us hash megabytes.
+	// maxSecretBytes is the longest secret that is hashed and looked up as an API key.
 	maxSecretBytes = 512
 )
 
@@ -52,16 +52,16 @@ func newAuthenticator(s *store, config Config) *Authenticator {
 	return a
 }
 
-// Authenticate returns the principal behind a secret: an API key, or an access
-// token where those are taken. Errors: Unauthenticated for a key that is unknown,
-// expired or revoked, with one message for all three; Unavailable when the
-// database, or the issuer of tokens, cannot be asked.
+// Authenticate returns the principal of a secret, which is an API key or, if the service
+// accepts them, an access token. Errors: Unauthenticated for a key that is unknown,
+// expired or revoked, with the same message for all three; Unavailable if the database or
+// the issuer of tokens does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	if secret == "" {
 		return Principal{}, errUnauthenticated
 	}
 	if len(secret) > maxSecretBytes {
-		return a.foreign(ctx, secret)
+		return a.authenticateToken(ctx, secret)
 	}
 	hash := hashSecret(secret)
 	if a.operatorHash != nil && subtle.ConstantTimeCompare(hash[:], a.operatorHash[:]) == 1 {
@@ -79,7 +79,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Princi
 func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (Principal, error) {
 	id, ok := apiKeyIDOf(secret)
 	if !ok {
-		return a.foreign(ctx, secret)
+		return a.authenticateToken(ctx, secret)
 	}
 	// The time is taken before the read, so that what is cached is never older
 	// than it says.
@@ -101,24 +101,24 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 	return principal, nil
 }
 
-// foreign returns the principal behind a secret that is not one of ours.
-func (a *Authenticator) foreign(ctx context.Context, secret string) (Principal, error) {
+// authenticateToken returns the principal of an access token. A secret that looks like an
+// API key is never sent to the issuer.
+func (a *Authenticator) authenticateToken(ctx context.Context, secret string) (Principal, error) {
 	if a.tokens == nil || strings.HasPrefix(secret, secretPrefix) {
 		return Principal{}, errUnauthenticated
 	}
 	return a.fromToken(ctx, secret)
 }
 
-// forget drops what is cached, after keys were revoked or tenants deleted on this
-// instance.
+// forget clears the caches, after a key was revoked or a tenant deleted on this instance.
 func (a *Authenticator) forget() {
 	a.keys.Clear()
 	a.tenants.Clear()
 }
 
-// Middleware authenticates every request and puts its Request into the context
-// for the handlers behind it. A request it turns away is answered by refuse,
-// which knows the protocol that the caller speaks.
+// Middleware authenticates every request and puts its Request into the context of the next
+// handler. For a request that is rejected it calls refuse instead, which answers with the
+// error in the caller's protocol.
 func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,16 +133,17 @@ func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Reques
 	}
 }
 
-// Recheck says whether the credential of a request that was let in is still good.
+// Recheck returns an error if the credential of an accepted request is no longer valid.
 func (a *Authenticator) Recheck(ctx context.Context, header http.Header) error {
 	_, err := a.resolve(ctx, header)
 	return err
 }
 
+// resolve returns the Request of the headers Authorization, Ragd-Tenant and Ragd-Context.
 func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Request, error) {
 	for _, name := range []string{"Authorization", "Ragd-Tenant", "Ragd-Context"} {
 		if len(header.Values(name)) > 1 {
-			return nil, fault.Field(name, "is given %d times: which one counts would be a guess", len(header.Values(name)))
+			return nil, fault.Field(name, "is given %d times, but may be given only once", len(header.Values(name)))
 		}
 	}
 	principal, err := a.Authenticate(ctx, bearer(header.Get("Authorization")))

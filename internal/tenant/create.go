@@ -9,15 +9,15 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
-// SQLSTATEs of errors in making and dropping roles.
+// SQLSTATEs of errors when roles are created or dropped.
 const (
 	duplicateObject  = "42710"
 	internalError    = "XX000"
 	dependentObjects = "2BP01"
 )
 
-// insertTenant adds the row of a tenant that is being created, unless the tenant has one,
-// and returns the row.
+// insertTenant adds the row of a tenant with the status creating, unless the tenant has a
+// row, and returns the row.
 func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName string, settings map[string]any) (row tenantRow, err error) {
 	var b pgx.Batch
 	b.Queue(`
@@ -30,25 +30,26 @@ func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName st
 	return row, postgres.Fault(conn.SendBatch(ctx, &b).Close())
 }
 
-// createSchema makes the tenant's role, runs createSQL, which makes its schema, and marks
-// the tenant as ready. If the schema exists it makes the role alone and returns false.
+// createSchema creates the tenant's role, runs createSQL, which creates its schema, and
+// marks the tenant as ready. If the schema exists it only creates the role and returns
+// false.
 //
-// Roles belong to the whole server: a service on another of its databases may be making
-// the same one at this moment. Then the attempt fails and the next one finds the role.
-func createSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, made bool, err error) {
+// Roles belong to the whole server: a service on another of its databases may create the
+// same role at the same time. Then the attempt fails and the next one finds the role.
+func createSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, created bool, err error) {
 	const attempts = 5
 	for range attempts {
-		row, made, err = tryCreateSchema(ctx, conn, id, createSQL)
+		row, created, err = tryCreateSchema(ctx, conn, id, createSQL)
 		switch postgres.Code(err) {
 		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
 			continue
 		}
 		break
 	}
-	return row, made, postgres.Fault(err)
+	return row, created, postgres.Fault(err)
 }
 
-func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, made bool, err error) {
+func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, created bool, err error) {
 	var hasRole, hasSchema bool
 	err = conn.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
@@ -56,7 +57,7 @@ func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL s
 	if err != nil {
 		return row, false, err
 	}
-	// The service must be able to act as the role.
+	// The service must be allowed to set the role.
 	sql := `GRANT ` + id.quoted() + ` TO CURRENT_USER;`
 	if !hasRole {
 		sql = `CREATE ROLE ` + id.quoted() + ` NOLOGIN NOINHERIT;` + sql

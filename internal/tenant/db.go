@@ -14,14 +14,14 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
-// DB gives out handles on tenants' data. Safe for concurrent use.
+// DB returns handles on the data of tenants. Safe for concurrent use.
 type DB struct {
 	pool        *pgxpool.Pool
 	connections *connections
 }
 
-// NewDB returns a DB over the pool, which it does not close. No tenant has more
-// than half of the pool's connections at a time.
+// NewDB returns a DB that uses the pool and does not close it. No tenant uses more than
+// half of the pool's connections at a time.
 func NewDB(pool *pgxpool.Pool) *DB {
 	return &DB{pool: pool, connections: newConnections(max(1, int(pool.Config().MaxConns)/2))}
 }
@@ -49,8 +49,8 @@ func (db *DB) Handle(id ID) *Handle {
 	return &Handle{pool: db.pool, connections: db.connections, id: id, schema: id.quoted()}
 }
 
-// OfIndex returns a handle that also knows the tables of the index with this
-// number, whose chunks are of this generation.
+// OfIndex returns a handle that also knows the tables of the index with this number and
+// this generation of chunks.
 func (h *Handle) OfIndex(index int64, generation int) *Handle {
 	of := *h
 	of.index, of.generation = strconv.FormatInt(index, 10), ""
@@ -60,12 +60,12 @@ func (h *Handle) OfIndex(index int64, generation int) *Handle {
 	return &of
 }
 
-// ChunkTable names the chunk table for CopyFrom.
+// ChunkTable returns the name of the index's chunk table, for CopyFrom.
 func (h *Handle) ChunkTable() pgx.Identifier {
 	return pgx.Identifier{h.id.Schema(), "chunk_" + h.index + h.generation}
 }
 
-// SQL returns a statement as it is sent, with its stand-in names replaced.
+// SQL returns the statement with its stand-in names replaced.
 func (h *Handle) SQL(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 10*len(h.schema))
@@ -99,16 +99,15 @@ func continuesName(text string) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// Queryer runs queries for Select and Get: a Handle, a Tx or a Session.
+// Queryer runs queries for Select, Values, Get and Value: a Handle, a Tx or a Session.
 type Queryer interface {
 	query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error
 }
 
-// Rows returns what reads the rows of a query into out, each scanned into T by column
-// name, as a Batch takes it.
+// Rows returns a function for Batch.Query that scans the rows into out, by column name.
 func Rows[T any](out *[]T) func(pgx.Rows) error { return collect(out, pgx.RowToStructByName[T]) }
 
-// Column is Rows for queries of a single column.
+// Column returns a function for Batch.Query that scans rows of one column into out.
 func Column[T any](out *[]T) func(pgx.Rows) error { return collect(out, pgx.RowTo[T]) }
 
 func collect[T any](out *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
@@ -166,22 +165,22 @@ func (h *Handle) Exec(ctx context.Context, sql string, args ...any) (int64, erro
 	return n, b.Run(ctx)
 }
 
-// QueryAsService runs one query with the rights of the service and gives its rows to read.
-// It is for what the tenant's role may not see, such as the activity of the server: the
-// query must not touch data of tenants. Stand-in names are not replaced.
+// QueryAsService runs one query with the rights of the service and passes its rows to read.
+// It is for views that the tenant's role may not read, such as pg_stat_activity. The query
+// must not use data of tenants. Stand-in names are not replaced.
 func (h *Handle) QueryAsService(ctx context.Context, read func(pgx.Rows) error, sql string, args ...any) error {
 	return h.translate(queryRows(ctx, h.pool, sql, args, read))
 }
 
-// Batch is a set of statements that travel in one round trip and take effect
-// together or not at all. They run as the tenant, under the batch's settings.
+// Batch is a set of statements that are sent in one round trip and run in one transaction,
+// as the tenant and with the batch's settings.
 type Batch struct {
 	handle   *Handle
-	settings []any // names and values by turns
+	settings []any // names and values, alternating
 	batch    pgx.Batch
 }
 
-// Batch starts a batch.
+// Batch returns an empty batch.
 func (h *Handle) Batch() *Batch {
 	return &Batch{handle: h, settings: []any{"role", h.id.Schema()}}
 }
@@ -192,7 +191,7 @@ func (b *Batch) Set(name, value string) {
 	b.settings = append(b.settings, name, value)
 }
 
-// queue adds a statement, after the one that makes the settings.
+// queue adds a statement. The first call adds the statement with the settings before it.
 func (b *Batch) queue(sql string, args []any) *pgx.QueuedQuery {
 	if b.batch.Len() == 0 {
 		b.batch.Queue(settingsSQL(len(b.settings)/2), b.settings...)
@@ -200,7 +199,8 @@ func (b *Batch) queue(sql string, args []any) *pgx.QueuedQuery {
 	return b.batch.Queue(b.handle.SQL(sql), args...)
 }
 
-// settingsSQL makes n settings until the end of the transaction.
+// settingsSQL returns a statement that changes n settings until the end of the transaction.
+// Its parameters are their names and values, alternating.
 func settingsSQL(n int) string {
 	const one = "set_config($99, $99, true), "
 	sql := append(make([]byte, 0, n*len(one)), "SELECT "...)
@@ -218,7 +218,7 @@ func settingsSQL(n int) string {
 // Exec adds a statement.
 func (b *Batch) Exec(sql string, args ...any) { b.queue(sql, args) }
 
-// Query adds a query whose rows are given to read.
+// Query adds a query. Run passes its rows to read.
 func (b *Batch) Query(read func(pgx.Rows) error, sql string, args ...any) {
 	b.queue(sql, args).Query(read)
 }
@@ -263,7 +263,7 @@ func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Ro
 	return queryRows(ctx, t.tx, t.handle.SQL(sql), args, read)
 }
 
-// queryRows gives the rows of a query to read.
+// queryRows runs a query and passes its rows to read.
 func queryRows(ctx context.Context, on interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }, sql string, args []any, read func(pgx.Rows) error,
@@ -292,7 +292,7 @@ func (t *Tx) OfIndex(index int64, generation int) *Tx {
 	return &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx}
 }
 
-// Tenant returns whose transaction it is.
+// Tenant returns the tenant as which the transaction runs.
 func (t *Tx) Tenant() ID { return t.handle.id }
 
 // CopyFrom loads rows into the chunk table of the handle's index.
@@ -300,9 +300,8 @@ func (t *Tx) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSo
 	return t.tx.CopyFrom(ctx, t.handle.ChunkTable(), columns, rows)
 }
 
-// AsService runs do inside the transaction with the rights of the service, for
-// what belongs to the control schema: the job queue. do must not touch tenant
-// data.
+// AsService runs do inside the transaction with the rights of the service, for tables of
+// the control schema, such as those of the job queue. do must not use tenant data.
 func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
 	if _, err := t.tx.Exec(ctx, "SET LOCAL ROLE NONE"); err != nil {
 		return err
@@ -314,7 +313,7 @@ func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
 	return err
 }
 
-// SQLSTATEs that mean that something the statement named is gone.
+// SQLSTATEs of statements that use a dropped table, schema or role.
 const (
 	invalidParameterValue = "22023" // set_config('role', a dropped role)
 	undefinedTable        = "42P01"
@@ -322,8 +321,8 @@ const (
 	undefinedObject       = "42704"
 )
 
-// translate gives a driver error its kind. A missing table or role means that
-// the index or the tenant was deleted a moment ago.
+// translate returns the fault of a driver error. A missing table or role means that the
+// index or the tenant was deleted meanwhile.
 func (h *Handle) translate(err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
@@ -339,9 +338,9 @@ func (h *Handle) translate(err error) error {
 	return postgres.Fault(err)
 }
 
-// GoneError says that a table the statement named does not exist. A caller that
-// took the table's number from a cache looks it up again; to all others it is
-// NotFound.
+// GoneError is the error for a statement on a table that does not exist. A caller that
+// cached the index's number or generation should look them up again. For other callers it
+// is a fault of the kind NotFound.
 type GoneError struct{ cause error }
 
 // Error returns the driver's text, for the log.

@@ -13,16 +13,16 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 		want   string
 	}{
 		{"a table of the schema", whole, `SELECT FROM tenant.documents`, `SELECT FROM "tenant_acme-7".documents`},
-		{"none", whole, `SELECT $1`, `SELECT $1`},
+		{"no name", whole, `SELECT $1`, `SELECT $1`},
 		{
-			"those of an index", first, `SELECT FROM tenant.chunk AS c, tenant.edge, tenant.term JOIN tenant.documents`,
+			"tables of an index", first, `SELECT FROM tenant.chunk AS c, tenant.edge, tenant.term JOIN tenant.documents`,
 			`SELECT FROM "tenant_acme-7".chunk_12 AS c, "tenant_acme-7".edge_12, "tenant_acme-7".term_12 JOIN "tenant_acme-7".documents`,
 		},
 		{
-			"those of a later generation", third, `DELETE FROM tenant.chunk USING tenant.edge`,
+			"tables of a later generation", third, `DELETE FROM tenant.chunk USING tenant.edge`,
 			`DELETE FROM "tenant_acme-7".chunk_12_3 USING "tenant_acme-7".edge_12`,
 		},
-		{"names that begin like one of an index", first, `SELECT 'name'::tenant.edge_type, tenant.term_dimension(''), tenant.chunks`,
+		{"names that begin like a table of an index", first, `SELECT 'name'::tenant.edge_type, tenant.term_dimension(''), tenant.chunks`,
 			`SELECT 'name'::"tenant_acme-7".edge_type, "tenant_acme-7".term_dimension(''), "tenant_acme-7".chunks`},
 		{"an index of another handle", third.OfIndex(4, 0), `SELECT FROM tenant.chunk`, `SELECT FROM "tenant_acme-7".chunk_4`},
 	} {
@@ -32,7 +32,7 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 	}
 }
 
-func TestSettingsTravelAsParameters(t *testing.T) {
+func TestSettingsAreSentAsParameters(t *testing.T) {
 	t.Parallel()
 	const want = "SELECT set_config($1, $2, true), set_config($3, $4, true)"
 	if got := settingsSQL(2); got != want {

@@ -18,9 +18,9 @@ type NewKey struct {
 	MandatoryFilter filter.Filter
 }
 
-// CreateKey makes an API key and returns it with its secret, which is stored
-// nowhere. An admin makes keys of its own tenant, without the scope operator; an
-// operator makes keys of any tenant, and operator keys, which have none.
+// CreateKey creates an API key and returns it with its secret, of which only a hash is
+// stored. An admin can create keys of its own tenant, without the scope operator. An
+// operator can create keys of any tenant, and operator keys, which have no tenant.
 func (s *Service) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string, error) {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIK
 	}
 	key := APIKey{
 		DisplayName: wanted.DisplayName, Scopes: scopes, ExpiresAt: wanted.ExpiresAt,
-		// A key cannot be made that sees more than the one that made it.
+		// A new key cannot read more than the key that creates it.
 		MandatoryFilter: filter.And(r.Principal.MandatoryFilter, wanted.MandatoryFilter),
 	}
 	if (Principal{Scopes: scopes}).Has(Operator) {
@@ -69,9 +69,9 @@ func checkOperatorKey(r *Request, wanted NewKey) error {
 	return nil
 }
 
-// ownTenant returns the tenant that a call about keys is for: any existing one
-// for an operator, its own for an admin. Another tenant's is not found, so that
-// nobody learns which tenants exist.
+// ownTenant returns the tenant whose keys a call manages: any existing tenant for an
+// operator, the caller's own for an admin. An admin that names another tenant gets
+// NotFound, whether or not that tenant exists.
 func (s *Service) ownTenant(ctx context.Context, r *Request, name string) (ID, error) {
 	if r.Principal.Has(Operator) {
 		return s.store.existing(ctx, name)
@@ -90,8 +90,8 @@ func (s *Service) storeKey(ctx context.Context, key *APIKey) (string, error) {
 	return secret, s.store.insertAPIKey(ctx, *key, hash[:])
 }
 
-// ListKeys returns a page of a tenant's keys, newest first, revoked ones
-// included. For an operator who names no tenant it is the operator keys.
+// ListKeys returns a page of a tenant's keys, newest first, including revoked ones, and the
+// token of the next page. For an operator with an empty tenantID it lists operator keys.
 func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32, pageToken string) ([]APIKey, string, error) {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32,
 	})
 }
 
-// RevokeKey ends a key: at once on this instance, within keyCacheTTL on others.
+// RevokeKey revokes a key: at once on this instance, within keyCacheTTL on others.
 func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	return nil
 }
 
-// EnsureOperatorKey makes an operator key and returns its secret if the
-// database has none yet and none was configured; otherwise it returns "".
+// EnsureOperatorKey creates an operator key and returns its secret, if the database has
+// none and none is configured. Otherwise it returns "".
 func (s *Service) EnsureOperatorKey(ctx context.Context) (string, error) {
 	if s.Auth.operatorHash != nil {
 		return "", nil

@@ -16,8 +16,8 @@ import (
 // ControlSchema is the schema of the service itself: tenants, API keys, backlog, job queue.
 const ControlSchema = "ragd"
 
-// MigrateControl brings the control schema up to date, making it if need be. The
-// job queue's tables in it are migrated by internal/ingest.
+// MigrateControl migrates the control schema to the newest version, and creates it if it
+// does not exist. The job queue's tables in it are migrated by job.Migrate.
 func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := postgres.EnsureSchema(ctx, pool, ControlSchema); err != nil {
 		return err
@@ -30,23 +30,23 @@ func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// Migrated says what became of one tenant.
+// Migrated is the result of migrating one tenant.
 type Migrated struct {
 	Tenant  ID
 	Applied int   // migrations that ran; 0 if none was due
-	Err     error // nil if the tenant is up to date
+	Err     error // nil if the tenant is now up to date
 }
 
-// migrateParallel is how many tenants are migrated at once: enough to keep the
-// database busy, few enough to leave connections for queries.
+// migrateParallel is the number of tenants that are migrated at once. It leaves connections
+// of the pool for queries.
 const migrateParallel = 4
 
-// MigrateAll brings the schemas of all tenants up to date, several at a time, and
-// calls report for each, one call at a time. A tenant that fails does not stop
-// the others; running it again goes on with those that failed. It returns how
-// many failed; the error is for not being able to list the tenants.
+// MigrateAll migrates the schemas of all tenants to the newest version, several at a time,
+// and calls report for each, one call at a time. A tenant whose migration fails does not
+// stop the others; another call retries it. MigrateAll returns the number of failed
+// tenants, and an error only if it cannot list the tenants.
 //
-// It needs no principal: it is for the operator at the machine, not for requests.
+// It checks no principal: it is for commands of an operator, not for requests.
 func (s *Service) MigrateAll(ctx context.Context, report func(Migrated)) (failed int, err error) {
 	var mu sync.Mutex
 	var group errgroup.Group

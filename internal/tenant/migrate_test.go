@@ -48,7 +48,7 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 	}
 }
 
-// ups counts the files that go up.
+// ups returns the number of up files.
 func ups(t *testing.T, files fs.FS) int {
 	t.Helper()
 	found, err := fs.Glob(files, "*.up.sql")

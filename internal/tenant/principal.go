@@ -22,8 +22,7 @@ const (
 
 var scopeOrder = []Scope{Read, Write, Admin, Operator}
 
-// parseScopes validates the scopes of a key to be made. No scopes means read
-// and write.
+// parseScopes validates the scopes of a new key. The default is read and write.
 func parseScopes(names []string) ([]Scope, error) {
 	if len(names) == 0 {
 		return []Scope{Read, Write}, nil
@@ -41,8 +40,8 @@ func parseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
-// scopesUpTo lists what to ask an issuer for, so that all that needs the scope can
-// be done.
+// scopesUpTo returns the scope and all lower ones, separated by spaces: the scopes that a
+// client must request from its issuer.
 func scopesUpTo(need Scope) string {
 	var names []string
 	for _, scope := range scopeOrder[:slices.Index(scopeOrder, need)+1] {
@@ -51,22 +50,22 @@ func scopesUpTo(need Scope) string {
 	return strings.Join(names, " ")
 }
 
-// Principal is who calls.
+// Principal is the authenticated caller of a request.
 type Principal struct {
-	// Subject identifies the credential: an API key's id, "operator", or for an
-	// access token "user:" or "client:" and who it was issued to.
+	// Subject identifies the credential: the id of an API key, "operator" for the
+	// configured key, or for an access token "user:" or "client:" and its subject.
 	Subject string
 	// Tenant is the credential's tenant; empty for an operator.
 	Tenant ID
 	Scopes []Scope
-	// MandatoryFilter is and-ed into every read.
+	// MandatoryFilter is combined with the filter of every read by AND.
 	MandatoryFilter filter.Filter
-	// ByToken says that the credential is an access token, for which the client may
-	// ask its issuer for more scopes.
+	// ByToken is true if the credential is an access token. Its client may request more
+	// scopes from the issuer.
 	ByToken bool
 }
 
-// Has reports whether the principal may do what needs the scope.
+// Has reports whether the principal has the scope or a higher one.
 func (p Principal) Has(need Scope) bool {
 	least := slices.Index(scopeOrder, need)
 	return slices.ContainsFunc(p.Scopes, func(s Scope) bool {

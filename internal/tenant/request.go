@@ -15,37 +15,37 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 )
 
-// Request is the request context: what a request brings besides its body. It is
-// filled once at the edge and read once at the top of a service.
+// Request is the request context: the data of a request outside its body. It is filled by
+// Middleware and read once at the top of a service.
 type Request struct {
 	Principal Principal
-	// Tenant is the one whose data the request may touch: the principal's, or the
-	// one that an operator named. Empty for an operator who named none.
+	// Tenant is the tenant whose data the request may use: the principal's, or the one
+	// that an operator named. Empty for an operator who named none.
 	Tenant    ID
 	Overrides Overrides
 }
 
-// Overrides are the parts of a query that the request context decides instead
-// of the body. Nil means not given.
+// Overrides are parameters of a query that take precedence over those in the body. Nil
+// means not given.
 type Overrides struct {
 	IndexName       *string
 	VectorStoreName *string
 	TopK            *int
-	Filter          filter.Filter // and-ed with the body's
+	Filter          filter.Filter // combined with the body's filter by AND
 	IncludeVectors  *bool
 	IncludeSources  *bool
 	RandomWalkSteps *int
 	RestartProb     *float64
-	DatabaseConfig  json.RawMessage // as the body's
-	Reranker        json.RawMessage // as the body's
+	DatabaseConfig  json.RawMessage // JSON of the field in the body
+	Reranker        json.RawMessage // JSON of the field in the body
 }
 
-// maxOverridesBytes bounds the request context a caller may send.
+// maxOverridesBytes is the most bytes of overrides that a request may have.
 const maxOverridesBytes = 16 << 10
 
-// ParseOverrides reads the JSON object of the Ragd-Context header or of an MCP
-// call's _meta. A key that is unknown, misspelt or given twice is refused: a
-// filter that went unnoticed would show too much.
+// ParseOverrides parses the JSON object of the Ragd-Context header or of an MCP call's
+// _meta. Errors: Invalid, also for unknown and repeated keys, as an ignored filter would
+// show too many documents.
 func ParseOverrides(raw []byte) (Overrides, error) {
 	const field = "Ragd-Context"
 	if len(raw) > maxOverridesBytes {
@@ -61,13 +61,13 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 		target, ok := into[key]
 		if !ok {
 			known := slices.Sorted(maps.Keys(into))
-			return fmt.Errorf("%q is not known here, or given twice; known are %s", key, strings.Join(known, ", "))
+			return fmt.Errorf("%q is unknown or given twice; known keys are %s", key, strings.Join(known, ", "))
 		}
 		delete(into, key)
 		if key == "filter" {
 			var parsed any = []byte(value)
 			if text := ""; json.Unmarshal(value, &text) == nil {
-				parsed = text // the JSON text of a filter, as bodies may have it too
+				parsed = text // the filter as JSON in a string, which bodies allow too
 			}
 			var err error
 			o.Filter, err = filter.Parse(parsed)
@@ -88,8 +88,8 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 	return o, nil
 }
 
-// eachMember calls do for each member of the one JSON object that raw is, in
-// order, those with the same key too.
+// eachMember calls do for each member of a JSON object in order, including members with the
+// same key.
 func eachMember(raw []byte, do func(key string, value json.RawMessage) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
@@ -117,8 +117,7 @@ func eachMember(raw []byte, do func(key string, value json.RawMessage) error) er
 	return nil
 }
 
-// jsonReason is the part of a decoding error that means something to a caller
-// who never saw our types.
+// jsonReason returns the text of a decoding error for a caller, without names of Go types.
 func jsonReason(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
@@ -141,9 +140,8 @@ func FromContext(ctx context.Context) (*Request, bool) {
 	return r, ok
 }
 
-// Require returns the request if its principal holds the scope and a tenant is
-// known. Errors: Unauthenticated, Denied, and Invalid for an operator who named
-// no tenant.
+// Require returns the request in the context if its principal has the scope and it has a
+// tenant. Errors: Unauthenticated, Denied, and Invalid for an operator who named no tenant.
 func Require(ctx context.Context, need Scope) (*Request, error) {
 	r, err := requireScope(ctx, need)
 	if err != nil {
@@ -155,8 +153,8 @@ func Require(ctx context.Context, need Scope) (*Request, error) {
 	return r, nil
 }
 
-// RequireWhole is Require for what concerns a whole index, with documents that a
-// mandatory filter hides: it also refuses credentials that carry one.
+// RequireWhole is like Require, for operations on whole indexes, which include documents
+// that a mandatory filter hides. It returns Denied for credentials with such a filter.
 func RequireWhole(ctx context.Context, need Scope) (*Request, error) {
 	r, err := Require(ctx, need)
 	if err != nil {
@@ -179,8 +177,8 @@ func requireScope(ctx context.Context, need Scope) (*Request, error) {
 	return r, nil
 }
 
-// ScopeError says which scope a credential lacks. To whoever does not ask which,
-// it is Denied.
+// ScopeError is the error for a credential that lacks a scope. It wraps a fault of the kind
+// Denied.
 type ScopeError struct{ Need Scope }
 
 // Error implements error.
@@ -189,7 +187,7 @@ func (e *ScopeError) Error() string { return fmt.Sprintf("this credential lacks 
 // Unwrap returns the fault that callers may see.
 func (e *ScopeError) Unwrap() error { return fault.New(fault.Denied, "%s", e.Error()) }
 
-// Challenge is what WWW-Authenticate says of it (RFC 6750), after the scheme.
+// Challenge returns the parameters of the header WWW-Authenticate (RFC 6750, section 3).
 func (e *ScopeError) Challenge() string {
 	return fmt.Sprintf(`error="insufficient_scope", scope="%s"`, scopesUpTo(e.Need))
 }

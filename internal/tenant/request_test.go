@@ -6,10 +6,10 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-func TestAFilterOfTheRequestContextIsAnObjectOrItsText(t *testing.T) {
+func TestFilterOfTheRequestContextIsAnObjectOrAString(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		raw, want string // the filter; {} is none
+		raw, want string // want is the filter; {} means none
 		refused   bool
 	}{
 		{raw: `{"filter": {"team": "red"}}`, want: `{"team":"red"}`},

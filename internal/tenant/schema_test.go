@@ -12,19 +12,19 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestControlSchemaIsAsItsGoldenFile(t *testing.T) {
+func TestControlSchemaMatchesGoldenFile(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	must(t, tenant.MigrateControl(t.Context(), pool))
 	pgtest.CheckSchema(t, pool, tenant.ControlSchema, "control", *update)
 }
 
-// A new schema is made at the newest version at once, and one that exists is migrated
-// file by file: the result is the same.
-func TestSchemaOfATenantIsAsItsGoldenFile(t *testing.T) {
+// A new schema is created at the newest version; one that exists is migrated file by file.
+// Both have the same result.
+func TestTenantSchemaMatchesGoldenFile(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]string{
-		"made": `SELECT`,
+		"created": `SELECT`,
 		"migrated": `
 			INSERT INTO ragd.tenants (tenant_id, status) VALUES ('<id>', 'creating');
 			CREATE ROLE "<schema>" NOLOGIN NOINHERIT;
@@ -41,7 +41,7 @@ func TestSchemaOfATenantIsAsItsGoldenFile(t *testing.T) {
 			must(t, err)
 			pgtest.CheckSchema(t, f.pool, schema, "tenant", *update)
 			if n := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace AND pg_get_userbyid(relowner) <> $2`, `"`+schema+`"`, schema); n != 0 {
-				t.Errorf("%d relations are not the tenant's", n)
+				t.Errorf("%d relations do not belong to the tenant's role", n)
 			}
 			if n := f.count(t, `SELECT version FROM "`+schema+`".schema_migrations WHERE NOT dirty`); n != ups(t, migrations.Tenant()) {
 				t.Errorf("the schema is at version %d", n)

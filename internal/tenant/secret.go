@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A secret reads ragd_<api key id>_<random>: the id finds the row, the random
-// part proves the right to it. The database has only the hash of the whole. The
-// random part has 256 bits, so one round of SHA-256 is as good as a slow hash.
+// A secret has the form ragd_<api key id>_<random>. The id identifies the row. The database
+// stores only a hash of the whole secret: SHA-256, as a slow hash adds nothing to 256
+// random bits.
 const (
 	secretPrefix    = "ragd_"
 	apiKeyIDChars   = 12
@@ -31,8 +31,7 @@ func hashSecret(secret string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(secret))
 }
 
-// apiKeyIDOf returns the key id that a secret names, or false if the secret
-// does not have the form of ours.
+// apiKeyIDOf returns the key id in a secret; false if the secret is not an API key's.
 func apiKeyIDOf(secret string) (string, bool) {
 	rest, ok := strings.CutPrefix(secret, secretPrefix)
 	if !ok {

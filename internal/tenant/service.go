@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/migrations"
 )
 
-// Limits of what an operator may store.
+// Limits of a tenant's display name and settings.
 const (
 	maxDisplayNameBytes = 200
 	maxSettingsBytes    = 16 << 10
@@ -32,7 +32,7 @@ type Tenant struct {
 	UpdatedAt   time.Time
 }
 
-// APIKey describes a credential. It does not have the secret.
+// APIKey describes an API key. It does not contain the secret.
 type APIKey struct {
 	APIKeyID        string
 	TenantID        ID // empty for an operator key
@@ -44,51 +44,52 @@ type APIKey struct {
 	RevokedAt       *time.Time
 }
 
-// Prefix returns the first characters of the secret, to tell keys apart.
+// Prefix returns the first characters of the secret, by which people recognise the key.
 func (k APIKey) Prefix() string { return secretPrefix + k.APIKeyID }
 
 func (k APIKey) usable(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
 }
 
-// Config are the settings of a Service.
+// Config holds the settings of a Service.
 type Config struct {
-	// OperatorKey is accepted as an operator credential, besides the operator
-	// keys in the database. Empty: only those.
+	// OperatorKey is an operator credential that is accepted besides the operator keys
+	// in the database. Default: only those are accepted.
 	OperatorKey string
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Tokens verifies access tokens; nil when only API keys are taken.
+	// Tokens verifies access tokens; nil if only API keys are accepted.
 	Tokens Tokens
-	// OnDelete remove what other packages keep of a tenant in the control schema.
+	// OnDelete are called when a tenant is deleted. They delete its rows of other
+	// packages from the control schema.
 	OnDelete []DeleteFunc
 }
 
-// DeleteFunc removes what belongs to a tenant, in the transaction that deletes it. It
-// runs with the rights of the service, after the tenant's schema was dropped.
+// DeleteFunc deletes a tenant's rows from the control schema, in the transaction that
+// deletes the tenant. It runs with the rights of the service, after the tenant's schema was
+// dropped.
 type DeleteFunc func(ctx context.Context, tx pgx.Tx, id ID) error
 
 // Service manages tenants and API keys. Safe for concurrent use.
 type Service struct {
 	Auth     *Authenticator
 	store    *store
-	migrator *postgres.Migrator // of the tenants' schemas
+	migrator *postgres.Migrator // for the tenants' schemas
 	now      func() time.Time
 	onDelete []DeleteFunc
 }
 
-// minOperatorKeyBytes is the least that a configured operator key must have. A
-// good one has 32 random bytes or more.
+// minOperatorKeyBytes is the minimum length of a configured operator key.
 const minOperatorKeyBytes = 12
 
-// New returns a Service over the control schema in the pool's database, which
-// MigrateControl has made.
+// New returns a Service on the control schema in the pool's database. Call MigrateControl
+// before.
 func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
 	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
-		return nil, fault.Field("operator-key", "has %d characters and could be guessed: take 32 random ones or more, at least %d", n, minOperatorKeyBytes)
+		return nil, fault.Field("operator-key", "has %d bytes and could be guessed: use 32 random characters or more, at least %d", n, minOperatorKeyBytes)
 	}
 	s := &store{pool: pool}
 	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Tenant())
@@ -98,8 +99,8 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	return &Service{Auth: newAuthenticator(s, config), store: s, migrator: migrator, now: config.Now, onDelete: config.OnDelete}, nil
 }
 
-// Create makes a tenant with its role and schema. A creation that was cut off
-// half way is finished by the next one. Errors: Exists, Invalid.
+// Create creates a tenant with its role and schema. If an earlier creation of the tenant
+// was interrupted, it completes that. Errors: Exists, Invalid.
 func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
@@ -122,9 +123,9 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 	return row.tenant(), err
 }
 
-// provision makes the tenant's row, role and schema, and returns the row. A new schema is
-// made at the newest version in one transaction; one that exists, left by a creation that
-// did not end, is migrated.
+// provision creates the tenant's row, role and schema, and returns the row. A new schema is
+// created at the newest version in one transaction. A schema that exists, because an
+// earlier creation was interrupted, is migrated.
 func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, displayName string, settings map[string]any) (tenantRow, error) {
 	row, err := insertTenant(ctx, conn, id, displayName, settings)
 	if err != nil {
@@ -133,11 +134,11 @@ func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, disp
 	if row.Status != statusCreating {
 		return tenantRow{}, fault.New(fault.Exists, "tenant %q exists already", id)
 	}
-	row, made, err := createSchema(ctx, conn, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
+	row, created, err := createSchema(ctx, conn, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
 	if err != nil {
-		return tenantRow{}, fmt.Errorf("make the schema of tenant %s: %w", id, err)
+		return tenantRow{}, fmt.Errorf("create the schema of tenant %s: %w", id, err)
 	}
-	if made {
+	if created {
 		return row, nil
 	}
 	if _, err := s.migrator.Up(ctx, id.Schema()); err != nil {
@@ -168,8 +169,7 @@ func (r tenantRow) tenant() Tenant {
 	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
-// List returns a page of the tenants in the order of their ids, and the token
-// of the next page.
+// List returns a page of the tenants, ordered by id, and the token of the next page.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tenant, string, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return nil, "", err
@@ -188,7 +188,8 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	return tenants, next, nil
 }
 
-// Update changes what is not nil.
+// Update changes a tenant's display name and settings; nil leaves them unchanged. Errors:
+// NotFound, Invalid.
 func (s *Service) Update(ctx context.Context, name string, displayName *string, settings map[string]any) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
@@ -210,8 +211,8 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	return s.tenant(ctx, id)
 }
 
-// Delete removes a tenant with everything it owns: schema, role, keys, queued work. A
-// deletion that was cut off half way is finished by the next one.
+// Delete deletes a tenant with its schema, role, API keys and waiting jobs. If an earlier
+// deletion of the tenant was interrupted, it completes that. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return err

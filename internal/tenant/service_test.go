@@ -48,8 +48,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// unique makes a tenant name that no other test uses: roles belong to the whole
-// server.
+// unique returns a tenant name that no other test uses: roles belong to the whole server,
+// which tests share.
 func unique(name string) string {
 	return fmt.Sprintf("%s-%x", name, time.Now().UnixNano()&0xffffffff)
 }
@@ -98,11 +98,11 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 		t.Errorf("deleting it again: %v", err)
 	}
 	if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
-		t.Errorf("making it again: %v", err)
+		t.Errorf("creating it again: %v", err)
 	}
 }
 
-// An empty tenant is cheap: many thousands live in one database.
+// A database must be able to have many thousands of tenants.
 func TestAnEmptyTenantIsSmall(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -117,11 +117,11 @@ func TestAnEmptyTenantIsSmall(t *testing.T) {
 	}
 }
 
-func TestCreationsAtOnceMakeOneTenant(t *testing.T) {
+func TestConcurrentCreationsCreateOneTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	name := unique("race")
-	var made, taken int
+	var created, refused int
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for range 4 {
@@ -131,23 +131,23 @@ func TestCreationsAtOnceMakeOneTenant(t *testing.T) {
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				made++
+				created++
 			case fault.KindOf(err) == fault.Exists:
-				taken++
+				refused++
 			default:
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	if made != 1 || taken != 3 {
-		t.Errorf("%d made, %d refused", made, taken)
+	if created != 1 || refused != 3 {
+		t.Errorf("%d created, %d refused", created, refused)
 	}
 }
 
-// Roles belong to the server, so services on several of its databases meet when
-// they make a tenant of the same name.
-func TestServicesOnOneServerMakeTheSameTenant(t *testing.T) {
+// Roles belong to the server, so services on several of its databases conflict when they
+// create tenants of the same name.
+func TestServicesOnOneServerMayCreateTheSameTenant(t *testing.T) {
 	t.Parallel()
 	name := unique("shared")
 	var group sync.WaitGroup
@@ -162,8 +162,7 @@ func TestServicesOnOneServerMakeTheSameTenant(t *testing.T) {
 	group.Wait()
 }
 
-// A creation that was cut off is finished by the next one.
-func TestACreationCutOffIsFinished(t *testing.T) {
+func TestCreateCompletesAnInterruptedCreation(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	name := unique("half")
@@ -172,7 +171,7 @@ func TestACreationCutOffIsFinished(t *testing.T) {
 	_, err = f.pool.Exec(t.Context(), `CREATE ROLE "`+tenant.ID(name).Schema()+`" NOLOGIN NOINHERIT`)
 	must(t, err)
 	if _, err := f.tenants.Get(f.operator, name); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("half a tenant is shown: %v", err)
+		t.Errorf("Get of an incomplete tenant: %v", err)
 	}
 	_, err = f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
@@ -180,7 +179,7 @@ func TestACreationCutOffIsFinished(t *testing.T) {
 	must(t, err)
 }
 
-func TestMigrateAllGoesOnPastAFailure(t *testing.T) {
+func TestMigrateAllContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	good, bad := unique("good"), unique("bad")
@@ -211,7 +210,6 @@ func TestMigrateAllGoesOnPastAFailure(t *testing.T) {
 	}
 }
 
-// Whatever the statement says, a tenant's handle reaches only that tenant.
 func TestHandleReachesOnlyItsTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -238,25 +236,24 @@ func TestHandleReachesOnlyItsTenant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n, err := tenant.Value[int](t.Context(), h, sql); err == nil {
-				t.Errorf("a batch read %d", n)
+				t.Errorf("a batch could read it: %d", n)
 			}
 			err := h.Tx(t.Context(), func(tx *tenant.Tx) error {
 				_, err := tenant.Value[int](t.Context(), tx, sql)
 				return err
 			})
 			if err == nil {
-				t.Error("a transaction read it")
+				t.Error("a transaction could read it")
 			}
 		})
 	}
 	if _, err := h.Exec(t.Context(), `CREATE TABLE `+other+`.mine (a int)`); err == nil {
-		t.Error("a table was made in another tenant's schema")
+		t.Error("a table was created in another tenant's schema")
 	}
 }
 
-// The role ends with the batch and with the transaction: a connection that goes
-// back to the pool acts as the service again.
-func TestTheRoleEndsWithTheStatement(t *testing.T) {
+// A connection that is returned to the pool has the service's role again.
+func TestTheRoleEndsWithTheTransaction(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	name := unique("role")
@@ -267,7 +264,7 @@ func TestTheRoleEndsWithTheStatement(t *testing.T) {
 	if err != nil || role != tenant.ID(name).Schema() {
 		t.Fatalf("role = %q, %v", role, err)
 	}
-	failing := errors.New("given up")
+	failing := errors.New("failing")
 	if err := h.Tx(t.Context(), func(*tenant.Tx) error { return failing }); !errors.Is(err, failing) {
 		t.Fatal(err)
 	}
@@ -324,7 +321,7 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 	}
 }
 
-func TestTheFirstOperatorKeyIsMadeOnce(t *testing.T) {
+func TestTheFirstOperatorKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	secret, err := f.tenants.EnsureOperatorKey(t.Context())

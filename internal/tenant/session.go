@@ -9,8 +9,9 @@ import (
 
 // Session is one connection that runs statements as the tenant, each in a transaction of
 // its own. It is for statements that PostgreSQL refuses inside a transaction, such as
-// CREATE INDEX CONCURRENTLY, and for settings and locks that outlive a statement. It is
-// not counted among the tenant's connections: its user also runs statements that are.
+// CREATE INDEX CONCURRENTLY, and for settings and locks that outlive a statement. It does
+// not count towards the tenant's limit of connections: its caller also runs statements that
+// do, and could otherwise wait for itself.
 type Session struct {
 	handle *Handle
 	conn   *pgxpool.Conn
@@ -61,8 +62,8 @@ func (s *Session) Set(ctx context.Context, name, value string) error {
 	return err
 }
 
-// Lock takes an advisory lock, whose name is the tenant's own, until the session ends. It
-// returns false if another session has the lock.
+// Lock takes an advisory lock until the session ends. Other tenants may use the same name.
+// It returns false if another session has the lock.
 func (s *Session) Lock(ctx context.Context, name string) (bool, error) {
 	return Value[bool](ctx, s, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", s.handle.id.Schema()+"/"+name)
 }

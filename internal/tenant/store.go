@@ -13,13 +13,13 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
-// store is the control schema: tenants and their API keys.
+// store reads and writes tenants and API keys in the control schema.
 type store struct {
 	pool *pgxpool.Pool
 }
 
-// Status of a tenant's row. A tenant that is not ready is being created, or its
-// creation failed half way and creating it again finishes the work.
+// Status of a tenant's row. If a creation or deletion is interrupted, the row keeps the
+// status creating or deleting until the call is repeated.
 const (
 	statusCreating = "creating"
 	statusReady    = "ready"
@@ -46,8 +46,8 @@ func (s *store) tenant(ctx context.Context, id ID) (tenantRow, error) {
 	return row, postgres.Fault(err)
 }
 
-// existing validates a tenant's name from outside and returns its id if it is
-// ready for use.
+// existing validates the tenant name of a caller and returns its id if the tenant is ready.
+// Errors: Invalid, NotFound.
 func (s *store) existing(ctx context.Context, name string) (ID, error) {
 	id, err := ParseID(name)
 	if err != nil {
@@ -63,8 +63,7 @@ func (s *store) existing(ctx context.Context, name string) (ID, error) {
 	return id, nil
 }
 
-// tenants returns up to limit tenants in the order of their ids, from the one
-// after the given id.
+// tenants returns up to limit tenants with ids greater than after, ordered by id.
 func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenantRow, error) {
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+tenantColumns+` FROM ragd.tenants
@@ -85,20 +84,21 @@ func (s *store) updateTenant(ctx context.Context, id ID, displayName *string, se
 			display_name = coalesce($2, display_name),
 			settings = coalesce($3::jsonb, settings),
 			updated_at = now()
-		WHERE tenant_id = $1`, id, displayName, nilIfEmpty(settings))
+		WHERE tenant_id = $1`, id, displayName, nullIfNil(settings))
 	return postgres.Fault(err)
 }
 
-// nilIfEmpty makes an absent map an SQL NULL rather than a JSON null.
-func nilIfEmpty(m map[string]any) any {
+// nullIfNil returns an untyped nil for a nil map: SQL NULL, where the map would be JSON
+// null.
+func nullIfNil(m map[string]any) any {
 	if m == nil {
 		return nil
 	}
 	return m
 }
 
-// locked runs do while no other call on any instance creates or deletes the same tenant.
-// It gives do the connection that holds the lock.
+// locked runs do under an advisory lock, so that no other call on any instance creates or
+// deletes the same tenant meanwhile. conn is the connection that has the lock.
 func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -117,7 +117,8 @@ func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) e
 	return do(conn)
 }
 
-// dropTenant removes schema, keys, the row and what onDelete removes, then the role.
+// dropTenant drops the tenant's schema, calls onDelete, and deletes its row and keys, in
+// one transaction; then it drops the role.
 func (s *store) dropTenant(ctx context.Context, id ID, onDelete []DeleteFunc) error {
 	role := id.quoted()
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -129,13 +130,13 @@ func (s *store) dropTenant(ctx context.Context, id ID, onDelete []DeleteFunc) er
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // its keys follow
+		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // deletes its keys too (ON DELETE CASCADE)
 		return err
 	})
 	if err != nil {
 		return postgres.Fault(err)
 	}
-	// Another database of the server may still use the role.
+	// dependentObjects: another database of the server still uses the role.
 	_, err = s.pool.Exec(ctx, `DROP ROLE IF EXISTS `+role)
 	if err != nil && postgres.Code(err) != dependentObjects {
 		return postgres.Fault(err)
@@ -156,8 +157,8 @@ type apiKeyRow struct {
 	RevokedAt       *time.Time
 }
 
-// apiKey parses the stored filter. One that cannot be parsed must not be
-// mistaken for none, so it is an error.
+// apiKey converts a row. A mandatory filter that cannot be parsed is an error: without it
+// the key would show too much.
 func (r apiKeyRow) apiKey() (APIKey, error) {
 	parsed, err := filter.Parse(r.MandatoryFilter)
 	if err != nil {
@@ -225,7 +226,7 @@ func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit
 	return keys, nil
 }
 
-// apiKeyTenant returns whose key it is; "" for an operator's.
+// apiKeyTenant returns the tenant of a key; "" for an operator key. Errors: NotFound.
 func (s *store) apiKeyTenant(ctx context.Context, apiKeyID string) (ID, error) {
 	var id ID
 	err := s.pool.QueryRow(ctx, `SELECT coalesce(tenant_id, '') FROM ragd.api_keys WHERE api_key_id = $1`, apiKeyID).Scan(&id)
@@ -240,7 +241,7 @@ func (s *store) revokeAPIKey(ctx context.Context, apiKeyID string) error {
 	return postgres.Fault(err)
 }
 
-// hasOperatorKey reports whether an operator key that works was ever made.
+// hasOperatorKey reports whether there is an operator key that was not revoked.
 func (s *store) hasOperatorKey(ctx context.Context) (bool, error) {
 	var has bool
 	err := s.pool.QueryRow(ctx, `

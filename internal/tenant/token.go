@@ -8,17 +8,16 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 )
 
-// Tokens verifies credentials that are not ours: the access tokens of an
-// authorization server.
+// Tokens verifies the access tokens of an authorization server, the issuer.
 type Tokens interface {
-	// Verify returns what the issuer says of the caller. Errors: Unauthenticated;
-	// Unavailable when the issuer cannot be asked.
+	// Verify returns the claims of a valid token. Errors: Unauthenticated; Unavailable
+	// if the issuer cannot be asked.
 	Verify(ctx context.Context, token string) (Token, error)
 }
 
 // Token holds the claims of an access token about the caller.
 type Token struct {
-	// Subject is who calls. It never looks like an API key's id.
+	// Subject identifies the caller. It never has the form of an API key's id.
 	Subject string
 	// Tenant is the name of the tenant, as the token has it.
 	Tenant          string
@@ -28,28 +27,28 @@ type Token struct {
 
 type clientKey struct{}
 
-// WithClient returns a context that carries where a request comes from: an address
-// with a port, as http.Request.RemoteAddr.
+// WithClient returns a context with the address that a request comes from. remote is an
+// address with a port, as in http.Request.RemoteAddr.
 func WithClient(ctx context.Context, remote string) context.Context {
-	at, err := netip.ParseAddrPort(remote)
+	client, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return ctx
 	}
-	return context.WithValue(ctx, clientKey{}, at.Addr())
+	return context.WithValue(ctx, clientKey{}, client.Addr())
 }
 
-// ClientOf returns the address that a request comes from: that of the proxy where
-// one stands in front, and the zero one where none is known.
+// ClientOf returns the address that a request comes from. Behind a proxy that is the
+// proxy's address. It is the zero Addr if the address is not known.
 func ClientOf(ctx context.Context) netip.Addr {
 	address, _ := ctx.Value(clientKey{}).(netip.Addr)
 	return address
 }
 
-// existsFor is how long a tenant is taken to exist after it was seen.
+// existsFor is how long the existence of a tenant is cached.
 const existsFor = keyCacheTTL
 
-// fromToken returns the principal behind an access token. A tenant that does not
-// exist is no reason to look elsewhere.
+// fromToken returns the principal of an access token. Errors: those of Tokens.Verify, and
+// Unauthenticated if the token's tenant does not exist.
 func (a *Authenticator) fromToken(ctx context.Context, token string) (Principal, error) {
 	t, err := a.tokens.Verify(ctx, token)
 	if err != nil {
@@ -65,7 +64,7 @@ func (a *Authenticator) fromToken(ctx context.Context, token string) (Principal,
 	return Principal{Subject: t.Subject, Tenant: id, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter, ByToken: true}, nil
 }
 
-// existing is store.existing with a memory.
+// existing is store.existing with a cache of the tenants that exist.
 func (a *Authenticator) existing(ctx context.Context, name string) (ID, error) {
 	if _, ok := a.tenants.Get(name); ok {
 		return ID(name), nil
