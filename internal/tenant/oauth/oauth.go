@@ -1,6 +1,6 @@
-// Package oauth makes the service a protected resource of OAuth 2. It verifies access
-// tokens of an authorization server, the issuer, and reads tenant, scopes and mandatory
-// filter from their claims. It issues no tokens and sends none to other services.
+// Package oauth verifies the OAuth 2 access tokens that an authorization server, the
+// issuer, issues for the service, and reads tenant, scopes and mandatory filter from their
+// claims. It issues no tokens and sends none to other services.
 //
 // A token is either a JWT, whose signature is verified with the issuer's published keys
 // (RFC 7519, RFC 9068), or of any form that the issuer's introspection endpoint accepts
