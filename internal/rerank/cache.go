@@ -7,9 +7,9 @@ import (
 	"github.com/ragdhq/ragd/internal/cache"
 )
 
-// scoreCache keeps scores by tenant, scorer, query and text. The tenant is part of
-// the key because an answer that comes sooner than usual would tell one tenant
-// what another has asked, and of what.
+// scoreCache caches scores by tenant, scorer, query and text. The tenant is part of
+// the key because a faster answer would tell one tenant what another has asked, and
+// about which text.
 type scoreCache struct {
 	scores *cache.Cache[[sha256.Size]byte, float64]
 }
@@ -36,8 +36,8 @@ func (c *scoreCache) put(s scorer, t task, text string, score float64) {
 	}
 }
 
-// cacheKey writes lengths in front, so that no two different questions are
-// written alike.
+// cacheKey hashes everything that a score depends on. Each field follows its length,
+// so that different inputs have different keys.
 func cacheKey(s scorer, t task, text string) [sha256.Size]byte {
 	h := sha256.New()
 	var length [8]byte

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// firstStage returns the best of the first stage as they came.
+// firstStage returns the first TopK candidates in their original order.
 func firstStage(request Request) []Ranked {
 	ranked := make([]Ranked, min(request.TopK, len(request.Candidates)))
 	for i := range ranked {
@@ -16,7 +16,8 @@ func firstStage(request Request) []Ranked {
 	return ranked
 }
 
-// combine weighs the parts of every score and sorts.
+// combine computes the weighted score of every candidate and returns the best TopK,
+// best first.
 func combine(request Request, weights resolved, verdicts []verdict) []Ranked {
 	n := len(verdicts)
 	vectors := vectorScores(request)

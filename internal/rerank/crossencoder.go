@@ -14,13 +14,12 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
-// shape is how a rerank API wants to be asked, and how it answers. All of them
-// answer with a list of index and score; where it stands and what the score is
-// called differs.
+// shape describes the requests of a rerank API. All APIs answer with a list of index
+// and score; they differ in the names of the list and of the score.
 type shape struct {
-	base  string // the provider's own address, if it has one
+	base  string // default base URL, "" if the provider has none
 	path  string
-	batch int // the most texts of one request
+	batch int // the most texts in one request
 	ask   func(model, query string, texts []string) any
 }
 
@@ -34,13 +33,13 @@ var shapes = map[string]shape{
 	"voyage": {"https://api.voyageai.com", "/v1/rerank", 100, func(model, query string, texts []string) any {
 		return map[string]any{"model": model, "query": query, "documents": texts, "top_k": len(texts), "return_documents": false, "truncation": true}
 	}},
-	// text-embeddings-inference serves one model and takes 32 texts unless told otherwise.
+	// text-embeddings-inference serves one model and accepts 32 texts by default.
 	"tei": {"", "/rerank", 32, func(_, query string, texts []string) any {
 		return map[string]any{"query": query, "texts": texts, "truncate": true, "raw_scores": false}
 	}},
 }
 
-// crossEncoder is a rerank API.
+// crossEncoder is the client of a rerank API.
 type crossEncoder struct {
 	shape  shape
 	path   string
@@ -63,7 +62,8 @@ func newCrossEncoders(config Config) map[string]*crossEncoder {
 
 var versioned = regexp.MustCompile(`/v[0-9]+$`)
 
-// address lets a base URL end in a version, as those of other providers do.
+// address returns the base URL and the path of rerank requests. A base URL may end in
+// a version, such as /v1, which then replaces the version of path.
 func address(base, path string) (string, string) {
 	base = strings.TrimRight(base, "/")
 	if versioned.MatchString(base) {
@@ -117,7 +117,7 @@ func (s crossEncoderScorer) score(ctx context.Context, t task) ([]verdict, llm.U
 	return verdicts, usage
 }
 
-// scoreBatch fills in the verdicts on texts.
+// scoreBatch scores texts in one request and stores the results in verdicts.
 func (s crossEncoderScorer) scoreBatch(ctx context.Context, t task, texts []string, verdicts []verdict) (usage llm.Usage) {
 	body := s.shape.ask(s.model, t.query, texts)
 	err := s.client.Do(ctx, t.tenant, func(ctx context.Context) error {
@@ -135,7 +135,7 @@ func (s crossEncoderScorer) scoreBatch(ctx context.Context, t task, texts []stri
 	return usage
 }
 
-// answer is what the APIs have in common.
+// answer is the response of a rerank API.
 type answer struct {
 	scores []struct {
 		Index *int     `json:"index"`
@@ -145,7 +145,7 @@ type answer struct {
 	tokens int
 }
 
-// UnmarshalJSON reads a bare list, or one under results or data.
+// UnmarshalJSON decodes a bare list, or a list in the field results or data.
 func (a *answer) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '[' {
 		return json.Unmarshal(data, &a.scores)
@@ -170,8 +170,9 @@ func (a *answer) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(list, &a.scores)
 }
 
-// fill writes the scores where they belong. Texts without a score, or with one
-// that is none, fail by themselves; an answer without any score is nonsense.
+// fill stores the scores in verdicts by index. A text without a valid score gets an
+// error in its verdict. Errors: *endpoint.NonsenseError if an index is out of range or
+// no text has a valid score.
 func (a *answer) fill(verdicts []verdict) error {
 	copy(verdicts, failAll(len(verdicts), fault.New(fault.Unavailable, "the rerank provider gave no usable score for them")))
 	found := 0

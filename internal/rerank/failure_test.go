@@ -23,17 +23,17 @@ const (
 	rerankAPI    = "the rerank provider cohere "
 )
 
-// failureCases are the rows of the table in docs/reranking.md: what a provider
-// does to ten candidates, and what the caller gets.
+// failureCases are the rows of the table in docs/reranking.md: how a provider fails
+// for ten candidates, and what the caller gets.
 var failureCases = []struct {
 	name  string
 	fault modelserver.Fault
-	chat  func(prompt) string // instead of what the model would say
+	chat  func(prompt) string // replaces the model's answer
 
-	kind     fault.Kind // with required
-	warning  string     // without, after the provider's name; "" if all is well
-	partial  int        // candidates that could not be scored, if not all
-	notCross bool       // cannot happen to a rerank API
+	kind     fault.Kind // of the error with Required
+	warning  string     // without Required, after the provider's name; "" for no warning
+	partial  int        // how many candidates could not be scored, if not all
+	notCross bool       // cannot happen with a rerank API
 }{
 	{name: "slow, but in time", fault: modelserver.Fault{Delay: 100 * time.Millisecond}},
 	{name: "429 once, with Retry-After", fault: modelserver.Fault{Status: 429, RetryAfter: "0.05", Times: 1}},
@@ -121,8 +121,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The table that callers read holds every case tested here, and nothing else.
-func TestTheTableInTheDocsIsRight(t *testing.T) {
+// The table in docs/reranking.md lists exactly the cases tested here.
+func TestDocsTableListsAllFailureCases(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/reranking.md")
 	if err != nil {
@@ -146,8 +146,8 @@ func TestTheTableInTheDocsIsRight(t *testing.T) {
 	}
 }
 
-// Scores of the candidates that failed are the mean of the others, so that they
-// neither win nor vanish, and keep the first stage's order among themselves.
+// Candidates that failed get the mean score of the others, so that they land in the
+// middle, and keep the first stage's order among themselves.
 func TestPartialFailure(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -215,7 +215,7 @@ func list(v any) []map[string]any {
 	return out
 }
 
-// A model that cannot rate several passages in one answer is asked for each.
+// A model that cannot rate several passages in one answer is asked about each alone.
 func TestBatchesFallBackToSinglePassages(t *testing.T) {
 	t.Parallel()
 	ai, reranker := setup(t)
@@ -263,7 +263,7 @@ func TestListwiseKeepsWindowsThatCouldNotBeOrdered(t *testing.T) {
 	}
 }
 
-func TestTheTimeForScoringEndsBeforeTheCallers(t *testing.T) {
+func TestScoringEndsBeforeTheCallersDeadline(t *testing.T) {
 	t.Parallel()
 	ai, _ := setup(t)
 	ai.Score = byNumber(10)

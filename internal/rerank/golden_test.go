@@ -109,8 +109,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// goldenWeights reads weights as the API's edge does, which refuses a weight of
-// another name.
+// goldenWeights decodes weights. Like the API, it rejects unknown names.
 func goldenWeights(raw json.RawMessage) (w rerank.Weights, unknown bool) {
 	if raw == nil {
 		return w, false

@@ -11,30 +11,30 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
-// lexicalScorer scores by the query's words: how many of them a text has, how
-// often, and how close together. It is BM25 with what the candidates themselves
-// say about which words are rare, a little for words that begin alike, proximity,
-// and the best run of words. A text that another one names by its title is worth
-// most of what that one is: questions that need two texts often have the words of
-// the first alone. The constants were chosen by nDCG@10 on the questions
-// of two English sets, see docs/reranking.md.
+// lexicalScorer scores by the query's terms: how many of them a text has, how often,
+// and how close together. It combines BM25, with document frequencies counted over the
+// candidates, partial credit for words with the same prefix, proximity, and the best
+// passage of runLength words. A text whose title is mentioned in another text gets most
+// of the other text's score, because a question that needs two texts often has only
+// the words of the first. The constants were chosen by nDCG@10 on two sets of English
+// questions, see docs/reranking.md.
 type lexicalScorer struct{}
 
-// key is empty: a score depends on the other candidates, and is quickly made.
+// key is empty: a score depends on the other candidates and is cheap to compute.
 func (lexicalScorer) key() string { return "" }
 
 const (
-	saturation   = 0.5 // BM25's k1: how fast more of the same word stops counting
-	lengthShare  = 0.3 // BM25's b: how much long texts pay for their length
-	everyWord    = 0.5 // what a word is worth that all candidates have
-	kinLetters   = 5   // words that begin with the same so many letters are kin
-	kinCount     = 0.3 // how often a word counts that is there only as its kin
+	saturation   = 0.5 // BM25's k1: a smaller value makes repetitions count less
+	lengthShare  = 0.3 // BM25's b: how strongly long texts are penalised
+	everyWord    = 0.5 // added to the inverse document frequency of every term
+	kinLetters   = 5   // words that share this many first letters are kin
+	kinCount     = 0.3 // term frequency of a term that occurs only as its kin
 	nearShare    = 0.1
 	nearDistance = 8   // words further apart than this are not near
-	runShare     = 0.5 // of the best run of words
+	runShare     = 0.5 // weight of the best run of words
 	runLength    = 15
-	namedShare   = 0.75 // of the score of a text that names this one
-	maxTerms     = 256  // different words of a question that are looked for, the first ones
+	namedShare   = 0.75 // weight of the score of a text that mentions this one's title
+	maxTerms     = 256  // limit of distinct terms of a question; later ones are ignored
 )
 
 func (lexicalScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
@@ -63,23 +63,23 @@ func (lexicalScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
 	return verdicts, llm.Usage{}
 }
 
-// query is the distinct words of a question that are worth looking for.
+// query holds the distinct terms of a question, without stop words if it has others.
 type query struct {
-	terms  map[string]int // stem -> place in weight
-	kin    map[string]int // first letters of a stem -> place in weight
-	order  []int          // terms as they follow each other in the question
-	weight []float64      // what a term is worth
+	terms  map[string]int // stem -> index in weight
+	kin    map[string]int // first letters of a stem -> index in weight
+	order  []int          // indexes in weight, in the order of the question
+	weight []float64      // by term
 }
 
-// occurrences is where a text has the terms of a query.
+// occurrences records where the terms of a query occur in a text.
 type occurrences struct {
-	places [][]int // by term, ascending ordinals of words
-	kin    []bool  // by term, whether a word begins like it
-	length int     // words in the text
+	ordinals [][]int // by term, ascending
+	kin      []bool  // by term, whether a word with the same first letters occurs
+	length   int     // words in the text
 }
 
-// readQuery collects stems. Grammar counts only in a question that has nothing
-// else.
+// readQuery returns the terms of a question. Stop words are left out unless the
+// question has nothing else.
 func readQuery(text string) *query {
 	q := &query{terms: map[string]int{}, kin: map[string]int{}}
 	for _, least := range []lexical.Rank{lexical.Common, lexical.Stop} {
@@ -116,13 +116,13 @@ func rankWeight(rank lexical.Rank) float64 {
 }
 
 func (q *query) find(text string) occurrences {
-	o := occurrences{places: make([][]int, len(q.weight)), kin: make([]bool, len(q.weight))}
+	o := occurrences{ordinals: make([][]int, len(q.weight)), kin: make([]bool, len(q.weight))}
 	for token := range lexical.Tokens(text) {
 		if token.Form != lexical.Pair {
 			o.length++
 		}
 		if i, ok := q.terms[string(token.Stem)]; ok {
-			o.places[i] = append(o.places[i], token.Ordinal)
+			o.ordinals[i] = append(o.ordinals[i], token.Ordinal)
 		} else if i, ok := q.kin[string(beginning(token.Stem))]; ok {
 			o.kin[i] = true
 		}
@@ -143,13 +143,14 @@ func beginning(stem []byte) []byte {
 	return stem[:end]
 }
 
-// weigh makes words worth less the more of the candidates have them.
+// weigh multiplies the weights by the inverse document frequencies of the terms among
+// the candidates.
 func (q *query) weigh(found []occurrences) {
 	n := float64(len(found))
 	for i := range q.weight {
 		having := 0.0
 		for _, o := range found {
-			if len(o.places[i]) > 0 {
+			if len(o.ordinals[i]) > 0 {
 				having++
 			}
 		}
@@ -157,11 +158,12 @@ func (q *query) weigh(found []occurrences) {
 	}
 }
 
-// matched is the share of the query's weight that the text has, 0..1.
+// matched returns the BM25 score of a text divided by its upper limit, 0..1. mean is
+// the mean length of the candidates in words.
 func (q *query) matched(o *occurrences, mean float64) float64 {
 	var sum, all float64
 	for i, w := range q.weight {
-		count := float64(len(o.places[i]))
+		count := float64(len(o.ordinals[i]))
 		if count == 0 && o.kin[i] {
 			count = kinCount
 		}
@@ -172,8 +174,8 @@ func (q *query) matched(o *occurrences, mean float64) float64 {
 	return sum / max(all, 1e-9)
 }
 
-// near is how close together words stand that follow each other in the query,
-// 0..1: 1 if every two are side by side.
+// near returns how close together in the text the neighbouring terms of the query are,
+// 0..1. It is 1 if every two neighbours are adjacent.
 func (q *query) near(o *occurrences) float64 {
 	var sum, all float64
 	for k := 1; k < len(q.order); k++ {
@@ -183,15 +185,15 @@ func (q *query) near(o *occurrences) float64 {
 		}
 		w := q.weight[a] + q.weight[b]
 		all += w
-		if d := closest(o.places[a], o.places[b]); d <= nearDistance {
+		if d := closest(o.ordinals[a], o.ordinals[b]); d <= nearDistance {
 			sum += w / float64(d)
 		}
 	}
 	return sum / max(all, 1e-9)
 }
 
-// closest returns the least distance between a place of a and one of b, both
-// ascending; more than any text has if either is empty.
+// closest returns the least distance between an ordinal in a and one in b, at least 1.
+// Both are ascending. It returns math.MaxInt if either is empty.
 func closest(a, b []int) int {
 	best := math.MaxInt
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -207,24 +209,24 @@ func closest(a, b []int) int {
 	return best
 }
 
-// run is the greatest share of the query's weight that runLength words in a row
-// of the text have, 0..1.
+// run returns the greatest share of the query's weight, 0..1, whose terms occur within
+// runLength consecutive words of the text.
 func (q *query) run(o *occurrences) float64 {
-	type occurrence struct{ place, term int }
+	type occurrence struct{ ordinal, term int }
 	var all []occurrence
 	var total float64
-	for term, places := range o.places {
+	for term, ordinals := range o.ordinals {
 		total += q.weight[term]
-		for _, place := range places {
-			all = append(all, occurrence{place, term})
+		for _, ordinal := range ordinals {
+			all = append(all, occurrence{ordinal, term})
 		}
 	}
-	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Compare(a.place, b.place) })
+	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Compare(a.ordinal, b.ordinal) })
 	counts := make([]int, len(q.weight))
 	var sum, best float64
 	start := 0
 	for _, last := range all {
-		for ; all[start].place <= last.place-runLength; start++ {
+		for ; all[start].ordinal <= last.ordinal-runLength; start++ {
 			if gone := all[start].term; counts[gone] > 1 {
 				counts[gone]--
 			} else {
@@ -236,7 +238,7 @@ func (q *query) run(o *occurrences) float64 {
 		}
 		best = max(best, sum)
 	}
-	return min(1, best/max(total, 1e-9)) // sums of what comes and goes are not exact
+	return min(1, best/max(total, 1e-9)) // rounding errors of sum may exceed 1
 }
 
 func meanLength(found []occurrences) float64 {

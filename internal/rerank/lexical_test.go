@@ -47,9 +47,9 @@ func TestLexicalFollowsTitles(t *testing.T) {
 	film := rerank.Candidate{Title: "Dark River (2017 film)", Text: "It was directed by Clio Barnard, as 2017 was ending, with an ox."}
 	stranger := rerank.Candidate{Title: "Ropes", Text: "A rope is spliced by hand."}
 	for _, tc := range []struct {
-		name  string
-		named rerank.Candidate
-		comes bool // before the stranger
+		name    string
+		named   rerank.Candidate
+		follows bool // whether the text ranks before the unrelated one
 	}{
 		{"a title", rerank.Candidate{Title: "Clio Barnard", Text: "She paints."}, true},
 		{"a title with an aside", rerank.Candidate{Title: "Clio Barnard (director)", Text: "She paints."}, true},
@@ -66,7 +66,7 @@ func TestLexicalFollowsTitles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if second := result.Ranked[1]; result.Ranked[0].Index != 0 || (second.Index == 2) != tc.comes || second.Score >= result.Ranked[0].Score {
+			if second := result.Ranked[1]; result.Ranked[0].Index != 0 || (second.Index == 2) != tc.follows || second.Score >= result.Ranked[0].Score {
 				t.Errorf("%+v", result.Ranked)
 			}
 		})
@@ -93,8 +93,8 @@ func TestLexicalScoresAreBetween0And1(t *testing.T) {
 	}
 }
 
-// What a hostile set of texts can cost: each is full of a title that all share, and
-// the question has thousands of words.
+// The worst case of hostile texts: each repeats a title that all of them share, and the
+// question has thousands of words.
 func TestLexicalIsBoundedInTime(t *testing.T) {
 	t.Parallel()
 	texts := make([]rerank.Candidate, 300)

@@ -7,10 +7,10 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
-// The window that slides over the candidates, as in RankGPT (Sun et al. 2023,
-// "Is ChatGPT Good at Search?"): from the last to the first, half overlapping,
-// so that a good text at the end travels to the front. The calls follow each
-// other; listwise is the slowest kind.
+// The sizes of the window that slides over the candidates, as in RankGPT (Sun et al.
+// 2023, "Is ChatGPT Good at Search?"): from the last candidate to the first, half
+// overlapping, so that a good text at the end can move to the front. The calls run one
+// after the other, which makes listwise the slowest kind.
 const (
 	window = 20
 	stride = 10
@@ -22,11 +22,11 @@ type listwise struct {
 	model string
 }
 
-// key is empty: a place in an order depends on the other texts.
+// key is empty: a text's rank depends on the other texts.
 func (s listwise) key() string { return "" }
 
-// score gives the first of n texts 1, the last 1/n, and no verdict to texts of
-// which no window could be ordered.
+// score returns 1 for the first of n texts in the model's order, falling evenly to 1/n
+// for the last. A text gets an error if the model could order none of its windows.
 func (s listwise) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
 	n := len(t.texts)
 	order := make([]int, n)
@@ -52,8 +52,8 @@ func (s listwise) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
 		}
 	}
 	verdicts := make([]verdict, n)
-	for place, i := range order {
-		verdicts[i] = verdict{score: position(place, n)}
+	for rank, i := range order {
+		verdicts[i] = verdict{score: position(rank, n)}
 		if !ordered[i] {
 			verdicts[i] = verdict{err: failure}
 		}
@@ -68,13 +68,14 @@ var putInOrderSchema = &llm.Schema{Name: "passage_order", JSON: object(map[strin
 	"order": map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
 })}
 
-// sort puts part, places in t.texts, in the model's order, or leaves it as it is.
+// sort puts part, a list of indexes in t.texts, in the model's order. On an error it
+// leaves part unchanged.
 func (s listwise) sort(ctx context.Context, t task, part []int) (llm.Usage, error) {
 	texts := make([]string, len(part))
-	for i, place := range part {
-		texts[i] = t.texts[place]
+	for i, index := range part {
+		texts[i] = t.texts[index]
 	}
-	shown, places := passages(texts)
+	shown, indexes := passages(texts)
 	var order []int
 	answer, err := s.llm.Ask(ctx, llm.Question{
 		Tenant: t.tenant, Model: s.model, System: putInOrder, Schema: putInOrderSchema,
@@ -83,7 +84,7 @@ func (s listwise) sort(ctx context.Context, t task, part []int) (llm.Usage, erro
 			Passages []passage `json:"passages"`
 		}{t.query, shown}),
 		Accept: func(answer string) (err error) {
-			order, err = readOrder(answer, places)
+			order, err = readOrder(answer, indexes)
 			return err
 		},
 	})
@@ -98,20 +99,20 @@ func (s listwise) sort(ctx context.Context, t task, part []int) (llm.Usage, erro
 	return answer.Usage, nil
 }
 
-// readOrder reads a permutation of the passages. Models often forget the worst,
-// which then follow in the order they had; an id that is unknown or named twice
-// spoils the answer.
-func readOrder(answer string, places map[string]int) ([]int, error) {
+// readOrder decodes a permutation of the passages. Models often leave out the worst
+// passages; these are appended in their present order. Errors: *endpoint.NonsenseError
+// for an empty list, and for an id that is unknown or occurs twice.
+func readOrder(answer string, indexes map[string]int) ([]int, error) {
 	var reply struct {
 		Order []string `json:"order"`
 	}
 	if err := parse(answer, &reply); err != nil {
 		return nil, err
 	}
-	named := make([]bool, len(places))
+	named := make([]bool, len(indexes))
 	var order []int
 	for _, id := range reply.Order {
-		i, ok := places[id]
+		i, ok := indexes[id]
 		if !ok || named[i] {
 			return nil, endpoint.Nonsense("an order with an id that is unknown or named twice")
 		}

@@ -7,19 +7,18 @@ import (
 	"github.com/ragdhq/ragd/internal/lexical"
 )
 
-// maxNameWords is the most words that a title can have to be looked for in other
-// texts.
+// maxNameWords bounds the words of a title. Longer titles are not looked for.
 const maxNameWords = 12
 
-// names is a tree of the titles of texts, word by word from the root.
+// names is a trie of the titles of texts, with a level for each word.
 type names struct {
 	next  map[string]*names // by the stem of the next word
-	upper bool              // the title begins in upper case, of the first word
-	texts []int             // that have the title which ends here
+	upper bool              // whether all titles through this node begin in upper case
+	texts []int             // the texts whose title ends at this node
 }
 
-// readNames collects the titles that can be recognised in a text: not too long,
-// and with a word that says something.
+// readNames returns the trie of the titles that can be recognised in a text: those of
+// at most maxNameWords words with at least one that is not common and not a number.
 func readNames(titles []string) *names {
 	root := &names{}
 	for i, title := range titles {
@@ -40,8 +39,8 @@ func readNames(titles []string) *names {
 	return root
 }
 
-// withoutAside returns a title without the note in brackets that tells it from
-// another, as in "Dark River (2017 film)".
+// withoutAside returns a title without a final note in brackets, such as that of "Dark
+// River (2017 film)".
 func withoutAside(title string) string {
 	if before, _, ok := strings.Cut(title, " ("); ok && strings.HasSuffix(title, ")") {
 		return before
@@ -63,10 +62,10 @@ func (n *names) add(words []string, upper bool, text int) {
 	n.texts = append(n.texts, text)
 }
 
-// in calls found with each text whose title stands in this one, once: a text can
-// name a title that hundreds share thousands of times.
+// in calls found once for each text whose title occurs in text, however often it
+// occurs.
 func (n *names) in(text string, found func(text int)) {
-	var begun, next []*names // in the middle of these titles
+	var begun, next []*names // nodes of the titles that the words so far begin
 	ended := map[*names]bool{}
 	for token := range lexical.Tokens(text) {
 		if token.Form == lexical.Pair {
@@ -94,8 +93,8 @@ func (n *names) in(text string, found func(text int)) {
 	}
 }
 
-// named returns for each text the greatest score of another that names it by its
-// title; 0 where none does. It stops early when the context ends.
+// named returns for each text the greatest score of another text that mentions its
+// title, or 0 if there is none. It stops early when the context ends.
 func named(ctx context.Context, t task, scores []float64) []float64 {
 	tree := readNames(t.titles)
 	best := make([]float64, len(t.texts))

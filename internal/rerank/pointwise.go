@@ -12,8 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// maxBatch is how many passages a model rates in one call: ten short judgements
-// are about as good as single ones, and one call for all makes the model compare.
+// maxBatch is how many passages a model rates in one call: ten ratings in one answer
+// are about as good as single ones, while a call for all makes the model compare.
 const maxBatch = 10
 
 // pointwise asks a language model for the relevance of each text.
@@ -41,8 +41,8 @@ func (s pointwise) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
 	return verdicts, meter.usage
 }
 
-// scoreBatch fills in the verdicts on texts. A model that cannot answer for
-// several passages at once is asked for each of those it left out.
+// scoreBatch scores texts in one call and stores the results in verdicts. The model is
+// asked again, one by one, about texts that its answer did not score.
 func (s pointwise) scoreBatch(ctx context.Context, t task, texts []string, verdicts []verdict, meter *meter) {
 	if len(texts) > 1 {
 		s.askForAll(ctx, t, texts, verdicts, meter)
@@ -58,8 +58,7 @@ func (s pointwise) scoreBatch(ctx context.Context, t task, texts []string, verdi
 	group.Wait()
 }
 
-// errUnscored marks a text that the model was asked about with others and said
-// nothing usable of.
+// errUnscored marks a text without a usable score in the model's answer for a batch.
 var errUnscored = errors.New("no usable score")
 
 const rateAll = `You rate how well passages answer a search query. ` + dataNotOrders + `
@@ -73,7 +72,7 @@ var rateAllSchema = &llm.Schema{Name: "relevance_scores", JSON: object(map[strin
 })}
 
 func (s pointwise) askForAll(ctx context.Context, t task, texts []string, verdicts []verdict, meter *meter) {
-	shown, places := passages(texts)
+	shown, indexes := passages(texts)
 	copy(verdicts, failAll(len(verdicts), errUnscored))
 	answer, err := s.llm.Ask(ctx, llm.Question{
 		Tenant: t.tenant, Model: s.model, System: rateAll, Schema: rateAllSchema,
@@ -81,7 +80,7 @@ func (s pointwise) askForAll(ctx context.Context, t task, texts []string, verdic
 			Query    string    `json:"query"`
 			Passages []passage `json:"passages"`
 		}{t.query, shown}),
-		Accept: func(answer string) error { return readScores(answer, places, verdicts) },
+		Accept: func(answer string) error { return readScores(answer, indexes, verdicts) },
 	})
 	meter.add(answer.Usage)
 	var nonsense *endpoint.NonsenseError
@@ -90,9 +89,9 @@ func (s pointwise) askForAll(ctx context.Context, t task, texts []string, verdic
 	}
 }
 
-// readScores fills in the verdicts that the answer gives, and is nonsense if it
-// does not give one on each. An id named twice has none.
-func readScores(answer string, places map[string]int, verdicts []verdict) error {
+// readScores stores the scores of an answer in verdicts. An id that occurs twice has no
+// score. Errors: *endpoint.NonsenseError for an unknown id or a text without a score.
+func readScores(answer string, indexes map[string]int, verdicts []verdict) error {
 	var reply struct {
 		Scores []struct {
 			ID    string          `json:"id"`
@@ -103,12 +102,12 @@ func readScores(answer string, places map[string]int, verdicts []verdict) error 
 		return err
 	}
 	seen := map[int]bool{}
-	strangers := 0
+	unknown := 0
 	for _, entry := range reply.Scores {
-		i, ok := places[entry.ID]
+		i, ok := indexes[entry.ID]
 		switch score, valid := relevance(string(entry.Score)); {
 		case !ok:
-			strangers++
+			unknown++
 		case seen[i] || !valid:
 			verdicts[i] = verdict{err: errUnscored}
 		default:
@@ -122,8 +121,8 @@ func readScores(answer string, places map[string]int, verdicts []verdict) error 
 			missing++
 		}
 	}
-	if strangers > 0 || missing > 0 {
-		return endpoint.Nonsense("%d of %d passages without a score, %d scores of no passage", missing, len(verdicts), strangers)
+	if unknown > 0 || missing > 0 {
+		return endpoint.Nonsense("%d of %d passages without a score, %d scores of no passage", missing, len(verdicts), unknown)
 	}
 	return nil
 }
@@ -155,8 +154,8 @@ func (s pointwise) askForOne(ctx context.Context, t task, text string, meter *me
 	return verdict{score: score}
 }
 
-// readScore reads {"score":x}, or a bare number, which is all that models
-// without JSON are likely to get right.
+// readScore decodes {"score":x} or a bare number, because models without a JSON mode
+// often write only the number.
 func readScore(answer string) (float64, error) {
 	if score, ok := relevance(answer); ok {
 		return score, nil
@@ -174,13 +173,13 @@ func readScore(answer string) (float64, error) {
 	return score, nil
 }
 
-// relevance reads a number between 0 and 1.
+// relevance parses a number between 0 and 1.
 func relevance(text string) (float64, bool) {
 	x, err := strconv.ParseFloat(text, 64)
 	return x, err == nil && x >= 0 && x <= 1
 }
 
-// object is a strict JSON Schema of an object with these properties.
+// object returns the strict JSON Schema of an object with these properties.
 func object(properties map[string]any) map[string]any {
 	required := make([]string, 0, len(properties))
 	for name := range properties {

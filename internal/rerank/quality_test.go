@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
-// What the lexical scorer adds to a first stage of BM25 and builtin vectors
-// fused by reciprocal rank. Run it with
+// This test measures how much the lexical scorer improves a first stage of BM25 and
+// builtin vectors fused by reciprocal rank. Run it with
 //
 //	RAGD_DATASETS=... go test ./internal/rerank -run Quality -v
 func TestLexicalQuality(t *testing.T) {
@@ -17,7 +17,7 @@ func TestLexicalQuality(t *testing.T) {
 	const topK, depth = 10, 50
 	for _, tc := range []struct {
 		set  string
-		gain float64 // least nDCG@10 over the first stage
+		gain float64 // least gain in nDCG@10 over the first stage
 	}{
 		{"squad-xquad-en", 0.05},
 		{"2wikimultihopqa", 0.05},
@@ -60,8 +60,8 @@ func TestLexicalQuality(t *testing.T) {
 					add(stage, first, q)
 					for _, normalize := range []bool{false, true} {
 						request := rerank.Request{Query: q.Text, TopK: topK, NormalizeScores: normalize}
-						for _, place := range first {
-							request.Candidates = append(request.Candidates, rerank.Candidate{Title: set.Documents[place].Title, Text: set.Documents[place].Text, Score: scores[place]})
+						for _, index := range first {
+							request.Candidates = append(request.Candidates, rerank.Candidate{Title: set.Documents[index].Title, Text: set.Documents[index].Text, Score: scores[index]})
 						}
 						result, err := reranker.Rerank(t.Context(), request)
 						if err != nil {

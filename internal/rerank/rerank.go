@@ -1,8 +1,7 @@
-// Package rerank is the second stage of retrieval: it scores candidates against
-// the question one by one and orders them anew, by a language model, a
-// cross-encoder API, or words alone. Reranking improves an answer and never
-// costs it: what cannot be scored keeps its place from the first stage and the
-// result says so.
+// Package rerank is the second stage of retrieval: it scores candidates against the
+// question with a language model, a cross-encoder API or lexical matching, and sorts
+// them by score. A failed provider does not fail the request: if no candidate can be
+// scored, the result has the order of the first stage and a warning.
 //
 //	result, err := reranker.Rerank(ctx, rerank.Request{
 //		Tenant: "acme", Query: question, Candidates: candidates,
@@ -25,70 +24,73 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
-// DefaultTopK is how many results a request without a topK of its own gets.
+// DefaultTopK is the number of results of a request without topK.
 const DefaultTopK = 3
 
-// MaxCandidates is the most candidates of one request.
+// MaxCandidates is the greatest number of candidates in one request.
 const MaxCandidates = 1000
 
-// Fetch returns how many candidates to fetch for topK results, so that
-// reranking can lift what the first stage ranked low: asked if that is set, else
-// five times topK; never fewer than topK and never more than MaxCandidates.
+// Fetch returns how many candidates to fetch for topK results: asked, or five times
+// topK if asked is 0. The result is at least topK and at most MaxCandidates. Fetching
+// more than topK lets reranking promote candidates that the first stage ranked low.
 func Fetch(topK, asked int) int {
 	return min(max(topK, cmp.Or(asked, 5*topK)), MaxCandidates)
 }
 
-// Config says which scorers there are. The zero Config has lexical alone.
+// Config configures the scorers. The zero Config has only the lexical scorer.
 type Config struct {
 	// LLM asks language models, for the llm kinds.
 	LLM *llm.Client
-	// The cross-encoder APIs; a zero one leaves the provider out.
+	// Cohere, Jina, Voyage and TEI are the endpoints of the cross-encoder APIs. A
+	// provider is missing if its Config is zero.
 	Cohere, Jina, Voyage, TEI endpoint.Config
-	// Timeout bounds the scoring of one request; what is not scored by then
-	// counts as failed. Less if the context has less left. 10 s.
+	// Timeout bounds the scoring of one request. Candidates that are not scored by
+	// then count as failed. The time is shorter if the context ends sooner. 0 means
+	// 10 s.
 	Timeout time.Duration
-	// CacheBytes bounds the scores kept in memory. 0 means 16 MiB, a negative
-	// number means none.
+	// CacheBytes bounds the cached scores, in bytes. 0 means 16 MiB, a negative number
+	// means no cache.
 	CacheBytes int64
 }
 
-// Request is what to rerank and how.
+// Request holds the candidates to rerank and the settings.
 type Request struct {
-	Tenant string // whose scores, and whose share of the concurrency
+	Tenant string // whose cached scores and endpoint slots are used
 	Query  string
 	// Candidates are in the order of the first stage, best first.
 	Candidates []Candidate
-	// Kind is how to score; empty means as Model's provider does.
+	// Kind is the way of scoring. Empty means the default for Model's provider.
 	Kind Kind
-	// Model is provider/model, or builtin/lexical. Empty means that too.
+	// Model is provider/model. Empty means builtin/lexical.
 	Model   string
 	Weights Weights
-	// NormalizeWeights divides the weights by their sum instead of refusing those
-	// that do not add up to 1.
+	// NormalizeWeights divides the weights by their sum. Without it, weights that do
+	// not add up to 1 are an error.
 	NormalizeWeights bool
-	// NormalizeScores maps the candidates' scores to 0..1, lowest to highest. It
-	// is for scores without such bounds: dot products, fused ranks.
+	// NormalizeScores maps the candidates' scores linearly to 0..1. It is for scores of
+	// another range, such as dot products and fused ranks.
 	NormalizeScores bool
 	// TopK is how many results to return; 0 returns none.
 	TopK int
-	// Required makes it an error when no candidate could be scored.
+	// Required makes Rerank return an error if no candidate could be scored.
 	Required bool
-	// QueryEmbedding, if given, scales all scores by a factor that depends on its
-	// length and is described in the details. It cannot change the order.
+	// QueryEmbedding, if given, scales all scores by one factor that depends on its
+	// Euclidean length, and is described in Details.Query. It does not change the order.
 	QueryEmbedding []float64
 }
 
 // Candidate is one result of the first stage.
 type Candidate struct {
-	// Title, if there is one, is judged with the text.
+	// Title, if not empty, is scored together with the text.
 	Title string
-	// Text is what is judged. A blank one has the semantic score 0.
+	// Text is scored against the query. A blank text has the semantic score 0.
 	Text string
-	// Score is the first stage's, higher is better. NaN and infinities count as 0.
+	// Score is the score of the first stage, higher is better. NaN and infinities count
+	// as 0.
 	Score float64
 }
 
-// judged is the text with its title, unless it begins with that already.
+// judged returns the title and the text, or only the text if it begins with the title.
 func (c Candidate) judged() string {
 	if c.Title == "" || strings.HasPrefix(c.Text, c.Title) {
 		return c.Text
@@ -96,42 +98,42 @@ func (c Candidate) judged() string {
 	return c.Title + "\n" + c.Text
 }
 
-// Result is the candidates in their new order.
+// Result holds the candidates in their new order.
 type Result struct {
-	// Ranked has at most TopK entries, best first, ties in the order of the first
+	// Ranked has at most TopK entries, best first. Ties keep the order of the first
 	// stage.
 	Ranked []Ranked
 	Report
 }
 
-// Report is how a reranking went and what it took.
+// Report describes the outcome and the cost of a reranking.
 type Report struct {
 	Kind  Kind
 	Model string
-	// Reranked is false when nothing could be scored: the results are then in the
-	// order of the first stage with its scores.
+	// Reranked is false if no candidate could be scored: the results then have the
+	// order and the scores of the first stage.
 	Reranked bool
-	// Candidates were to be scored. Failed of them could not be, Cached of them
-	// had been before.
+	// Candidates is the number of candidates, Failed how many of them could not be
+	// scored, and Cached how many of their scores came from the cache.
 	Candidates, Failed, Cached int
-	// Warnings say what went wrong without being an error, for the caller.
+	// Warnings describe failures that were not returned as an error, for the caller.
 	Warnings []string
-	// Usage is what this request cost; nothing for what came from the cache.
+	// Usage counts the calls and tokens of this request. Cached scores add nothing.
 	Usage llm.Usage
 	Took  time.Duration
 }
 
-// Ranked is one candidate in its new place.
+// Ranked is one candidate with its final score.
 type Ranked struct {
 	Index   int // in Request.Candidates
 	Score   float64
 	Details Details
 }
 
-// Details are the parts of a score, each before its weight.
+// Details are the components of a score, before weighting.
 type Details struct {
-	Semantic float64 // the scorer's, 0..1
-	Vector   float64 // the first stage's
+	Semantic float64 // score of the scorer, 0..1
+	Vector   float64 // score of the first stage
 	Position float64 // 1 for the first candidate, falling evenly to 1/n for the last
 	// Estimated says that the candidate could not be scored and Semantic is the
 	// mean of those that could.
@@ -160,11 +162,11 @@ func New(config Config) *Reranker {
 	}
 }
 
-// Rerank scores the candidates and returns the best TopK. Failures of the
-// provider are warnings, unless nothing could be scored and the request says
-// that it must be. Errors by kind: Invalid for a request that makes no sense;
-// Precondition for a provider that is not configured; with Required those of
-// provider's Client.Do; the context's error when that ends.
+// Rerank scores the candidates and returns the best TopK. Failures of the provider are
+// warnings, unless no candidate could be scored and Required is set. Errors by kind:
+// Invalid for invalid settings, a blank query or too many candidates; Precondition for a
+// provider that is not configured; with Required, those of endpoint.Client.Do; the error
+// of ctx when that ends.
 func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) {
 	if err := request.validate(); err != nil {
 		return Result{}, err
@@ -203,8 +205,8 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 	return result, nil
 }
 
-// Check refuses a kind, model and weights as Rerank does, for who is yet to find
-// the candidates. Errors: Invalid, Precondition for a provider that is not
+// Check validates the kind, model and weights of a request before its candidates are
+// known. Errors: Invalid for invalid settings; Precondition for a provider that is not
 // configured.
 func (r *Reranker) Check(request Request) error {
 	_, _, err := r.settle(request)
@@ -232,15 +234,15 @@ func (q Request) validate() error {
 	return nil
 }
 
-// judge asks the scorer about every text that is not blank and not in the cache,
-// each text once, within the time there is.
+// judge returns a verdict for each candidate. It scores every text that is not blank
+// and not cached, each distinct text once, within the time of budget.
 func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request, report *Report) []verdict {
 	ctx, cancel := context.WithTimeout(ctx, r.budget(ctx))
 	defer cancel()
 
 	verdicts := make([]verdict, len(request.Candidates))
 	task := task{tenant: request.Tenant, query: request.Query}
-	places := map[string][]int{} // of each text to score, in Candidates
+	byText := map[string][]int{} // text to score -> indexes in Candidates
 	for i, c := range request.Candidates {
 		if strings.TrimSpace(c.Text) == "" {
 			continue
@@ -251,10 +253,10 @@ func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request, re
 			report.Cached++
 			continue
 		}
-		if places[text] == nil {
+		if byText[text] == nil {
 			task.texts, task.titles = append(task.texts, text), append(task.titles, c.Title)
 		}
-		places[text] = append(places[text], i)
+		byText[text] = append(byText[text], i)
 	}
 	if len(task.texts) == 0 {
 		return verdicts
@@ -265,15 +267,15 @@ func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request, re
 		if v.err == nil {
 			r.cache.put(scorer, task, task.texts[n], v.score)
 		}
-		for _, i := range places[task.texts[n]] {
+		for _, i := range byText[task.texts[n]] {
 			verdicts[i] = v
 		}
 	}
 	return verdicts
 }
 
-// budget is the time for scoring: a tenth of what the caller has is left for
-// what comes after.
+// budget returns the time for scoring: Config.Timeout, or nine tenths of the caller's
+// remaining time if that is less. The rest is for the work after scoring.
 func (r *Reranker) budget(ctx context.Context) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
 		return min(r.config.Timeout, time.Until(end)*9/10)
@@ -281,7 +283,7 @@ func (r *Reranker) budget(ctx context.Context) time.Duration {
 	return r.config.Timeout
 }
 
-// failed is the candidates without a score.
+// failed counts the candidates without a score.
 type failed struct {
 	count int
 	first error
@@ -298,7 +300,7 @@ func failures(verdicts []verdict) failed {
 	return f
 }
 
-// reason is what the caller may know about a failure.
+// reason returns the part of an error that the caller may see.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "there was no time left for it"

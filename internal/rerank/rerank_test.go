@@ -20,8 +20,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
-// setup returns a fake provider of everything, whose language model rates like
-// its rerank APIs do, and a reranker on it that does not dwell between attempts.
+// setup returns a fake of all providers, whose language model gives the same scores as
+// its rerank APIs, and a reranker that uses it and does not wait between attempts.
 func setup(t testing.TB) (*modelserver.Server, *rerank.Reranker) {
 	t.Helper()
 	return setupWithin(t, 20*time.Second)
@@ -42,7 +42,7 @@ func setupWithin(t testing.TB, timeout time.Duration) (*modelserver.Server, *rer
 	})
 }
 
-// prompt is what a language model is shown.
+// prompt is the user message to a language model.
 type prompt struct {
 	Query    string
 	Passage  string
@@ -57,7 +57,7 @@ func shown(t testing.TB, c modelserver.Chat) prompt {
 	return p
 }
 
-// rate answers as a language model that does what it is told.
+// rate returns the answer of a language model that follows its instructions.
 func rate(t testing.TB, c modelserver.Chat, score func(query, text string) float64) string {
 	p := shown(t, c)
 	if strings.Contains(c.System, `"order"`) {
@@ -98,8 +98,8 @@ func sorted(p prompt, score func(query, text string) float64) []string {
 	return ids
 }
 
-// numbered are candidates of which the fake thinks more the higher their number
-// is, the opposite of the first stage.
+// numbered returns n candidates that the fake providers score by their number, in the
+// reverse order of the first stage.
 func numbered(n int) []rerank.Candidate {
 	out := make([]rerank.Candidate, n)
 	for i := range out {
@@ -128,7 +128,7 @@ func semanticOnly() rerank.Weights {
 	return rerank.Weights{Semantic: new(1.0), Vector: new(0.0), Position: new(0.0)}
 }
 
-// models is a model of every kind.
+// models holds a model for every kind.
 var models = []struct {
 	kind  rerank.Kind
 	model string
@@ -317,15 +317,15 @@ func TestFailuresAreNotCached(t *testing.T) {
 	}
 }
 
-// Calls go out together, as many as the bound on concurrency lets: 50 candidates
-// at 100 ms an answer are one round of five calls, or four of sixteen.
-func TestCallsGoOutTogether(t *testing.T) {
+// Calls run in parallel up to the limit of concurrency: 50 candidates at 100 ms an
+// answer are one round of five calls, or four rounds of at most sixteen.
+func TestCallsRunInParallel(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[rerank.Kind]int{rerank.LLM: 5, rerank.LLMPassage: 16} {
 		ai := modelserver.New(t)
 		ai.Chat = func(c modelserver.Chat) string {
 			for end := time.Now().Add(5 * time.Second); ai.Peak() < want && time.Now().Before(end); {
-				time.Sleep(time.Millisecond) // answer nobody before all have asked
+				time.Sleep(time.Millisecond) // do not answer before all calls have arrived
 			}
 			return rate(t, c, byNumber(50))
 		}

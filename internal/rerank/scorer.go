@@ -14,48 +14,47 @@ type Kind string
 
 // The kinds.
 const (
-	// Lexical scores by the words of the query that stand in the text, how often
-	// and how close together. It needs no model.
+	// Lexical scores by the query's terms in the text, how often and how close together
+	// they occur. It needs no model.
 	Lexical Kind = "lexical"
 	// LLM asks a language model about several texts at a time.
 	LLM Kind = "llm"
-	// LLMPassage asks a language model about each text by itself: the dearest,
-	// and the one in which texts cannot influence each other.
+	// LLMPassage asks a language model about each text separately. It costs the most
+	// calls, but texts cannot influence each other's scores.
 	LLMPassage Kind = "llm-passage"
-	// LLMListwise asks a language model to put texts in order, window by window.
-	// Its scores say the order and nothing more.
+	// LLMListwise asks a language model to put texts in order, window by window. Its
+	// scores only express the order.
 	LLMListwise Kind = "llm-listwise"
 	// CrossEncoder asks a rerank API.
 	CrossEncoder Kind = "cross-encoder"
 )
 
-// lexicalModel names the lexical scorer where a model is asked for.
+// lexicalModel is the name of the lexical scorer as a model.
 const lexicalModel = "builtin/lexical"
 
-// scorer judges texts.
+// scorer scores texts against a query.
 type scorer interface {
-	// score returns a verdict on each text, in the order of the texts. It returns
-	// when every text has one or the context has ended.
+	// score returns a verdict for each text, in the order of the texts. It blocks until
+	// every text has one or the context ends.
 	score(ctx context.Context, t task) ([]verdict, llm.Usage)
-	// key names the scorer in the cache; empty for scores not worth keeping or
-	// not independent of the other texts.
+	// key identifies the scorer in the cache. It is empty if scores are not cached
+	// because they are cheap or depend on the other texts.
 	key() string
 }
 
-// task is what to judge: texts, none of them blank and no two the same. They
-// begin with their titles.
+// task holds the texts to score: distinct, not blank, and each beginning with its title.
 type task struct {
 	tenant, query string
 	texts, titles []string
 }
 
-// verdict is a text's relevance to the query, 0..1, or why there is none.
+// verdict is a text's relevance to the query, 0..1, or the error of scoring it.
 type verdict struct {
 	score float64
 	err   error
 }
 
-// failAll is the verdict on n texts after one common failure.
+// failAll returns n verdicts with the same error.
 func failAll(n int, err error) []verdict {
 	verdicts := make([]verdict, n)
 	for i := range verdicts {
@@ -64,10 +63,10 @@ func failAll(n int, err error) []verdict {
 	return verdicts
 }
 
-// resolve fills in what a request leaves out of kind and model.
+// resolve fills in the defaults of an empty kind or model.
 func resolve(kind Kind, model string) (Kind, string) {
 	if model == "rerank-v3.5" {
-		model = "cohere/rerank-v3.5" // known by its bare name to users of other libraries
+		model = "cohere/rerank-v3.5" // other libraries use this model without the prefix
 	}
 	provider, _, _ := strings.Cut(model, "/")
 	kind = cmp.Or(kind, kindOf(provider))
@@ -77,7 +76,7 @@ func resolve(kind Kind, model string) (Kind, string) {
 	return kind, model
 }
 
-// scorer returns the scorer of this kind and model, which resolve has seen.
+// scorer returns the scorer of a kind and model returned by resolve.
 func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
 	provider, id, _ := strings.Cut(model, "/")
 	switch kind {
@@ -100,7 +99,7 @@ func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
 	return nil, fault.Field("kind", "must be %s, %s, %s, %s or %s, got %q", Lexical, LLM, LLMPassage, LLMListwise, CrossEncoder, kind)
 }
 
-// kindOf is the kind that goes without saying for a model of this provider.
+// kindOf returns the default kind for models of a provider.
 func kindOf(provider string) Kind {
 	if provider == "" || provider == "builtin" {
 		return Lexical

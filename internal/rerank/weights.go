@@ -9,19 +9,19 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Weights are the shares of the parts of a score, each 0..1. Those left nil are
-// the defaults, 0.4, 0.4 and 0.2; together they add up to 1.
+// Weights are the weights of the components of a score, each 0..1 and together 1. Nil
+// means the default: 0.4, 0.4 and 0.2 in the order of the fields.
 type Weights struct {
 	Semantic *float64 `json:"semantic"`
 	Vector   *float64 `json:"vector"`
 	Position *float64 `json:"position"`
 }
 
-// resolved is weights without gaps.
+// resolved holds weights with the defaults filled in.
 type resolved struct{ semantic, vector, position float64 }
 
-// resolve fills in the defaults and checks the sum. It is taken of the decimal
-// numbers that the caller wrote, so that 0.1 + 0.2 + 0.7 is 1.
+// resolve fills in the defaults and checks the sum. The sum is computed in decimal, as
+// the caller wrote the numbers, so that 0.1 + 0.2 + 0.7 is exactly 1.
 func (w Weights) resolve(normalize bool) (resolved, error) {
 	out := resolved{0.4, 0.4, 0.2}
 	sum := new(big.Rat)
@@ -33,7 +33,7 @@ func (w Weights) resolve(normalize bool) (resolved, error) {
 		if part.given != nil {
 			*part.value = *part.given
 		}
-		if x := *part.value; !(x >= 0 && x <= 1) { // also refuses NaN
+		if x := *part.value; !(x >= 0 && x <= 1) { // also true for NaN
 			return out, fault.Field("weights."+part.name, "must be between 0 and 1, got %v", x)
 		}
 		decimal, _ := new(big.Rat).SetString(strconv.FormatFloat(*part.value, 'g', -1, 64))
@@ -51,8 +51,8 @@ func (w Weights) resolve(normalize bool) (resolved, error) {
 
 // QueryAnalysis describes a query's embedding.
 type QueryAnalysis struct {
-	Magnitude        float64 // its length
-	DominantFeatures []int   // places of its five largest absolute values, largest first
+	Magnitude        float64 // its Euclidean length
+	DominantFeatures []int   // indexes of its five largest absolute values, largest first
 }
 
 func analyze(embedding []float64) *QueryAnalysis {
@@ -78,7 +78,7 @@ func analyze(embedding []float64) *QueryAnalysis {
 	return a
 }
 
-// factor is what a long query embedding scales all scores by.
+// factor returns the factor that a query embedding applies to all scores.
 func (a *QueryAnalysis) factor() float64 {
 	switch {
 	case a == nil || a.Magnitude <= 5:
