@@ -1,11 +1,11 @@
-// Package lexical turns text into words fit for matching: case, accents,
-// compatibility forms and light English endings are folded away, writing
-// systems without spaces are cut into runes and pairs of runes, and every word
-// carries a guess of how much it says. It needs no corpus and no model, knows
-// best what English endings look like, and works for any language.
+// Package lexical splits text into tokens for matching. It folds case, accents and
+// compatibility forms, removes common English endings, and splits writing systems
+// without spaces into runes and pairs of runes. Every token has a Rank, an estimate of
+// how much it tells about the text. The package needs no corpus and no model. It works
+// for any language, and best for English.
 //
-// What it returns is part of stored embeddings (see embed's builtin model):
-// changing it changes vectors, which the golden test of that model notices.
+// Stored vectors of embed's builtin model depend on the tokens: a change here changes
+// vectors, and the golden test of that model fails.
 package lexical
 
 import (
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Form says what a Token is a piece of.
+// Form is the kind of text that a Token stands for.
 type Form uint8
 
 // The forms.
@@ -26,25 +26,23 @@ const (
 	Pair              // two such runes side by side; follows the Glyph it starts with
 )
 
-// Token is one word of a text. Its slices are valid until the next one is asked
-// for and must not be changed.
+// Token is one token of a text. Its slices are valid until the next token is requested
+// and must not be changed.
 type Token struct {
 	Form Form
 	// Folded is the word in lower case without accents.
 	Folded []byte
-	// Stem is Folded without its English ending, and is Folded for other forms
-	// than Word.
+	// Stem is Folded without its English ending. For forms other than Word it is Folded.
 	Stem []byte
 	// Upper is whether the first letter was written in upper case.
 	Upper bool
-	// Ordinal counts words and glyphs from 0; a Pair has that of its first rune.
+	// Ordinal counts words and glyphs from 0. A Pair has the ordinal of its first Glyph.
 	Ordinal int
 }
 
-// Tokens yields the words of the text in reading order. Invalid UTF-8 is read
-// as if each bad byte separated words. Canonically or compatibly equivalent
-// texts (NFC, NFD, full width, ligatures) yield the same words, and so do texts
-// that differ in case only.
+// Tokens yields the tokens of the text in reading order. Each byte of invalid UTF-8
+// separates words. Canonically or compatibly equivalent texts (NFC, NFD, full width,
+// ligatures) yield the same tokens, and so do texts that differ only in case.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		if !norm.NFKC.IsNormalString(text) {
@@ -55,17 +53,17 @@ func Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// scanner walks a text in NFKC and hands out what it finds. word holds the
-// folded bytes of the word under way.
+// scanner splits a text in NFKC into tokens and yields them. word holds the folded
+// bytes of the current word.
 type scanner struct {
 	text    string
 	yield   func(Token) bool
 	word    []byte
 	storage [48]byte
-	upper   bool // the word under way began in upper case
-	elided  bool // the word under way follows an apostrophe, as the s of it's
+	upper   bool // the current word began in upper case
+	elided  bool // the current word follows an apostrophe, like the s of it's
 	pair    [2 * utf8.UTFMax]byte
-	glyph   rune // the unspaced rune just before this place, or 0
+	glyph   rune // the unspaced rune just before this position, or 0
 	ordinal int
 	stopped bool
 }
@@ -86,7 +84,7 @@ func (s *scanner) run() {
 	s.endWord()
 }
 
-// ascii takes in the byte c found at offset i.
+// ascii processes the byte c at offset i.
 func (s *scanner) ascii(c byte, i int) {
 	switch {
 	case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
@@ -106,13 +104,13 @@ func (s *scanner) ascii(c byte, i int) {
 	}
 }
 
-// rune takes in the non-ASCII rune r found at offset i.
+// rune processes the non-ASCII rune r at offset i.
 func (s *scanner) rune(r rune, i, size int) {
 	switch {
 	case r == '’':
 		s.apostrophe()
 	case isAccent(r):
-		// What NFKC could not compose; dropped like any other accent.
+		// An accent that NFKC could not compose, dropped like any other.
 	case unspaced(r):
 		s.endWord()
 		s.unspaced(r)
@@ -126,7 +124,7 @@ func (s *scanner) rune(r rune, i, size int) {
 	}
 }
 
-// apostrophe ends the word under way and marks what follows, so that the s of
+// apostrophe ends the current word and marks the next one as elided, so that the s of
 // "Tesla's" and the t of "don't" are left out.
 func (s *scanner) apostrophe() {
 	inside := len(s.word) > 0
@@ -149,7 +147,8 @@ func (s *scanner) endWord() {
 	s.ordinal++
 }
 
-// unspaced hands out the rune, after the pair it makes with the one before it.
+// unspaced yields the pair of the previous unspaced rune and r, if there is one, and
+// then the Glyph of r.
 func (s *scanner) unspaced(r rune) {
 	if s.glyph != 0 {
 		pair := utf8.AppendRune(utf8.AppendRune(s.pair[:0], s.glyph), r)
@@ -190,13 +189,13 @@ func appendFolded(dst []byte, text string, r rune) []byte {
 	return dst
 }
 
-// isAccent reports combining marks that decorate Latin, Greek and Cyrillic
-// letters. Vowel signs of other scripts are letters to their readers and stay.
+// isAccent reports whether r is a combining mark of Latin, Greek or Cyrillic letters.
+// Vowel signs of other scripts are not accents and are kept.
 func isAccent(r rune) bool { return 0x300 <= r && r <= 0x36f }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// unspaced reports runes of writing systems that put no space between words.
+// unspaced reports whether r belongs to a writing system without spaces between words.
 func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)

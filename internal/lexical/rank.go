@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Rank says how much a word tells about what a text is about.
+// Rank estimates how much a word tells about the topic of a text.
 type Rank uint8
 
 // The ranks.
 const (
 	Content Rank = iota // names, terms, whatever is not common
-	Common              // among the commonest thousand English words, or a kana
-	Stop                // articles, pronouns, question words: grammar
+	Common              // one of the thousand most common English words, or hiragana
+	Stop                // function words: articles, pronouns, question words
 )
 
 //go:embed stop_words.txt
@@ -21,7 +21,7 @@ var stopWords string
 //go:embed common_words.txt
 var commonWords string
 
-// ranks maps stems of common words, and stop words as they are, to their rank.
+// ranks maps the stems of common words, and unstemmed stop words, to their rank.
 var ranks = func() map[string]Rank {
 	m := make(map[string]Rank)
 	for _, w := range strings.Fields(commonWords) {
@@ -33,7 +33,7 @@ var ranks = func() map[string]Rank {
 	return m
 }()
 
-// Rank returns how common the word is. English has lists; in other languages
+// Rank returns the rank of the word. Lists exist for English only; in other languages
 // every word of two letters or more is Content.
 func (t Token) Rank() Rank {
 	switch t.Form {
@@ -56,8 +56,8 @@ func (t Token) Rank() Rank {
 	}
 }
 
-// kana reports whether the token is hiragana alone, which in Japanese is mostly
-// grammar. In UTF-8 hiragana is E3 81 80 to E3 82 9F.
+// kana reports whether the token is hiragana only. In Japanese those are mostly function
+// words. In UTF-8 hiragana is E3 81 80 to E3 82 9F.
 func kana(folded []byte) bool {
 	for i := 0; i+2 < len(folded); i += 3 {
 		if folded[i] != 0xe3 || folded[i+1] < 0x81 || folded[i+1] > 0x82 || folded[i+1] == 0x82 && folded[i+2] > 0x9f {

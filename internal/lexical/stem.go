@@ -2,11 +2,10 @@ package lexical
 
 import "bytes"
 
-// stem returns the word without the commonest English endings: plurals, -ing,
-// -ed, -ly and a final e. It keeps at least three letters with a vowel among
-// them. It favours joining what belongs together ("stories" and "story",
-// "hoping" and "hope") over being a dictionary's idea of a stem. The word is not
-// changed; the stem may share its memory.
+// stem returns the word without the most common English endings: plurals, -ing, -ed,
+// -ly and a final e. It keeps at least three letters, one of them a vowel. Stems are
+// meant to be equal for related words ("stories" and "story", "hoping" and "hope"), not
+// to be linguistically correct. The word is not changed; the stem may share its memory.
 func stem(word []byte) []byte {
 	if len(word) < 4 {
 		return word
@@ -46,7 +45,8 @@ func cutPlural(word []byte) []byte {
 	return word[:n-1]
 }
 
-// cutVerb cuts n bytes off and undoes the doubling before them (stopped, stop).
+// cutVerb removes the last n bytes and then one letter of a doubled consonant, as in
+// "stopped" and "stop".
 func cutVerb(word []byte, n int) []byte {
 	root := word[:len(word)-n]
 	if len(root) < 3 || !bytes.ContainsAny(root, "aeiouy") {
