@@ -42,9 +42,9 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A server that refuses a way of asking is asked in a simpler one, and the way
-// it takes is remembered.
-func TestAskFallsBackToWhatTheServerKnows(t *testing.T) {
+// When a server refuses a mode, a simpler mode is tried, and the accepted mode is
+// remembered.
+func TestAskFallsBackToSupportedModes(t *testing.T) {
 	t.Parallel()
 	has := func(key, value string) func(modelserver.Request) bool {
 		return func(r modelserver.Request) bool { return strings.Contains(r.Raw, `"`+key+`":`+value) }
@@ -87,7 +87,7 @@ func TestAskFallsBackToWhatTheServerKnows(t *testing.T) {
 	}
 }
 
-func TestAskRefusedInEveryManner(t *testing.T) {
+func TestAskRefusedInEveryMode(t *testing.T) {
 	t.Parallel()
 	ai, client := setup(t)
 	ai.Set(modelserver.Fault{Status: 400})
@@ -125,7 +125,7 @@ func TestAskAgainWhenTheAnswerIsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestAskReadsWhatModelsWrite(t *testing.T) {
+func TestAskRemovesCodeFences(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"plain":                         "plain",
