@@ -14,23 +14,23 @@ import (
 // trick", Weinberger et al. 2009). A text is a bag of features; each feature
 // has a fixed pseudo-random direction in a space of 512 dimensions, and the
 // text's vector is their weighted sum, scaled to unit length. The cosine of two
-// vectors so estimates the overlap of the two bags.
+// vectors therefore estimates the overlap of the two bags.
 //
-// The features of a word, its weight w = (1 + ln tf) times what its rank says:
+// A word has the weight w = (1 + ln tf) times a factor for its rank, and these features:
 //
-//   - its stem, w. Its direction has wordSpread non-zero coordinates rather than the
-//     usual one: with one, two words either miss each other or collide at full
-//     weight, and out of thousands of chunks some always collide (recall@5 on
-//     single-hop English questions 0.71 with one, 0.79 with eight);
-//   - the rune trigrams of the word with its edges, 0.6 w together, which
-//     forgive typing errors and endings;
-//   - its first four runes, 0.4 w, a crude stem that works in many languages.
+//   - its stem, with weight w. Its direction has wordSpread non-zero coordinates instead
+//     of the usual one. With one coordinate, two words are either orthogonal or collide
+//     at full weight, and among thousands of chunks some always collide (recall@5 on
+//     single-hop English questions is 0.71 with one, 0.79 with eight);
+//   - the rune trigrams of the word and its edges, with weight 0.6 w together, which
+//     match despite typing errors and different endings;
+//   - its first four runes, with weight 0.4 w, a crude stem that works in many languages.
 //
 // All sums are integers, so the vector does not depend on the order of the
 // features or on how a processor rounds.
 //
-// The name is the version: vectors already stored stay comparable because a
-// model that computes anything else gets another name. The golden test pins it.
+// The name identifies the version: a change of the computation needs a new model name,
+// so that stored vectors stay comparable. The golden test checks the vectors.
 const (
 	builtinModel     = "hash-512"
 	builtinDimension = 512
@@ -43,12 +43,12 @@ const (
 	prefixWeight = 0.4
 	commonWeight = 0.65
 	stopWeight   = 0.1
-	glyphWeight  = 0.5 // a lone rune beside the pairs it is part of
+	glyphWeight  = 0.5 // a single rune, whose pairs count as well
 
 	fixedPoint = 1 << 12 // weights are multiples of 1/4096
 )
 
-// Seeds tell the kinds of features apart.
+// The seeds keep the hashes of different kinds of features apart.
 const (
 	seedWord uint64 = iota + 1
 	seedGram
@@ -95,8 +95,8 @@ type term struct {
 	start, end int // of the folded word in hasher.words
 }
 
-// vector returns the unit vector of the text. A text without words is taken
-// rune by rune; of a blank text the vector is zero.
+// vector returns the unit vector of the text. In a text without words every rune counts
+// as a word. The vector of a blank text is zero.
 func (h *hasher) vector(text string) []float32 {
 	h.reset()
 	for token := range lexical.Tokens(text) {
@@ -133,7 +133,8 @@ func (h *hasher) count(token lexical.Token) {
 	h.bag = append(h.bag, term{hash: key, count: 1, form: token.Form, rank: token.Rank(), start: start, end: len(h.words)})
 }
 
-// countRunes is for texts of symbols only, such as "→" or "!=".
+// countRunes counts the runes of a text that consists of symbols only, such as "→" or
+// "!=".
 func (h *hasher) countRunes(text string) {
 	var encoded [utf8.UTFMax]byte
 	for _, r := range text {
@@ -144,7 +145,7 @@ func (h *hasher) countRunes(text string) {
 	}
 }
 
-// add sums up the features of one distinct word.
+// add adds the features of one distinct word to the sum.
 func (h *hasher) add(t *term) {
 	weight := sublinear(t.count)
 	switch t.rank {
@@ -173,8 +174,8 @@ func (h *hasher) add(t *term) {
 	h.addPrefix(weight)
 }
 
-// addGrams adds the n-grams of h.runes. A Hangul syllable says as much as two
-// or three letters, so Korean words are cut into pairs.
+// addGrams adds the n-grams of h.runes. They are trigrams, but pairs for Korean words,
+// because a Hangul syllable stands for two or three letters.
 func (h *hasher) addGrams(weight float64) {
 	n := 3
 	if unicode.Is(unicode.Hangul, h.runes[1]) {
@@ -206,8 +207,9 @@ func (h *hasher) addPrefix(weight float64) {
 	h.scatter(key, weight*prefixWeight, prefixSpread)
 }
 
-// scatter adds weight times the direction of the feature with this hash: spread
-// coordinates of equal size, each drawn with its sign from ten bits.
+// scatter adds weight times the direction of the feature with this hash. The direction
+// has spread coordinates of equal size; ten bits of the hash select each coordinate and
+// its sign.
 func (h *hasher) scatter(hash uint64, weight float64, spread int) {
 	const bits, perDraw = 10, 6
 	step := int64(math.Round(weight * inverseRoot(spread) * fixedPoint))
@@ -226,7 +228,7 @@ func (h *hasher) scatter(hash uint64, weight float64, spread int) {
 func (h *hasher) normalized() []float32 {
 	var squares float64
 	for _, x := range h.sum {
-		squares += float64(float64(x) * float64(x)) // the conversion forbids a fused multiply-add
+		squares += float64(float64(x) * float64(x)) // the conversion prevents a fused multiply-add
 	}
 	vector := make([]float32, builtinDimension)
 	if squares == 0 {
@@ -239,7 +241,7 @@ func (h *hasher) normalized() []float32 {
 	return vector
 }
 
-// sublinear damps the number of times a word stands in a text.
+// sublinear returns 1 + ln count, the weight of a word that occurs count times.
 func sublinear(count int) float64 {
 	if count == 1 {
 		return 1
@@ -249,7 +251,7 @@ func sublinear(count int) float64 {
 
 func inverseRoot(n int) float64 { return 1 / math.Sqrt(float64(n)) }
 
-// hashBytes is FNV-1a with a final mix, so that every bit of it can be used.
+// hashBytes returns the FNV-1a hash with a final mix, so that all bits are usable.
 func hashBytes(seed uint64, text []byte) uint64 {
 	h := 0xcbf29ce484222325 ^ seed
 	for _, c := range text {

@@ -97,8 +97,8 @@ func norm(v []float32) float64 {
 	return math.Sqrt(squares)
 }
 
-// The golden file holds the bits of every vector: stored vectors must stay
-// comparable for ever, so a change here is a new model with a new name.
+// The golden file holds the exact bits of every vector. Stored vectors must stay
+// comparable, so a change of the vectors needs a model with a new name.
 func TestBuiltinVectorsNeverChange(t *testing.T) {
 	t.Parallel()
 	texts := []string{
@@ -169,7 +169,7 @@ func BenchmarkBuiltin(b *testing.B) {
 			fields := strings.Fields(strings.Repeat(proseForBenchmark, 1+words/60))
 			for i := range fields {
 				if i%3 == 0 {
-					fields[i] += fmt.Sprint(i / 30) // some words are new, some come again
+					fields[i] += fmt.Sprint(i / 30) // some words are new, others repeat
 				}
 			}
 			text := strings.Join(fields[:words], " ")

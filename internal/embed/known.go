@@ -8,7 +8,7 @@ type known struct {
 	dimension int
 	shortens  bool // the provider makes shorter vectors on request
 	maxTokens int
-	// The prefixes of texts with which the model was trained.
+	// The prefixes of texts that the model was trained with.
 	documentPrefix, questionPrefix string
 }
 

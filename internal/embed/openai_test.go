@@ -16,7 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
-// setup returns a fake provider and the model of this name on it.
+// setup returns a fake provider and its model of this name.
 func setup(t *testing.T, name string) (*modelserver.Server, *embed.Registry, *embed.Model) {
 	t.Helper()
 	return setupWithin(t, name, 20*time.Second)

@@ -6,8 +6,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
-// How well the builtin model retrieves, alone and fused with BM25, by brute
-// force. Run it with
+// This test measures the recall of the builtin model, alone and fused with BM25, by
+// brute force. Run it with
 //
 //	RAGD_DATASETS=... go test ./internal/embed -run Quality -v
 func TestBuiltinQuality(t *testing.T) {

@@ -28,7 +28,7 @@ func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, 
 		return vectors[0], nil
 	}
 	if model.provider == "builtin" {
-		return embed(ctx) // faster than a look at the cache
+		return embed(ctx) // faster than the cache
 	}
 	return r.questions.get(ctx, questionKey(tenant, model, text), embed)
 }
