@@ -4,11 +4,11 @@ import (
 	"sort"
 )
 
-// maxMapEntries bounds what one character map may say.
+// maxMapEntries bounds the entries of one character map.
 const maxMapEntries = 1 << 18
 
-// charMap is a ToUnicode character map (ISO 32000-1, 9.10.3): what the codes of a
-// font mean.
+// charMap is a ToUnicode character map (ISO 32000-1, 9.10.3). It maps the codes of a
+// font to text.
 type charMap struct {
 	spaces []codeSpace
 	single map[codeKey]string
@@ -23,8 +23,8 @@ type codeSpace struct {
 	length, first, last int
 }
 
-// codeRange maps first to text, and each further code to the text with its last
-// character raised by one.
+// codeRange maps the code first to text. For each further code up to last, the last
+// character of text is one code point higher.
 type codeRange struct {
 	length, first, last int
 	text                string
@@ -121,8 +121,8 @@ func (m *charMap) readRanges(s *scanner) {
 	}
 }
 
-// codeLength returns how many bytes the first code of raw has, 0 if the map does
-// not say.
+// codeLength returns the number of bytes of the first code of raw, or 0 if no range of
+// the map contains it.
 func (m *charMap) codeLength(raw string) int {
 	code := 0
 	for n := 1; n <= min(4, len(raw)); n++ {
@@ -140,8 +140,8 @@ func (m *charMap) text(length, code int) (string, bool) {
 	if t, ok := m.single[codeKey{length, code}]; ok {
 		return t, true
 	}
-	// The last range that begins at or before the code. Ranges do not overlap in
-	// any sane file.
+	// The last range that begins at or before the code. Ranges are assumed not to
+	// overlap.
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].first > code }) - 1
 	if i < 0 || m.ranges[i].length != length || code > m.ranges[i].last || m.ranges[i].text == "" {
 		return "", false

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The encodings of simple fonts (ISO 32000-1, annex D): the text of each code, ""
-// for those without.
+// The encodings of simple fonts (ISO 32000-1, annex D): the text of each code, "" for a
+// code without text.
 
 func winAnsiEncoding() [256]string { return pageOf(charmap.Windows1252) }
 
@@ -39,7 +39,7 @@ func standardEncoding() (table [256]string) {
 	return table
 }
 
-// list gives the codes from first on their glyphs.
+// list assigns glyphs to consecutive codes, starting at first.
 func list(table *[256]string, first int, glyphs string) {
 	for _, r := range glyphs {
 		table[first&0xff] = string(r)
@@ -55,14 +55,14 @@ func symbolEncoding() (table [256]string) {
 	return table
 }
 
-// accents are the combining characters that glyph names end in: "eacute".
+// accents maps the endings of glyph names, such as "eacute", to combining characters.
 var accents = []struct{ name, mark string }{
 	{"hungarumlaut", "\u030b"}, {"commaaccent", "\u0326"}, {"circumflex", "\u0302"}, {"dotaccent", "\u0307"},
 	{"dieresis", "\u0308"}, {"cedilla", "\u0327"}, {"ogonek", "\u0328"}, {"macron", "\u0304"}, {"acute", "\u0301"},
 	{"breve", "\u0306"}, {"caron", "\u030c"}, {"grave", "\u0300"}, {"tilde", "\u0303"}, {"ring", "\u030a"},
 }
 
-// glyphNames are the names that no rule explains, as "name=text".
+// glyphNames holds the names that no rule covers, parsed from "name=text".
 var glyphNames = parseNames(`space= exclam=! quotedbl=" numbersign=# dollar=$ percent=% ampersand=& quotesingle=' parenleft=( parenright=)
 asterisk=* plus=+ comma=, hyphen=- minus=− period=. slash=/ zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9
 colon=: semicolon=; less=< equal== greater=> question=? at=@ bracketleft=[ backslash=\ bracketright=] asciicircum=^ underscore=_
@@ -96,9 +96,9 @@ func parseNames(list string) map[string]string {
 	return names
 }
 
-// glyphText returns the text that a glyph's name stands for by the rules of the
-// Adobe Glyph List Specification, "" if it cannot be told: letters, names with an
-// accent, uni0041, u1F600, parts joined by underscores, suffixes after a dot.
+// glyphText returns the text of a glyph name by the rules of the Adobe Glyph List
+// Specification, or "" for an unknown name. It supports letters, names with an accent,
+// uni0041, u1F600, components joined by underscores, and suffixes after a dot.
 func glyphText(glyph string) string {
 	glyph, _, _ = strings.Cut(glyph, ".")
 	if text, ok := glyphNames[glyph]; ok {

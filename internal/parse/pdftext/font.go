@@ -10,17 +10,17 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// font turns the codes of a string into text and widths.
+// font decodes the codes of a string to text and widths.
 type font struct {
-	composite bool        // codes have two bytes, unless the map says otherwise
-	unicode   bool        // codes are UTF-16 themselves
+	composite bool        // codes have two bytes, unless mapped gives another length
+	unicode   bool        // codes are UTF-16 text
 	mapped    *charMap    // ToUnicode, nil if there is none
 	simple    [256]string // text of one-byte codes
 	widths    map[int]float64
-	missing   float64 // width of the codes that widths lacks
+	missing   float64 // width of codes that are not in widths
 }
 
-// font returns the font of a resource, made once.
+// font returns the font of a resource. Fonts are cached per file.
 func (r *reader) font(o types.Object) *font {
 	if o == nil {
 		return nil
@@ -55,7 +55,7 @@ func (r *reader) newFont(d types.Dict) *font {
 	return f
 }
 
-// composite completes a font whose codes have several bytes.
+// composite loads the widths and the encoding of a font whose codes have several bytes.
 func (r *reader) composite(f *font, d types.Dict) {
 	f.composite = true
 	encoding := r.name(d["Encoding"])
@@ -72,11 +72,11 @@ func (r *reader) composite(f *font, d types.Dict) {
 	r.compositeWidths(f, r.array(below["W"]))
 }
 
-// maxWidths bounds the table of widths of a font.
+// maxWidths bounds the entries in the width table of a font.
 const maxWidths = 1 << 17
 
-// compositeWidths reads "first [w w ...]" and "first last w" (ISO 32000-1,
-// 9.7.4.3).
+// compositeWidths reads a list of widths in the forms "first [w w ...]" and
+// "first last w" (ISO 32000-1, 9.7.4.3).
 func (r *reader) compositeWidths(f *font, w types.Array) {
 	for i := 0; i+1 < len(w) && len(f.widths) < maxWidths; {
 		first := int(r.number(w[i]))
@@ -98,7 +98,7 @@ func (r *reader) compositeWidths(f *font, w types.Array) {
 	}
 }
 
-// simple completes a font of one-byte codes.
+// simple loads the widths and the encoding of a font of one-byte codes.
 func (r *reader) simple(f *font, d types.Dict) {
 	descriptor := r.dict(d["FontDescriptor"])
 	f.missing = r.number(descriptor["MissingWidth"])
@@ -107,7 +107,7 @@ func (r *reader) simple(f *font, d types.Dict) {
 	for i, w := range widths[:min(len(widths), 256)] {
 		f.widths[first+i] = r.number(w)
 	}
-	if len(widths) == 0 { // one of the fonts that every reader has
+	if len(widths) == 0 { // one of the standard fonts, whose widths the file may omit
 		f.missing = 500
 		if strings.Contains(r.name(d["BaseFont"]), "Courier") {
 			f.missing = 600
@@ -143,7 +143,7 @@ func (r *reader) simple(f *font, d types.Dict) {
 			code++
 		}
 	}
-	if r.name(d["Subtype"]) == "Type3" { // its widths are in units of its own
+	if r.name(d["Subtype"]) == "Type3" { // its widths are in units of its font matrix
 		scale := 1.0
 		if m := r.array(d["FontMatrix"]); len(m) == 6 {
 			scale = r.number(m[0]) * 1000
@@ -154,8 +154,8 @@ func (r *reader) simple(f *font, d types.Dict) {
 	}
 }
 
-// builtinEncoding takes the encoding out of an embedded Type 1 font, whose clear
-// text lists it as "dup 65 /A put".
+// builtinEncoding reads the encoding from an embedded Type 1 font, where it is listed
+// unencrypted as "dup 65 /A put".
 func (r *reader) builtinEncoding(f *font, descriptor types.Dict) {
 	data, err := r.stream(descriptor["FontFile"])
 	if err != nil {
@@ -175,9 +175,9 @@ func (r *reader) builtinEncoding(f *font, descriptor types.Dict) {
 	}
 }
 
-// decode returns the text of a string, how many codes it has, the sum of their
-// widths in thousandths, how many are the code 32 in one byte, and how many have
-// no text.
+// decode returns the text of a string, the number of its codes, the sum of their widths
+// in thousandths of the font size, the number of one-byte codes 32, and the number of
+// codes without text.
 func (f *font) decode(raw string) (text string, glyphs int, width float64, spaces, unreadable int) {
 	var out strings.Builder
 	for len(raw) > 0 {
@@ -233,7 +233,7 @@ func (f *font) text(raw string, code int) (string, bool) {
 	return t, t != ""
 }
 
-// utf16Text decodes UTF-16, big end first, without null characters.
+// utf16Text decodes big-endian UTF-16 and drops null characters.
 func utf16Text(raw []byte) string {
 	units := make([]uint16, 0, len(raw)/2)
 	for i := 0; i+1 < len(raw); i += 2 {

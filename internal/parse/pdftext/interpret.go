@@ -2,12 +2,12 @@ package pdftext
 
 import "github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
-// matrix is [a b 0; c d 0; e f 1] of ISO 32000-1, 8.3.3.
+// matrix holds a to f of the matrix [a b 0; c d 0; e f 1] of ISO 32000-1, 8.3.3.
 type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// times returns m x n: first m, then n.
+// times returns m x n, the transformation that applies m first and then n.
 func (m matrix) times(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -16,15 +16,15 @@ func (m matrix) times(n matrix) matrix {
 	}
 }
 
-// Limits of one content stream with the forms that it draws.
+// Limits of one content stream, including the forms that it draws.
 const (
 	maxOperands  = 64
 	maxFormDepth = 12
 	maxSaved     = 512
-	perStream    = 4 << 10 // bytes that beginning with a stream counts as
+	perStream    = 4 << 10 // bytes that each stream counts in addition to its size
 )
 
-// textState is what the text operators set (ISO 32000-1, 9.3).
+// textState holds the parameters that the text operators set (ISO 32000-1, 9.3).
 type textState struct {
 	font          *font
 	size, scale   float64
@@ -38,8 +38,8 @@ type graphicsState struct {
 	text textState
 }
 
-// operand is a value on the interpreter's stack. An array is its elements between
-// two operands of the kinds open and shut.
+// operand is a value on the interpreter's stack. An array is stored as an operand of
+// kind open, its elements, and an operand of kind shut.
 type operand struct {
 	kind  kind
 	value float64
@@ -55,8 +55,8 @@ type interpreter struct {
 	saved            []graphicsState
 	text, lineMatrix matrix
 	stack            []operand
-	// Marked content: how deep, and from which depth on it is an artifact, such as
-	// a page number or a running title; 0 for none.
+	// marked is the present depth of marked content. artifact is the depth at which an
+	// artifact began, such as a page number or a running title, or 0 outside of one.
 	marked, artifact int
 }
 
@@ -86,8 +86,8 @@ func (in *interpreter) run(content []byte, resources types.Dict, ctm matrix, dep
 			}
 			in.stack = in.stack[:0]
 		default:
-			// An array of text has as many operands as it likes; anything else that
-			// piles up is no content stream.
+			// Only an array of text may have many operands. Anything else that grows
+			// over the limit is not a valid content stream.
 			if len(in.stack) >= maxOperands && in.stack[0].kind != open {
 				in.stack = in.stack[:0]
 			}
@@ -96,7 +96,7 @@ func (in *interpreter) run(content []byte, resources types.Dict, ctm matrix, dep
 	}
 }
 
-// n returns the operand at i from the end as a number.
+// n returns the operand at fromEnd, counted from the end of the stack, as a number.
 func (in *interpreter) n(fromEnd int) float64 {
 	if fromEnd >= len(in.stack) {
 		return 0
@@ -104,7 +104,8 @@ func (in *interpreter) n(fromEnd int) float64 {
 	return in.stack[len(in.stack)-1-fromEnd].value
 }
 
-// s returns the operand at i from the end as a name or string.
+// s returns the operand at fromEnd, counted from the end of the stack, as a name or
+// string.
 func (in *interpreter) s(fromEnd int) string {
 	if fromEnd >= len(in.stack) {
 		return ""
@@ -168,7 +169,7 @@ func (in *interpreter) mark(op string) {
 	}
 }
 
-// write does the operators that move and show text.
+// write executes the operators that move and show text.
 func (in *interpreter) write(op string) error {
 	ts := &in.state.text
 	switch op {
@@ -206,7 +207,7 @@ func (in *interpreter) write(op string) error {
 	return nil
 }
 
-// move begins a line at an offset from the start of the present one.
+// move begins a line at an offset from the start of the current line.
 func (in *interpreter) move(x, y float64) {
 	in.lineMatrix = matrix{1, 0, 0, 1, x, y}.times(in.lineMatrix)
 	in.text = in.lineMatrix
@@ -216,7 +217,7 @@ func (in *interpreter) advance(x float64) {
 	in.text = matrix{1, 0, 0, 1, x, 0}.times(in.text)
 }
 
-// show writes a string of the present font.
+// show writes a string in the current font.
 func (in *interpreter) show(raw string) error {
 	ts := &in.state.text
 	if ts.font == nil || raw == "" {
@@ -237,7 +238,7 @@ func (in *interpreter) show(raw string) error {
 	return nil
 }
 
-// draw runs a form, the part of a page that is kept as an object of its own.
+// draw interprets a form, page content that is stored as a separate object.
 func (in *interpreter) draw(o types.Object, resources types.Dict, depth int) error {
 	if o == nil {
 		return nil

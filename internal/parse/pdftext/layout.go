@@ -10,18 +10,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// line is what stands on one baseline.
+// line is the text on one baseline.
 type line struct {
 	text   string
 	size   float64 // of the largest font, in points
 	across float64 // position of the baseline, growing upwards
-	along  float64 // where it begins
+	along  float64 // position of its start along the baseline
 	turned float64 // direction of writing, in radians
 }
 
-// lineBuilder puts what a page writes together to lines, in the order in which it
-// is written: that keeps columns apart, and is the order of reading in all files
-// but those made to confuse.
+// lineBuilder joins the pieces of text of a page to lines, in the order in which they
+// are written. That keeps columns apart and is the reading order in nearly all files.
 type lineBuilder struct {
 	lines []line
 	text  strings.Builder
@@ -29,15 +28,15 @@ type lineBuilder struct {
 	end   float64 // where the last piece of text ends
 }
 
-// Distances within a line, in parts of the font's size.
+// Distances within a line, as fractions of the font size.
 const (
-	spaceGap = 0.16 // from here on two pieces are two words
-	sameLine = 0.45 // up to here a shifted baseline is an index, not a new line
-	backward = 0.7  // from here on a step back is a new line
+	spaceGap = 0.16 // a larger gap between two pieces is a space
+	sameLine = 0.45 // a smaller shift of the baseline is a sub- or superscript
+	backward = 0.7  // a larger step back begins a new line
 )
 
-// add takes a piece of text and the text matrix, scaled to the font's size, before
-// and after it.
+// add appends a piece of text. before and after are the text matrix, scaled to the font
+// size, at its start and end.
 func (b *lineBuilder) add(text string, before, after matrix) {
 	size := math.Hypot(before[2], before[3])
 	if math.IsNaN(size) || math.IsInf(size, 0) || size == 0 || text == "" {
@@ -45,9 +44,9 @@ func (b *lineBuilder) add(text string, before, after matrix) {
 	}
 	turned := math.Atan2(before[1], before[0])
 	sin, cos := math.Sincos(turned)
-	place := func(m matrix) (along, across float64) { return m[4]*cos + m[5]*sin, m[5]*cos - m[4]*sin }
-	start, across := place(before)
-	end, _ := place(after)
+	position := func(m matrix) (along, across float64) { return m[4]*cos + m[5]*sin, m[5]*cos - m[4]*sin }
+	start, across := position(before)
+	end, _ := position(after)
 	scale := max(size, b.now.size)
 	sameBaseline := math.Abs(turned-b.now.turned) < 0.01 && math.Abs(across-b.now.across) < sameLine*scale
 	switch {
@@ -57,7 +56,7 @@ func (b *lineBuilder) add(text string, before, after matrix) {
 	case start > b.end+spaceGap*scale:
 		b.space()
 	}
-	if size > b.now.size { // an initial or an index was first
+	if size > b.now.size { // the line began with smaller text, such as a superscript
 		b.now.size, b.now.across = size, across
 	}
 	b.text.WriteString(text)
@@ -83,8 +82,8 @@ func (b *lineBuilder) finish() []line {
 	return b.lines
 }
 
-// clean returns text with ligatures taken apart, invisible characters left out and
-// single spaces.
+// clean returns text with ligatures decomposed, invisible characters removed, and each
+// run of white space replaced by one space.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -103,16 +102,16 @@ func clean(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// A line is a heading from this ratio of its size to that of the body on; the
-// levels are told apart by the others.
+// A line is a heading if the ratio of its font size to that of the body is at least
+// headingRatio. The other ratios separate the levels.
 const (
 	headingRatio = 1.15
 	level2Ratio  = 1.35
 	level1Ratio  = 1.65
-	maxHeading   = 160 // bytes; longer text in a large font is just large
+	maxHeading   = 160 // bytes; longer text in a large font is not a heading
 )
 
-// layout returns the pages as Markdown.
+// layout returns the text of each page as Markdown.
 func (r *reader) layout(pages [][]line) []string {
 	body := bodySize(pages)
 	out := make([]string, len(pages))
@@ -122,7 +121,7 @@ func (r *reader) layout(pages [][]line) []string {
 	return out
 }
 
-// bodySize is the size in which most of the text is written, to half a point.
+// bodySize returns the font size of most of the text, rounded to half a point.
 func bodySize(pages [][]line) float64 {
 	bySize := map[float64]int{}
 	for _, lines := range pages {
@@ -185,7 +184,7 @@ func markdown(lines []line, body float64) string {
 
 func sameSize(a, b line) bool { return math.Abs(a.size-b.size) < 0.05*a.size }
 
-// usualLeading is the median distance from a line to the next one below it.
+// usualLeading returns the median distance from a line to the next one below it.
 func usualLeading(lines []line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -200,7 +199,7 @@ func usualLeading(lines []line) float64 {
 	return gaps[(len(gaps)-1)/2]
 }
 
-// hyphenated reports whether a word goes on in the next line.
+// hyphenated reports whether a word continues in the next line.
 func hyphenated(before, next string) bool {
 	stem, ok := strings.CutSuffix(before, "-")
 	last, _ := utf8.DecodeLastRuneInString(stem)

@@ -1,10 +1,9 @@
-// Package pdftext reads the text layer of PDF files: the pages' content streams
-// are interpreted for what they write and where, and the lines that come of it
-// are put together to paragraphs and headings. What is a picture stays one: there
-// is no character recognition here.
+// Package pdftext reads the text layer of PDF files. It interprets the content streams
+// of the pages, joins the text by its position to lines, and joins lines to paragraphs
+// and headings. It does no character recognition in images.
 //
-// The file itself (cross references and their repair, object streams, filters,
-// decryption) is pdfcpu's work; what it bounds is set here.
+// The package pdfcpu reads the file itself: cross references and their repair, object
+// streams, filters, decryption. Read sets its limits.
 package pdftext
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// Errors that a caller tells apart. Any other error says that the file is broken.
+// Errors for a caller to distinguish. Any other error means that the file is broken.
 var (
 	ErrEncrypted = errors.New("the file needs a password")
 	ErrTooLarge  = errors.New("the file is larger inside than it may be")
@@ -37,21 +36,22 @@ const (
 	maxTextBytes    = 64 << 20
 )
 
-// File is what a PDF file says.
+// File is the text and the metadata of a PDF file.
 type File struct {
-	Title, Author, Subject, Keywords, Created string // as the file says, "" if it does not
-	// Pages are the texts of the pages in order, in Markdown's form: paragraphs
-	// apart by blank lines, headings marked by #. A page without text is "".
+	Title, Author, Subject, Keywords, Created string // from the file's metadata, "" if missing
+	// Pages are the texts of the pages in order, as Markdown: paragraphs separated by
+	// blank lines, headings marked by #. A page without text is "".
 	Pages []string
-	// Unreadable are the characters that no font of the file gives a meaning.
+	// Unreadable is the number of characters that the fonts of the file do not map to
+	// text.
 	Unreadable int
 }
 
-// withoutFolder keeps pdfcpu from looking for a folder of settings of its own.
+// withoutFolder stops pdfcpu from using a settings folder. It runs once.
 var withoutFolder = sync.OnceFunc(api.DisableConfigDir)
 
-// Read reads a PDF file. A page that is broken is left out; only a file of which
-// no page can be read is an error.
+// Read reads a PDF file. A broken page is left out. It returns an error if no page can
+// be read.
 func Read(ctx context.Context, content []byte) (File, error) {
 	withoutFolder()
 	conf := model.NewDefaultConfiguration()
@@ -85,10 +85,10 @@ func Read(ctx context.Context, content []byte) (File, error) {
 	return f, nil
 }
 
-// reader holds what the pages of a file share.
+// reader holds the state that the pages of a file share.
 type reader struct {
 	pdf         *model.Context
-	fonts       map[string]*font // by object number, or by address where it has none
+	fonts       map[string]*font // by object number, or by address for one without a number
 	interpreted int              // bytes of content
 	textBytes   int
 	unreadable  int
@@ -140,8 +140,8 @@ func (r *reader) page(number int) ([]line, error) {
 	return in.lines.finish(), err
 }
 
-// content returns a page's content stream, whose parts may be several streams. A
-// part that is corrupt is left out.
+// content returns the content stream of a page, joined if it consists of several
+// streams. Corrupt streams among several are left out.
 func (r *reader) content(o types.Object) ([]byte, error) {
 	parts, several := r.object(o).(types.Array)
 	if !several {
@@ -158,7 +158,7 @@ func (r *reader) content(o types.Object) ([]byte, error) {
 	return all, nil
 }
 
-// describe fills in what the file says about itself.
+// describe fills in the metadata of the file.
 func (f *File) describe(pdf *model.Context) {
 	if pdf.Info == nil {
 		return
@@ -180,7 +180,8 @@ func (f *File) describe(pdf *model.Context) {
 	}
 }
 
-// Values of the file by what they should be; nil, "" or 0 if they are not.
+// The following methods resolve a value of an expected type. They return nil, "" or 0 for
+// a value of another type.
 
 func (r *reader) object(o types.Object) types.Object {
 	if o == nil {

@@ -62,7 +62,7 @@ func TestCharMap(t *testing.T) {
 	}
 }
 
-// place is a text matrix of upright text.
+// place returns the text matrix of upright text.
 func place(x, y, size float64) matrix { return matrix{size, 0, 0, size, x, y} }
 
 func TestLayout(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAnEncryptedFile(t *testing.T) {
 	}
 }
 
-// The interpreter takes any content stream and any character map.
+// The interpreter must not fail for any content stream or character map.
 func FuzzContent(f *testing.F) {
 	f.Add([]byte("BT /F1 12 Tf 1 0 0 1 72 700 Tm (Hello) Tj 0 -14 Td [(wor) -300 (ld)] TJ ET"))
 	f.Add([]byte("q BI /W 1 ID x EI Q /Artifact BMC (x) ' EMC BT <4142> Tj"))

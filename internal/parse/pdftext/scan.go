@@ -26,8 +26,8 @@ type token struct {
 	bytes []byte
 }
 
-// scanner cuts a content stream (ISO 32000-1, 7.2 and 7.8.2) into tokens. It
-// takes anything and never fails: what is no token is skipped.
+// scanner splits a content stream (ISO 32000-1, 7.2 and 7.8.2) into tokens. It never
+// fails: invalid bytes are skipped.
 type scanner struct {
 	data []byte
 	pos  int
@@ -75,7 +75,8 @@ func (s *scanner) next() token {
 	return token{}
 }
 
-// angle reads what begins with < or >: a dictionary's border or a string in hex.
+// angle reads a token that begins with < or >: the start or end of a dictionary, or a
+// hexadecimal string.
 func (s *scanner) angle(c byte) token {
 	s.pos++
 	if s.pos < len(s.data) && s.data[s.pos] == c {
@@ -97,7 +98,7 @@ func (s *scanner) skipLine() {
 	}
 }
 
-// regular reads to the next white space or delimiter.
+// regular reads up to the next white space or delimiter.
 func (s *scanner) regular() []byte {
 	start := s.pos
 	for s.pos < len(s.data) && !isSpace(s.data[s.pos]) && !isDelimiter(s.data[s.pos]) {
@@ -133,7 +134,7 @@ func unescapeName(raw []byte) []byte {
 	return out
 }
 
-// literal reads a string to its closing parenthesis.
+// literal reads a string up to its closing parenthesis.
 func (s *scanner) literal() []byte {
 	s.buf = s.buf[:0]
 	for depth := 1; s.pos < len(s.data); {
@@ -155,7 +156,7 @@ func (s *scanner) literal() []byte {
 	return s.buf
 }
 
-// escape reads what stands behind a backslash.
+// escape reads the escape sequence after a backslash.
 func (s *scanner) escape() {
 	if s.pos >= len(s.data) {
 		return
@@ -228,7 +229,7 @@ func hexValue(c byte) int {
 	return -1
 }
 
-// skipImage goes behind the EI of an image whose dictionary was begun by BI.
+// skipImage skips an inline image after its BI, up to and including EI.
 func (s *scanner) skipImage() {
 	for from := s.pos; ; {
 		at := bytes.Index(s.data[from:], []byte("EI"))
