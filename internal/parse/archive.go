@@ -87,7 +87,7 @@ func tarMembers(content []byte, b *budget, yield func(Source, error) bool) {
 			yield(Source{}, broken(Tar, err))
 			return
 		}
-		// Members that are passed over are unpacked as well.
+		// Skipped members are unpacked as well, so the limit covers the whole stream.
 		r = io.LimitReader(unpacked, maxUnpacked)
 	}
 	archive := tar.NewReader(r)
@@ -110,7 +110,7 @@ func tarMembers(content []byte, b *budget, yield func(Source, error) bool) {
 		case errors.Is(err, errBudget):
 			yield(Source{}, unpacksTooFar(Tar))
 			return
-		case err != nil: // what follows cannot be found either
+		case err != nil: // the members after it cannot be found either
 			yield(Source{}, broken(Tar, err))
 			return
 		}
@@ -120,7 +120,7 @@ func tarMembers(content []byte, b *budget, yield func(Source, error) bool) {
 	}
 }
 
-// passedOver reports whether a member is hidden or made by an operating system.
+// passedOver reports whether a member is skipped: hidden, or made by an operating system.
 func passedOver(name string) bool {
 	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
 		if part == "__MACOSX" || strings.HasPrefix(part, ".") && part != "." && part != ".." {
@@ -157,8 +157,8 @@ func (p *parser) archive(ctx context.Context) error {
 // headings of different files are not related.
 const joinedType = markdownType + "; variant=joined"
 
-// skip records that a member could not be read. It returns err if the member is not to
-// blame: the context has ended, or the budget is used up.
+// skip records that a member could not be read. It returns err if the member is not the
+// cause: the context has ended, or the budget is used up.
 func (p *parser) skip(name string, err error) error {
 	if err == nil {
 		return nil
@@ -191,7 +191,7 @@ func (p *parser) member(ctx context.Context, src Source) error {
 			return nil
 		}
 		for _, s := range inner.Spans {
-			if s.Kind == Member { // the outer name is the one that can be found again
+			if s.Kind == Member { // only the outer name is kept, because spans of one kind do not overlap
 				continue
 			}
 			s.Start, s.End = s.Start+start, s.End+start

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkParse reads the test files; those of text are repeated to about a
-// megabyte, so that the rate is that of the reading and not of the beginning.
+// BenchmarkParse reads the test files. Text files are repeated to about a megabyte, so
+// that fixed costs do not dominate the rate.
 func BenchmarkParse(b *testing.B) {
 	for _, path := range files(b, "files") {
 		name := filepath.Base(path)

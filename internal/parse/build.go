@@ -38,7 +38,7 @@ func (b *textBuilder) span(s Span, fill func() error) error {
 	if err := fill(); err != nil {
 		return err
 	}
-	// The gap before the first paragraph belongs to nobody.
+	// The blank line before the first paragraph is not part of the span.
 	for start < b.Len() && b.String()[start] == '\n' {
 		start++
 	}

@@ -101,7 +101,7 @@ func hasBinary(content []byte) bool {
 	for len(head) > 0 {
 		r, n := utf8.DecodeRune(head)
 		if r == utf8.RuneError && n == 1 {
-			return utf8.FullRune(head) // else the head was cut inside a character
+			return utf8.FullRune(head) // otherwise the head ends inside a character
 		}
 		head = head[n:]
 	}
@@ -172,7 +172,7 @@ func oldOffice(src Source) error {
 	return unsupported("an Office file of the format used before 2007", "save it as DOCX, XLSX or PPTX")
 }
 
-// maxJSONLook bounds the bytes of a text that is checked for undeclared JSON.
+// maxJSONLook is the greatest size in bytes of a text that is checked for undeclared JSON.
 const maxJSONLook = 1 << 20
 
 // byLook returns the format of a text without a declared type or a known name.

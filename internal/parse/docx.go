@@ -46,8 +46,8 @@ func (p *parser) docx(ctx context.Context) error {
 // wordStyle is the meaning of a paragraph style.
 type wordStyle struct {
 	basedOn string
-	level   int // as a heading, 0 for none
-	listed  int // its depth in a list from 1, 0 for none
+	level   int // heading level, 0 for none
+	listed  int // depth in a list from 1, 0 for none
 }
 
 // wordStyles returns the styles of a document by id, with what they inherit. The title
@@ -117,10 +117,10 @@ type wordReader struct {
 	styles map[string]wordStyle
 
 	paragraph strings.Builder
-	level     int // of the paragraph as a heading, 0 for none
-	listed    int // its depth in a list from 1, 0 for none
+	level     int // heading level of the paragraph, 0 for none
+	listed    int // depth in a list from 1, 0 for none
 	inText    bool
-	ignored   int // depth within what is left out
+	ignored   int // depth within an element that is left out
 	rows      []*wordTable
 	wasListed bool
 }

@@ -31,8 +31,8 @@ func TestMessageIDs(t *testing.T) {
 	}
 }
 
-// The first message says what a thread is, the latest what is answered.
-func TestALongThreadKeepsItsEnds(t *testing.T) {
+// The first reference identifies the thread, the last one the message that is answered.
+func TestLongThreadKeepsFirstAndLatestReferences(t *testing.T) {
 	t.Parallel()
 	var ids []string
 	for i := range 100 {

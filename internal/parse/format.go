@@ -31,7 +31,7 @@ const (
 var formats = []struct {
 	format     Format
 	name       string
-	mediaTypes string // the first is the one we give
+	mediaTypes string // MediaType returns the first
 	endings    string
 }{
 	{Text, "text", "text/plain application/octet-stream", ".txt .text .log"},
@@ -127,7 +127,7 @@ func FormatOf(mediaType string) (Format, bool) {
 	case strings.HasSuffix(mediaType, "+json"):
 		return JSON, true
 	case strings.HasPrefix(mediaType, "text/"):
-		return Text, true // of a kind that has no reader of its own, such as text/x-go
+		return Text, true // of a type without its own reader, such as text/x-go
 	}
 	return "", false
 }

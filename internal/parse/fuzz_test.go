@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// Whatever the bytes are called, reading them ends with a document that keeps its
-// promises or with an error that blames the file.
+// For any bytes and any name, Parse returns a valid document or an Invalid error on the
+// field content.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"files", "hostile"} {
 		for _, path := range files(f, folder) {
-			// A bomb takes its time, which is for other tests to bound.
+			// Bombs are slow; other tests bound their time.
 			if content := read(f, path); len(content) < 40<<10 && !strings.Contains(path, "bomb") {
 				f.Add(content, path)
 			}
@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The readers of XML parts that are ours take any XML.
+// Our own readers of XML must not crash for any XML.
 func FuzzDocumentXML(f *testing.F) {
 	f.Add([]byte(`<w:p xmlns:w="w"><w:pPr><w:pStyle w:val="H1"/></w:pPr><w:r><w:t>Text</w:t></w:r></w:p>`))
 	f.Add([]byte(`<w:tbl xmlns:w="w"><w:tr><w:tc><w:tbl><w:tr><w:tc><w:p><w:t>in</w:t></w:p></w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>`))

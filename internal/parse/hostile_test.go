@@ -14,7 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// hostile says for each hostile file what its error must say.
+// hostile holds the expected error of each hostile file.
 var hostile = map[string]string{
 	"empty.pdf":            "content: is a PDF file without a text layer",
 	"truncated.pdf":        "content: is a broken PDF file",
@@ -113,8 +113,8 @@ func TestTooManyMembers(t *testing.T) {
 	}
 }
 
-// The bombs unpack to hundreds of megabytes; reading them one after the other must
-// not need a fraction of that at once. Not parallel: it measures the process.
+// The bombs unpack to hundreds of megabytes. Reading each must stay within a fixed limit
+// of memory. The test is not parallel, because it measures the whole process.
 func TestBombsStayInBoundedMemory(t *testing.T) {
 	for _, name := range []string{"bomb.zip", "bomb.tar.gz", "bomb.docx", "bomb.xlsx", "bomb-of-bombs.zip", "form-bomb.pdf", "bomb.pdf", "deep-xml.docx"} {
 		content := read(t, filepath.Join("testdata/hostile", name))
@@ -130,7 +130,7 @@ func TestBombsStayInBoundedMemory(t *testing.T) {
 	}
 }
 
-// peakHeap returns how many bytes the heap grows while f runs, garbage included.
+// peakHeap returns by how many bytes the heap grows while f runs, including garbage.
 func peakHeap(t *testing.T, f func()) uint64 {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(20))

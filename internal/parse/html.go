@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// html reads a page without what surrounds its content.
+// html reads the main content of a page, without menus, headers and the like.
 func (p *parser) html() error {
 	content := p.src.Content
 	if !utf8.Valid(content) {
@@ -66,7 +66,7 @@ func pageText(page *html.Node) (string, error) {
 	if root == page {
 		prune(page, isSurrounding)
 		if textLength(page) == 0 && whole > 0 {
-			// A page of links alone, or one that calls everything a menu.
+			// The page has only links, or marks everything as a menu.
 			return "", nil
 		}
 	}
@@ -78,7 +78,7 @@ func pageText(page *html.Node) (string, error) {
 func newConverter() *converter.Converter {
 	return converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle("atx")), tables.NewTablePlugin()),
-		// The text is searched and read, not rendered: \_ would hide the word.
+		// The text is not rendered, and an escape such as \_ would split a search term.
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
 	)
 }
@@ -120,7 +120,8 @@ var surroundings = []string{
 	"site-header", "site-footer", "page-header", "page-footer", "skip-link", "related", "newsletter", "popup", "modal",
 }
 
-// isSurrounding reports whether an element stands around the content of the page.
+// isSurrounding reports whether an element surrounds the content of the page, such as a
+// menu or a footer.
 func isSurrounding(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -143,8 +144,8 @@ func isSurrounding(n *html.Node) bool {
 	return isLinkList(n)
 }
 
-// maxLinkSample bounds the nodes that are visited to recognise a list of links. Such
-// lists are nested, and each is visited.
+// maxLinkSample bounds the nodes that are visited to recognise a list of links. Without
+// it, nested lists would take quadratic time.
 const maxLinkSample = 300
 
 // isLinkList reports whether n is a list that consists mostly of links.
@@ -161,7 +162,7 @@ func isLinkList(n *html.Node) bool {
 type linkCount struct {
 	links        int
 	linked, text int // bytes
-	left         int // nodes to look at
+	left         int // nodes that may still be visited
 }
 
 func (c *linkCount) add(n *html.Node, inLink bool) {

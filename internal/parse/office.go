@@ -11,7 +11,7 @@ func (p *parser) describeOffice(from *pack) error {
 	if err != nil || data == nil {
 		return err
 	}
-	core, _ := tree(data) // if it is broken, the document is readable without it
+	core, _ := tree(data) // a broken part is ignored, because the text does not depend on it
 	for _, child := range core.children {
 		switch key := child.name; key {
 		case "title":

@@ -11,8 +11,8 @@
 // memory and time, but third-party parsers may still crash or loop: read files of
 // callers in a process of their own, see package subprocess.
 //
-// An error that the file is to blame for is a fault of kind Invalid on the field content
-// and says what to do.
+// An error caused by the file is a fault of kind Invalid on the field content. It says
+// what to do.
 package parse
 
 import (
@@ -27,8 +27,8 @@ import (
 
 // Limits of one file. Sizes are bytes.
 const (
-	MaxText     = 64 << 20  // of the text that is made of a file
-	maxUnpacked = 256 << 20 // of all that is unpacked from a file
+	MaxText     = 64 << 20  // of the text of a file
+	maxUnpacked = 256 << 20 // of all data unpacked from a file
 	maxMember   = 32 << 20  // of one member of an archive or a package
 	maxMembers  = 10_000    // of an archive
 	maxNesting  = 2         // archives in archives, attachments in attachments
@@ -37,29 +37,29 @@ const (
 // Source is a file.
 type Source struct {
 	Content []byte
-	// ContentType is the media type that somebody declared, "" if nobody did.
+	// ContentType is the declared media type, "" if there is none.
 	ContentType string
 	// FileName is a name, path or URL, "" if there is none.
 	FileName string
 }
 
-// Document is the text of a file and what else is known of it.
+// Document is the text of a file and its metadata.
 type Document struct {
-	// Format is what the file is.
+	// Format is the detected format.
 	Format Format
-	// ContentType is that of Text: text/markdown, or the source's own if the text is
-	// the source.
+	// ContentType is the media type of Text: text/markdown, or the type of the source if
+	// Text is the source.
 	ContentType string
-	// Title is the document's own, else its first heading; "" if it has neither.
+	// Title is the title in the document's metadata, or its first heading, or "".
 	Title string
 	// Text is valid UTF-8 without null characters and never blank.
 	Text string
-	// Spans say where parts of the text stood, in order of Start. Those of one kind
-	// do not overlap.
+	// Spans record which pages, sections and so on the text comes from, in order of
+	// Start. Spans of one kind do not overlap.
 	Spans []Span
-	// Properties are what the file says about itself: author, subject, keywords,
-	// created (RFC 3339), language; from, to, cc, date, messageId and inReplyTo of a
-	// message, ids without their brackets. Nil if nothing.
+	// Properties are the metadata of the file: author, subject, keywords, created
+	// (RFC 3339), language; for a message from, to, cc, date, messageId and inReplyTo,
+	// ids without their brackets. Nil if there are none.
 	Properties map[string]string
 	// References are the ids of the messages above a message in its thread, the oldest
 	// first.
@@ -91,7 +91,7 @@ type Span struct {
 }
 
 // Parse reads a file. Errors: Invalid for a file that is encrypted, damaged, empty, too
-// large when unpacked or of an unknown format; that of ctx.
+// large when unpacked or of an unknown format; the error of ctx when that ends.
 func Parse(ctx context.Context, src Source) (Document, error) {
 	return parseWithin(ctx, src, newBudget(), maxNesting)
 }
@@ -121,7 +121,7 @@ type parser struct {
 	src     Source
 	format  Format
 	budget  *budget
-	nesting int // how deep members may still be
+	nesting int // how many levels of members may still follow
 
 	doc  Document
 	text textBuilder

@@ -36,7 +36,7 @@ func read(t testing.TB, path string) []byte {
 	return content
 }
 
-// check fails unless a document keeps the promises that all of them make.
+// check fails the test unless the text and the spans of a document are valid.
 func check(t testing.TB, d Document) {
 	t.Helper()
 	if !utf8.ValidString(d.Text) || strings.ContainsRune(d.Text, 0) || strings.TrimSpace(d.Text) == "" {
@@ -55,7 +55,7 @@ func check(t testing.TB, d Document) {
 	}
 }
 
-// describe writes all of a document for a golden file.
+// describe returns all fields of a document as text for a golden file.
 func describe(d Document) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "format: %s\ncontentType: %s\ntitle: %s\n", d.Format, d.ContentType, d.Title)
@@ -100,8 +100,8 @@ func TestEveryFormat(t *testing.T) {
 	}
 }
 
-// What a file is does not depend on what it is called, where its bytes show it.
-func TestNamesDoNotMatterWhereBytesShow(t *testing.T) {
+// The name of a file does not change its format if the content has a signature.
+func TestSignatureDecidesBeforeName(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "files") {
 		want, err := Detect(Source{Content: read(t, path), FileName: path})
@@ -162,7 +162,7 @@ func TestDetectText(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestSpanMetadata(t *testing.T) {
 	t.Parallel()
 	d := Document{Spans: []Span{
 		{Kind: Page, Start: 0, End: 10, Number: 1}, {Kind: Section, Start: 2, End: 30, Name: "A"},

@@ -8,7 +8,7 @@ import (
 )
 
 // pptx reads a presentation: each slide's title as a heading, its text, tables and
-// the speaker's notes, in the order in which the slides are shown.
+// the speaker's notes, in the order of the presentation.
 func (p *parser) pptx(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *parser) pptx(ctx context.Context) error {
 	return nil
 }
 
-// slideParts returns the names of the slides in the order of the show.
+// slideParts returns the part names of the slides in the order of the presentation.
 func slideParts(from *pack) ([]string, error) {
 	const show = "ppt/presentation.xml"
 	data, err := from.part(show)
@@ -93,7 +93,7 @@ type slideReader struct {
 	out   *textBuilder
 	notes bool
 
-	placeholder string // what the shape is for: title, body, sldNum, ...
+	placeholder string // purpose of the shape: title, body, sldNum, ...
 	paragraph   strings.Builder
 	level       int
 	bulleted    bool

@@ -21,13 +21,13 @@ func (p *parser) plain() error {
 	p.doc.ContentType = p.format.MediaType()
 	declared, _, err := mime.ParseMediaType(p.src.ContentType)
 	if err == nil && p.format.MediaType() == "text/plain" && strings.HasPrefix(declared, "text/") {
-		p.doc.ContentType = declared // text/x-go says more than text/plain
+		p.doc.ContentType = declared // text/x-go is more specific than text/plain
 	}
 	if len(text) > MaxText {
 		p.text.full = true
 		return nil
 	}
-	p.doc.Text = storable(text) // which is not copied if it is
+	p.doc.Text = storable(text) // makes no copy of storable text
 	return nil
 }
 

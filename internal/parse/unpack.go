@@ -10,17 +10,19 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// budget is how many bytes a file may still unpack to, shared by all of its members.
+// budget is the number of bytes that may still be unpacked from a file. All members of
+// the file share it.
 type budget struct {
 	left int64 // bytes
 }
 
 func newBudget() *budget { return &budget{left: maxUnpacked} }
 
-// errBudget says that a file unpacks to more than it may.
+// errBudget means that a file unpacks to more than a limit.
 var errBudget = errors.New("unpacks to more than the limit")
 
-// read reads all of r, at most the limit of a member and what is left of the budget.
+// read reads all of r and deducts it from the budget. It returns errBudget if r is
+// longer than maxMember or the rest of the budget.
 func (b *budget) read(r io.Reader) ([]byte, error) {
 	most := min(b.left, maxMember)
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
@@ -31,7 +33,7 @@ func (b *budget) read(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// pack is an opened zip file that is a document's package.
+// pack is an opened zip file that contains the parts of a document.
 type pack struct {
 	format Format
 	files  map[string]*zip.File
@@ -85,8 +87,8 @@ func (p *pack) failure(err error) error {
 	return nil
 }
 
-// spend takes the unpacked size of all parts off the budget, for a reader that unpacks
-// them itself.
+// spend deducts the unpacked size of all parts from the budget, for a library that
+// unpacks them itself.
 func (p *pack) spend() error {
 	for _, f := range p.files {
 		if err := p.failure(p.budget.skim(f)); err != nil {

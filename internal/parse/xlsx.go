@@ -23,7 +23,7 @@ func (p *parser) xlsx(ctx context.Context) error {
 	if err := p.describeOffice(from); err != nil {
 		return err
 	}
-	// The reader believes the sizes that the file declares.
+	// The library trusts the sizes that the file declares.
 	if err := from.spend(); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func newDecoder(data []byte) *xml.Decoder {
 	return d
 }
 
-// tree reads a small XML file whole and returns its root element.
+// tree reads a whole small XML file and returns its root element.
 func tree(data []byte) (*node, error) {
 	top := &node{}
 	open := []*node{top}
