@@ -12,8 +12,9 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// What is given up while no worker has time for it takes no place from what is to come.
-func TestWhatIsGivenUpLeavesTheBacklogAtOnce(t *testing.T) {
+// Documents that are cancelled or deleted before a worker claims them use no capacity of
+// the backlog.
+func TestCancelledAndDeletedDocumentsLeaveTheBacklogAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, giveUp := range map[string]func(acme servicetest.Client, waiting *ragdv1.UploadDocumentResponse) error{
 		"cancelled": func(acme servicetest.Client, waiting *ragdv1.UploadDocumentResponse) error {

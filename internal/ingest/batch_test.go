@@ -33,7 +33,7 @@ func (f fixture) ingest(t *testing.T, docs []*ragdv1.UploadDocumentRequest) (unc
 	return unchanged
 }
 
-// embedded is how many texts the provider was asked to embed.
+// embedded returns how many texts the provider was asked to embed.
 func (f fixture) embedded() (texts int) {
 	for _, r := range f.provider.Requests() {
 		inputs, _ := r.Body["input"].([]any)
@@ -42,7 +42,7 @@ func (f fixture) embedded() (texts int) {
 	return texts
 }
 
-// backlog is how many documents wait or are worked on, as the database has it.
+// backlog returns how many documents are waiting or claimed, according to the database.
 func (f fixture) backlog(t *testing.T) (n int) {
 	t.Helper()
 	if err := f.service.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.backlog`).Scan(&n); err != nil {
@@ -85,7 +85,7 @@ func TestADocumentFailsAlone(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatChangedIsEmbedded(t *testing.T) {
+func TestOnlyChangedChunksAreEmbedded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const documents, paragraphs = 100, 8
@@ -96,7 +96,7 @@ func TestOnlyWhatChangedIsEmbedded(t *testing.T) {
 		}
 		return text.String()
 	})
-	probed := f.embedded() // to learn the model's dimension
+	probed := f.embedded() // the probe for the model's dimension
 	f.ingest(t, docs)
 	first := f.embedded()
 	chunks := f.counts(t)[0]
@@ -121,8 +121,8 @@ func TestOnlyWhatChangedIsEmbedded(t *testing.T) {
 	}
 }
 
-// A tenant that has uploaded thousands of documents, with a provider that takes its
-// time, does not keep another's one document waiting.
+// A tenant with thousands of documents and a slow provider does not delay the single
+// document of another tenant.
 func TestTenantsTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -139,8 +139,8 @@ func TestTenantsTakeTurns(t *testing.T) {
 	if d := other.Upload(t, upload("a", "The only one.")); d.Status != "ready" {
 		t.Fatalf("the only document = %v", d)
 	}
-	// Two batches of the first tenant are in work at any time; each may end, and the
-	// next begin, while the one document is read and embedded.
+	// Two batches of the first tenant are processed at any time; each may end, and the
+	// next begin, while the other tenant's document is read and embedded.
 	if done := f.counts(t)[1] - before; done > many/4 {
 		t.Errorf("%d documents of another tenant went before", done)
 	}
@@ -183,8 +183,8 @@ func TestTheBacklogIsBounded(t *testing.T) {
 	}
 }
 
-// A stream takes what there is room for and says of each of the others when to send
-// it again.
+// A stream stores the documents that the backlog has capacity for. The result of each
+// other document says when to send it again.
 func TestAStreamOverTheLimitOfTheBacklog(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true, MaxQueuedDocuments: 3})
@@ -216,7 +216,7 @@ func TestAStreamOverTheLimitOfTheBacklog(t *testing.T) {
 	}
 }
 
-// What is too large for the limit may come when nothing else waits.
+// A document larger than the limit is accepted when the backlog is empty.
 func TestAnEmptyBacklogTakesAnyDocument(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true, MaxQueuedBytes: 10})

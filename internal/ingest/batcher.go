@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Bounds of what is written in one transaction, and how long that may take.
+// Limits on the size and the duration of one transaction.
 const (
 	writeDocuments = 256
 	writeBytes     = 4 << 20
@@ -35,7 +35,7 @@ type batchKey struct {
 // waitingUpload is an upload that waits to be written.
 type waitingUpload struct {
 	newDocument
-	done chan storedUpload // takes one without blocking
+	done chan storedUpload // has a buffer of one: sending does not block
 }
 
 // add writes a document, together with others that arrive meanwhile, and returns the stored
@@ -74,8 +74,8 @@ func (b *batcher) write(ctx context.Context, key batchKey) {
 	}
 }
 
-// nextGroup returns the uploads to write together, which have different names and do not
-// exceed the bounds of a transaction, and the others.
+// nextGroup splits the waiting uploads into those to write together and the rest. The
+// uploads of a group have different names and fit the limits of one transaction.
 func nextGroup(waiting []*waitingUpload) (group, rest []*waitingUpload) {
 	names := map[name]bool{}
 	var bytes int64
@@ -93,8 +93,8 @@ func nextGroup(waiting []*waitingUpload) (group, rest []*waitingUpload) {
 	return group, rest
 }
 
-// writeTogether writes uploads together. If that fails with a permanent error, which one of
-// them may have caused, it writes each alone.
+// writeTogether writes uploads in one transaction. After a permanent error, which a single
+// upload may have caused, it writes each upload alone.
 func (b *batcher) writeTogether(ctx context.Context, id tenant.ID, group []*waitingUpload) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()

@@ -10,12 +10,12 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// MaxChunkTextBytes bounds a text that is cut while the caller waits.
+// MaxChunkTextBytes is the largest text that ChunkText accepts.
 const MaxChunkTextBytes = 10 << 20
 
-// ChunkText cuts a text and stores nothing. What the options leave open is as
-// clients of other chunkers know it, not as it suits retrieval: an upload makes
-// the same chunks where it is given the same sizes. A blank text has no chunks.
+// ChunkText splits a text into chunks and stores nothing. Options that are not set have
+// the defaults of other common chunkers, which differ from those of an upload; with the
+// same sizes an upload makes the same chunks. A blank text has no chunks.
 // Errors: Invalid naming the option.
 func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {
 	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
@@ -38,7 +38,7 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 		return nil, fault.Field("text", "is of the format %s, which is no text: upload it instead", format.Name())
 	}
 	text := string(content)
-	if mediaType != "" { // a text that only looks like a page is cut as it was sent
+	if mediaType != "" { // without a content type, text that looks like HTML is split as plain text
 		f := file{Source: parse.Source{Content: content, ContentType: settled}, Chunking: chunking}
 		parsed, err := f.parse(ctx, parse.Parse)
 		if err != nil {

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// MaxDeletedNamed bounds the documents that one call names.
+	// MaxDeletedNamed is how many documents one call may name.
 	MaxDeletedNamed = 10_000
-	// maxDeletedShown bounds how many deleted documents an answer names.
+	// maxDeletedShown is how many deleted documents a response names at most.
 	maxDeletedShown = 1000
 	// deleteBatch is how many documents one transaction deletes.
 	deleteBatch = 500
 )
 
-// Selection says which documents of an index are to be deleted: it has one of
-// DocumentIDs, URIs and Filter, or a Namespace alone.
+// Selection says which documents of an index to delete. It has exactly one of
+// DocumentIDs, URIs and Filter, or only a Namespace.
 type Selection struct {
 	IndexName   string
 	DocumentIDs []string
 	URIs        []string
 	Filter      filter.Filter
-	FilterGiven bool   // also when it selects everything
-	Namespace   string // of the uris, the default one if empty; else of all if empty
+	FilterGiven bool   // true for an empty filter too, which selects everything
+	Namespace   string // if empty: the default one with URIs, all of them otherwise
 	DryRun      bool
 }
 
-// Deleted says which documents were deleted, or would be by a dry run.
+// Deleted says which documents were deleted or, in a dry run, would be.
 type Deleted struct {
 	Count int
 	First []DeletedDocument // the first of them, up to maxDeletedShown
@@ -46,9 +46,9 @@ type DeletedDocument struct {
 	URI        string
 }
 
-// DeleteSelected removes the selected documents, in transactions of deleteBatch: when it
-// fails, some may be deleted. Named documents that do not exist, or that the credential may
-// not see, are ignored. Errors: Invalid for a selection that is empty or ambiguous.
+// DeleteSelected deletes the selected documents in batches, one transaction each: after an
+// error, some may be deleted already. It ignores named documents that do not exist or that
+// the credential may not see. Errors: Invalid for a selection that is empty or ambiguous.
 func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted, error) {
 	if err := which.complete(); err != nil {
 		return Deleted{}, err
@@ -81,8 +81,8 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 	return all, err
 }
 
-// complete checks the selection and fills in its namespace. Errors: Invalid for one that
-// selects nothing, or everything by accident.
+// complete checks the selection and fills in its namespace. Errors: Invalid for a selection
+// that is empty, ambiguous or too long, and for an empty filter.
 func (w *Selection) complete() error {
 	selectors := 0
 	for _, given := range []bool{w.FilterGiven, len(w.DocumentIDs) > 0, len(w.URIs) > 0} {
@@ -116,13 +116,13 @@ func (w *Selection) complete() error {
 	return nil
 }
 
-// sql is the condition on documents AS d.
+// sql returns the selection as a condition on documents AS d.
 func (w Selection) sql(from index.Index, args *filter.Args) string {
 	where := "d.index_id = " + args.Add(from.ID) + " AND " + w.Filter.SQL("d.metadata", args)
 	if w.Namespace != "" {
 		where += " AND d.namespace = " + args.Add(w.Namespace)
 	}
-	if len(w.DocumentIDs) > 0 { // what cannot be an id of ours is not there
+	if len(w.DocumentIDs) > 0 { // a malformed id matches no document
 		ids := slices.DeleteFunc(slices.Clone(w.DocumentIDs), func(id string) bool { return !isID(id) })
 		where += " AND d.document_id = ANY(" + args.Add(ids) + "::uuid[])"
 	}
@@ -151,7 +151,7 @@ func selected(ctx context.Context, q tenant.Queryer, from index.Index, which Sel
 	return all, nil
 }
 
-// deleteSelected removes the first documents that are selected, at most deleteBatch.
+// deleteSelected deletes up to deleteBatch of the selected documents and returns them.
 func deleteSelected(ctx context.Context, tx *tenant.Tx, from index.Index, which Selection) ([]DeletedDocument, error) {
 	args := filter.NewArgs(deleteBatch)
 	deleted, err := tenant.Select[DeletedDocument](ctx, tx, `

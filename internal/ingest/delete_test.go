@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// More documents than one transaction deletes, which wait to be processed.
+// There are more documents than one transaction deletes, and all wait to be processed.
 func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 	t.Parallel()
 	const red = 510
@@ -67,7 +67,7 @@ func TestDeleteDocumentsThatAFilterSelects(t *testing.T) {
 	}
 }
 
-// What would be deleted is told before, and is what is deleted then.
+// A dry run names the same documents that the deletion then deletes.
 func TestDeleteDocumentsThatAreNamed(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})

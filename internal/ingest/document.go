@@ -12,14 +12,14 @@ import (
 
 // Limits of an upload. Sizes are bytes.
 const (
-	MaxContentBytes     = 16 << 20 // of a document that comes in one piece
+	MaxContentBytes     = 16 << 20 // of a document sent in one message
 	maxURIBytes         = 2048
 	maxTitleBytes       = 1024
 	maxFingerprintBytes = 128
-	titleBytes          = 64 << 10 // of the text, in which a title is looked for
+	titleBytes          = 64 << 10 // of the text that are searched for a title
 )
 
-// Document is one uploaded thing.
+// Document is an uploaded document without its content.
 type Document struct {
 	DocumentID  string
 	Namespace   string // of the index
@@ -28,9 +28,9 @@ type Document struct {
 	ContentType string
 	Metadata    map[string]any
 	ContentHash string // SHA-256 in hex over the bytes and the settings they are processed with
-	Version     int    // grows with every content and every attempt that a caller asks for
+	Version     int    // incremented by every new content, retry and cancellation
 	Status      string
-	Error       string // public
+	Error       string // safe to show to callers
 	ChunkCount  int
 	ByteSize    int64
 	JobID       string
@@ -54,12 +54,12 @@ type Chunk struct {
 	Ordinal    int // from 0, in reading order
 	Text       string
 	Metadata   map[string]any
-	StartByte  int // in the text that the document was turned into
+	StartByte  int // in the text extracted from the document
 	EndByte    int
 	TokenCount int
 }
 
-// name tells the documents of an index apart.
+// name identifies a document within its index.
 type name struct{ namespace, uri string }
 
 func (d Document) name() name { return name{d.Namespace, d.URI} }
@@ -71,8 +71,8 @@ type Ref struct {
 	Namespace  string // of the uri; index.DefaultNamespace if empty
 }
 
-// check refuses a reference that names nothing or two things. What
-// cannot be an id or a uri of ours is not found rather than malformed.
+// check requires exactly one of id and uri. Errors: Invalid; NotFound for an id or a uri
+// that no document can have.
 func (r *Ref) check() (err error) {
 	if r.Namespace, err = index.Namespace(r.Namespace); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (r *Ref) check() (err error) {
 	return nil
 }
 
-// isID reports whether s could be an id of ours. PostgreSQL reads fewer forms of a uuid
-// than Go does, and we write one.
+// isID reports whether s has the form of our ids, the 36 characters of a uuid. Go accepts
+// other forms, some of which PostgreSQL rejects.
 func isID(s string) bool { return len(s) == len(uuid.Nil.String()) && uuid.Validate(s) == nil }
 
 func (r Ref) notFound() error {
@@ -97,5 +97,5 @@ func (r Ref) notFound() error {
 	return fault.New(fault.NotFound, "document %q not found", shorten(r.DocumentID))
 }
 
-// shorten keeps what a caller sent from filling an error message.
+// shorten shortens a caller's text for use in an error message.
 func shorten(s string) string { return textlimit.Shorten(s, 200) }

@@ -9,7 +9,7 @@ import (
 )
 
 // A message that is not valid UTF-8 cannot be sent over gRPC at all.
-func TestWhatIsNotFoundIsNamedInWholeCharacters(t *testing.T) {
+func TestANotFoundErrorCutsTheNameBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for n := range 4 {
 		message := fault.Public(Ref{URI: strings.Repeat("x", n) + strings.Repeat("€", 500)}.notFound())

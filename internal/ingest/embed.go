@@ -18,15 +18,15 @@ const (
 	embedWindow = 2048
 )
 
-// textHash tells embedded texts apart.
+// textHash is the SHA-256 of an embedded text.
 type textHash [sha256.Size]byte
 
 func hashOf(title string, c chunk.Chunk) textHash {
 	return sha256.Sum256([]byte(index.EmbeddedText(title, c.Text)))
 }
 
-// embed sets the embeddings of the chunks of all tasks, which are of one index. Chunks that
-// the present version of the document has too keep their embedding.
+// embed sets the embeddings of the chunks of all tasks, which are of one index. A chunk
+// whose text the stored version of its document also has reuses the stored embedding.
 func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 	model, err := tasks[0].into.Model(w.models)
 	if err != nil {
@@ -52,8 +52,8 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 	})
 }
 
-// embedLong sets the embeddings of a document that has too many chunks to keep them in
-// memory. They are written to a file.
+// embedLong sets the embeddings of a document with too many chunks to keep the embeddings
+// in memory. It writes them to a file.
 func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *task) error {
 	stored, err := storedHashes(ctx, h, t)
 	if err != nil {
@@ -83,14 +83,14 @@ func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *tas
 	return nil
 }
 
-// unembedded are texts to embed, and where to store the embeddings.
+// unembedded holds texts to embed, and where to store the embeddings.
 type unembedded struct {
 	texts []string
 	into  []*[]float32
 }
 
-// add returns the embeddings of chunks: those that are known now, the others once embed
-// has returned.
+// add returns the embeddings of chunks. Those that are not in known are set by a later call
+// of embed.
 func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash][]float32) [][]float32 {
 	all := make([][]float32, len(chunks))
 	for i, c := range chunks {
@@ -104,7 +104,7 @@ func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash]
 	return all
 }
 
-// embed embeds the texts in batches and reports before each how many are done.
+// embed embeds the texts in batches. Before each batch it reports how many are done.
 func (u *unembedded) embed(ctx context.Context, model *embed.Model, report func(done int) error) error {
 	for done := 0; done < len(u.texts); done += embedBatch {
 		if err := report(done); err != nil {

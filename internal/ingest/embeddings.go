@@ -15,11 +15,11 @@ type embeddings struct {
 	dimension int
 }
 
-// valueBytes is what a value of an embedding takes in a file.
+// valueBytes is the size of one value of an embedding in a file.
 const valueBytes = 4
 
-// spoolEmbeddings keeps embeddings in a file, to which they are appended. How much is
-// in such files is bounded by how much is in work.
+// spoolEmbeddings returns embeddings that are appended to a file. The amount
+// of content in work bounds the size of all such files.
 func spoolEmbeddings(id tenant.ID, dimension int) (embeddings, error) {
 	file, err := newSpool(nil, id)
 	return embeddings{file: file, dimension: dimension}, err
@@ -35,7 +35,7 @@ func (e *embeddings) append(made [][]float32) error {
 	return e.file.write(content)
 }
 
-// at returns the embedding of the chunk with that ordinal.
+// at returns the embedding of the chunk with the ordinal.
 func (e *embeddings) at(ordinal int) ([]float32, error) {
 	if e.file == nil {
 		return e.inMemory[ordinal], nil
@@ -51,5 +51,5 @@ func (e *embeddings) at(ordinal int) ([]float32, error) {
 	return embedding, nil
 }
 
-// close gives back what the file takes.
+// close deletes the file, if there is one, and releases its disk capacity.
 func (e *embeddings) close() { e.file.close() }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// extractDocuments is how many documents of a batch are asked about at once.
+	// extractDocuments is how many documents of a batch are extracted concurrently.
 	extractDocuments = 8
-	// extractAttempts is how often a document is tried of which a provider in trouble
-	// has answered nothing, before it goes without.
+	// extractAttempts is how many attempts a document gets while the provider answers
+	// nothing, before it is stored without extracted metadata.
 	extractAttempts = 3
-	// maxShownFailures bounds the failures that a job lists.
+	// maxShownFailures is how many failures a job lists at most.
 	maxShownFailures = 20
 )
 
@@ -33,7 +33,7 @@ func checkExtract(extractor *extract.Extractor, settings *extract.Settings) erro
 	return extractor.Check(options)
 }
 
-// extract adds the metadata that the uploaders asked for to the chunks.
+// extract adds the metadata that the uploaders requested to the chunks.
 func (b *batch) extract(ctx context.Context, open []*task) error {
 	var group errgroup.Group
 	group.SetLimit(extractDocuments)
@@ -65,7 +65,7 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 		return err
 	}
 	if t.Attempt < extractAttempts && result.Usage.OutputTokens == 0 && len(result.Failures) > 0 && transient(result.Failures[0].Err) {
-		return result.Failures[0].Err // the provider is down: what it says later is worth waiting for
+		return result.Failures[0].Err // the provider is down: try again later
 	}
 	for i, found := range result.Fields {
 		if t.chunks[i].Metadata == nil {
@@ -76,7 +76,7 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 	return nil
 }
 
-// extraction returns what an attempt cost and what failed in it.
+// extraction converts the result of an attempt, its cost and its failures, for the job.
 func extraction(r extract.Result) job.Extraction {
 	e := job.Extraction{
 		Calls: r.Usage.Calls, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,

@@ -8,15 +8,15 @@ import (
 	"github.com/ragdhq/ragd/internal/parse"
 )
 
-// textual are the content types of text that stand for no format of their own.
+// textual lists the text content types that have no format of their own.
 var textual = map[string]bool{
 	"application/json": true, "application/yaml": true, "application/toml": true, "application/xml": true,
 	"application/javascript": true, "application/x-sh": true, "application/octet-stream": true,
 }
 
-// contentType settles what a document is: its bytes say so where they can, else
-// the caller, else the name's ending, else the look of the text. The content type
-// is the caller's where that is true and says something.
+// contentType finds the format of a document from its bytes if they identify it, else from
+// the given content type, else from the extension of the uri, else by guessing from the
+// text. It returns the given content type where that agrees with the format.
 func contentType(given, uri string, content []byte) (parse.Format, string, error) {
 	declared := ""
 	if given != "" {

@@ -11,13 +11,15 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Runners cancels and retries ingest jobs. The backlog runs them, by Worker.Process.
+// Runners returns the registry entry that cancels and retries ingest jobs. The backlog runs
+// the jobs, with Worker.Process.
 func (s *Service) Runners() job.Registry {
 	return job.Registry{job.Ingest: {Cancel: s.cancelJob, Retry: s.retryJob}}
 }
 
-// cancelJob ends an ingest job and gives its version of the document up, so that a
-// worker that is busy with it is overtaken. Errors: Precondition when it is too late.
+// cancelJob cancels an ingest job and increments the version of its document, so that a
+// worker that still processes the old version cannot store it. Errors: Precondition when
+// it is too late.
 func (s *Service) cancelJob(ctx context.Context, id tenant.ID, j job.Job) error {
 	defer s.backlog.Recount(id)
 	return s.db.Handle(id).TxOvertaking(ctx, func(tx *tenant.Tx) error {
@@ -27,7 +29,7 @@ func (s *Service) cancelJob(ctx context.Context, id tenant.ID, j job.Job) error 
 		if err != nil {
 			return err
 		}
-		if n == 0 { // another version or a deletion has ended it, or it is ready and only its last step is left
+		if n == 0 { // a new version or a deletion ended it, or the document is ready already
 			return fault.New(fault.Precondition, "job %q is ending: it is too late to cancel it", j.JobID)
 		}
 		if err := job.Cancel(ctx, tx, j.JobID, job.CancelledOnRequest); err != nil {
@@ -57,7 +59,7 @@ func (s *Service) retryJob(ctx context.Context, id tenant.ID, failed job.Job) (j
 	return jobID, err
 }
 
-// waiting is the document as the backlog knows it.
+// waiting returns the document as the backlog stores it.
 func (d Document) waiting(id tenant.ID, indexID int64) backlog.Document {
 	return backlog.Document{Tenant: id, JobID: d.JobID, IndexID: indexID, DocumentID: d.DocumentID, Version: d.Version, Bytes: d.ByteSize}
 }
@@ -67,7 +69,7 @@ type revivedDocument struct {
 	IndexID int64
 }
 
-// reviveDocument gives the document of a failed job another version and another job.
+// reviveDocument gives the document of a failed job a new version and a new job id.
 // Errors: Precondition when the job is not the document's last one.
 func reviveDocument(ctx context.Context, tx *tenant.Tx, failed job.Job) (revivedDocument, error) {
 	found, err := tenant.Select[revivedDocument](ctx, tx, `
@@ -101,7 +103,7 @@ func replaceJobs(ctx context.Context, tx *tenant.Tx, indexName string, docs ...D
 	return job.InsertIngest(ctx, tx, indexName, ids, documents)
 }
 
-// queuedJob is the job of a document that was just stored.
+// queuedJob returns the job of a document that was just stored.
 func (d Document) queuedJob(indexName string) job.Job {
 	return job.Job{
 		JobID: d.JobID, Kind: job.Ingest, Status: job.Queued, IndexName: indexName, DocumentID: &d.DocumentID,

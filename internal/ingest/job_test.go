@@ -24,8 +24,8 @@ func (f fixture) document(t *testing.T, uri string) *ragdv1.Document {
 	return d
 }
 
-// A job is cancelled while its document is being embedded: the last good version
-// stays, the work comes to nothing, and can be started again.
+// A job is cancelled while its document is being embedded: the last good version stays,
+// the new one is not stored, and the job can be retried.
 func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -37,7 +37,7 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 	}
 	f.awaitRunning(t, running.Job.JobId)
 	var callers sync.WaitGroup
-	for range 8 { // after the first, nothing changes
+	for range 8 { // cancelling again changes nothing
 		callers.Go(func() {
 			job, err := f.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: running.Job.JobId})
 			if err != nil || job.Status != "cancelled" || job.Error == "" {
@@ -102,7 +102,7 @@ func TestAFailedJobIsTriedAgain(t *testing.T) {
 	servicetest.WantCode(t, "an unknown job", err, connect.CodeNotFound)
 }
 
-// A build is cancelled only where the index has another one to go on with.
+// A build can be cancelled only if the index has an older build to use.
 func TestABuildIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
@@ -131,7 +131,7 @@ func TestABuildIsCancelled(t *testing.T) {
 	}
 }
 
-// Whoever follows a job learns that its index was deleted, whether the job was
+// A caller that watches a job learns that its index was deleted, whether the job was
 // running or waiting.
 func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestDeletingAnIndexEndsItsJobs(t *testing.T) {
 	}
 }
 
-// An index can be deleted at any time, however many upload to it and work on it.
+// An index can be deleted at any time, even during uploads and jobs.
 func TestDeletingABusyIndex(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{})
@@ -182,7 +182,7 @@ func TestDeletingABusyIndex(t *testing.T) {
 					for i := range 100 {
 						messages = append(messages, begin(upload(fmt.Sprint(u, n, i), fmt.Sprintf("Harbour %d of %d in %d.", i, n, u))))
 					}
-					_, _ = stream(t, acme, messages...) // the index goes away meanwhile
+					_, _ = stream(t, acme, messages...) // fails when the index is deleted
 				}
 			})
 		}

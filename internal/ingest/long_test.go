@@ -8,9 +8,9 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
-// A document of more chunks than are held in memory has the embedding of each at its
-// place, and of a new version only what changed is embedded.
-func TestALongDocumentIsEmbeddedByTheWindow(t *testing.T) {
+// In a document with more chunks than are held in memory, each chunk has its own
+// embedding, and only the changed chunks of a new version are embedded.
+func TestALongDocumentIsEmbeddedInWindows(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const lines = 2500
@@ -38,7 +38,7 @@ func TestALongDocumentIsEmbeddedByTheWindow(t *testing.T) {
 	f.nearestIsItself(t, "Berth 7 is dry today.", "Berth 2100 is dry today.", "Berth 2200 is wet today.")
 }
 
-// nearestIsItself checks that of the chunks the one with a text is nearest to it.
+// nearestIsItself checks that a search for the text of a chunk finds that chunk first.
 func (f fixture) nearestIsItself(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

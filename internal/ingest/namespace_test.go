@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// inNamespace is an upload into a namespace.
+// inNamespace returns an upload into a namespace.
 func inNamespace(namespace, uri, body string) *ragdv1.UploadDocumentRequest {
 	req := upload(uri, body)
 	req.Namespace = namespace
@@ -34,7 +34,7 @@ func foundIn(t *testing.T, c servicetest.Client, namespace, word string) (texts 
 	return texts
 }
 
-// The same uri in two namespaces is two documents, whichever way they come.
+// The same uri in two namespaces names two documents, in every kind of upload.
 func TestNamespacesOfDocuments(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{})

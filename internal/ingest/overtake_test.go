@@ -13,8 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// load holds the row of the only document and copies chunks without an end, as a worker
-// does that writes a very long document. It returns what ended it.
+// load locks the row of the only document and copies chunks without end, as a worker does
+// with a very long document. The channel receives the error that ended it.
 func load(t *testing.T, s *servicetest.Service) <-chan error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -45,7 +45,8 @@ func load(t *testing.T, s *servicetest.Service) <-chan error {
 	return ended
 }
 
-// Whatever makes a long document's chunks needless does not wait for all of them.
+// A change that makes the chunks of a long document obsolete does not wait until all of
+// them are copied.
 func TestALongLoadIsOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, overtake := range map[string]func(acme servicetest.Client, jobID string) error{

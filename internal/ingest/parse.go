@@ -12,8 +12,8 @@ import (
 // ParseFunc turns a file into text, as parse.Parse does.
 type ParseFunc func(context.Context, parse.Source) (parse.Document, error)
 
-// keepsSource reports whether a document is split as it was sent: an HTML page for the
-// strategy that splits by its markup.
+// keepsSource reports whether a document is split without being converted to text first:
+// an HTML page, by the strategy that splits at its markup.
 func keepsSource(asked chunk.Settings, format parse.Format) bool {
 	return format == parse.HTML && asked.Strategy == chunk.HTML
 }
@@ -49,7 +49,7 @@ func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chun
 		return parsed, nil, err
 	}
 	if parsed.Format.TextType() == "" || keepsSource(f.Chunking, parsed.Format) {
-		chunk.Locate(parsed.Text, options, chunks) // lines of what was sent
+		chunk.Locate(parsed.Text, options, chunks) // adds line numbers of the original
 	}
 	spans := parsed.SpanIndex()
 	for i := range chunks {
@@ -72,15 +72,15 @@ func (f file) parse(ctx context.Context, read ParseFunc) (parse.Document, error)
 	return read(ctx, f.Source)
 }
 
-// The keys of metadata that come from the file. They never replace what the uploader has
-// set: a file's author is not its uploader.
+// Metadata keys for values read from the file. They never replace values that the uploader
+// set: the author of a file is not its uploader.
 const (
 	positionKey = "position"
 	fileKey     = "file"
 )
 
-// withFileMetadata returns the document's metadata with the file's own properties under
-// fileKey, unless the uploader has set that.
+// withFileMetadata returns the document's metadata with the properties of the file under
+// fileKey, unless the uploader set that key.
 func withFileMetadata(metadata map[string]any, parsed parse.Document) map[string]any {
 	if _, taken := metadata[fileKey]; taken || len(parsed.Properties)+len(parsed.References) == 0 {
 		return metadata
@@ -100,8 +100,8 @@ func withFileMetadata(metadata map[string]any, parsed parse.Document) map[string
 	return out
 }
 
-// dropPositions removes the positions of chunks whose document's own metadata has a field
-// of that name.
+// dropPositions removes the positions of chunks if the document's metadata has a field
+// named positionKey.
 func dropPositions(metadata map[string]any, chunks []chunk.Chunk) {
 	if _, taken := metadata[positionKey]; !taken {
 		return

@@ -16,8 +16,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Service takes documents in and shows what became of them. Safe for concurrent
-// use.
+// Service stores, lists and deletes the documents of the calling tenant. Safe for
+// concurrent use.
 type Service struct {
 	db        *tenant.DB
 	indexes   *index.Service
@@ -35,13 +35,13 @@ func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extrac
 	return s
 }
 
-// isGone reports whether a table that a statement named is not there any more.
+// isGone reports whether a statement failed because its table no longer exists.
 func isGone(err error) bool {
 	var gone *tenant.GoneError
 	return errors.As(err, &gone)
 }
 
-// target is the index that a request is about, and what of it the request may see.
+// target is the index of a request, and the part of it that the request may see.
 type target struct {
 	tenant  tenant.ID
 	handle  *tenant.Handle
@@ -49,8 +49,8 @@ type target struct {
 	visible filter.Filter // the credential's mandatory filter and the context's
 }
 
-// onIndex calls do with the index that the name and the request context mean, as
-// index.Service.Use does.
+// onIndex checks the scope of the credential and calls do with the named index, or the
+// tenant's only one, as index.Service.Use does.
 func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName string, do func(t target) error) error {
 	r, err := tenant.Require(ctx, need)
 	if err != nil {
@@ -111,8 +111,7 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	})
 }
 
-// Delete removes a document with its chunks, in whatever state it is. Errors:
-// NotFound.
+// Delete deletes a document in any state, with its chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 	return s.onIndex(ctx, tenant.Write, indexName, func(t target) error {
 		if err := ref.check(); err != nil {

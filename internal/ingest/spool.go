@@ -11,9 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// maxSpooledBytes bounds what the large documents that are arriving take of the
-// disk. A tenant has half of it at most: streams may stand still for as long as they
-// like, and those of one tenant must not keep the others from sending.
+// maxSpooledBytes is how much disk the large documents that are being uploaded may use. One
+// tenant may use half of it, so that its stalled streams do not block other tenants.
 const maxSpooledBytes = 4 << 30
 
 func newSpooled() *limit.Limiter[tenant.ID] {
@@ -21,8 +20,8 @@ func newSpooled() *limit.Limiter[tenant.ID] {
 }
 
 // spool holds the content of a large document, or the embeddings of its chunks, in a
-// file that has no name: it goes with the process. What is read of it are pages of
-// the file, which the system may take back, and not memory of the process.
+// file without a name, which the system deletes when the process ends. The file is mapped
+// for reading: its pages belong to the page cache, not to the memory of the process.
 type spool struct {
 	file   *os.File
 	size   int64
@@ -60,7 +59,7 @@ func (s *spool) write(content []byte) error {
 	return nil
 }
 
-// readAt reads what was written from there on, as much as fits.
+// readAt fills content with the bytes from position at on.
 func (s *spool) readAt(content []byte, at int64) error {
 	if _, err := s.file.ReadAt(content, at); err != nil {
 		return fmt.Errorf("read a spool: %w", err)
@@ -68,7 +67,7 @@ func (s *spool) readAt(content []byte, at int64) error {
 	return nil
 }
 
-// content returns all that was written. It is valid until close.
+// content returns everything that was written. It is valid until close.
 func (s *spool) content() ([]byte, error) {
 	var err error
 	s.mapped, err = syscall.Mmap(int(s.file.Fd()), 0, int(s.size), syscall.PROT_READ, syscall.MAP_PRIVATE)
@@ -78,7 +77,7 @@ func (s *spool) content() ([]byte, error) {
 	return s.mapped, nil
 }
 
-// close gives everything back. A nil spool is fine.
+// close deletes the file and releases its disk capacity. It does nothing on a nil spool.
 func (s *spool) close() {
 	if s == nil {
 		return

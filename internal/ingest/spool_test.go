@@ -11,8 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// However a stream ends, its large document makes room for others.
-func TestAStreamGivesItsRoomOnTheDiskBack(t *testing.T) {
+// A stream releases the disk capacity of its large document in whatever way it ends.
+func TestAStreamReleasesItsDiskCapacity(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(context.Context, context.CancelFunc, *Stream){
 		"in the middle": func(context.Context, context.CancelFunc, *Stream) {},
@@ -54,7 +54,7 @@ func TestAStreamGivesItsRoomOnTheDiskBack(t *testing.T) {
 }
 
 // Streams of two tenants share the disk; a third's is refused until one has ended.
-func TestATenantLeavesOthersRoomOnTheDisk(t *testing.T) {
+func TestATenantLeavesDiskCapacityToOthers(t *testing.T) {
 	t.Parallel()
 	room := newSpooled()
 	for _, id := range []tenant.ID{"acme", "bolt"} {

@@ -18,7 +18,7 @@ import (
 type taskDocument struct {
 	ID          string
 	Namespace   string
-	Present     int // the version
+	Present     int // the current version
 	URI         string
 	Title       string
 	ContentType string
@@ -98,10 +98,9 @@ func columnsOfTasks(tasks []*task) (jobs, documents []string, versions, attempts
 	return jobs, documents, versions, attempts
 }
 
-// swap replaces the documents' chunks by those of the new versions, in one
-// transaction. Readers see the old ones or the new ones of a document, never both
-// and never neither. A task whose document has another version by now gets
-// job.ErrEnded.
+// swap replaces the documents' chunks by those of the new versions, in one transaction.
+// Readers see either the old or the new chunks of a document. A task whose version is no
+// longer the current one gets job.ErrEnded.
 func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) error {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t *task) bool { return t.Status == DocumentReady })
 	if len(tasks) == 0 {
@@ -142,8 +141,9 @@ func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) er
 	return nil
 }
 
-// lockCurrent returns the tasks whose documents' versions are the current ones. Their
-// rows are locked first, as by all who change their chunks, and in one order.
+// lockCurrent locks the rows of the tasks' documents, in the order of their ids, and
+// returns the tasks whose versions are current. Every writer of chunks locks these rows
+// first.
 func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*task, err error) {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	locked, err := tenant.Select[struct {
@@ -153,7 +153,7 @@ func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*
 	}](ctx, tx, `
 		SELECT d.document_id::text, d.version, d.status FROM tenant.documents AS d
 		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
-	processing := map[string]int{} // its version
+	processing := map[string]int{} // versions by document id
 	for _, d := range locked {
 		if d.Status == DocumentProcessing {
 			processing[d.DocumentID] = d.Version
@@ -167,8 +167,8 @@ func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*
 	return current, err
 }
 
-// makeReady marks the documents as ready, which are locked. It comes after the chunks:
-// it adds to the counts of the index, which others wait for.
+// makeReady marks the locked documents ready. It is called after the chunks are written,
+// because it updates the counts of the index, and other transactions wait for that row.
 func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
@@ -182,8 +182,8 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 	return err
 }
 
-// finish marks the jobs succeeded, unless they have ended otherwise, and takes the
-// documents out of the backlog.
+// finish marks the jobs that have not ended succeeded, and removes the documents from the
+// backlog.
 func finish(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, tasks []*task) error {
 	jobs, _, _, _ := columnsOfTasks(tasks)
 	counts := make([]int, len(tasks))
@@ -199,7 +199,7 @@ func finish(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, tasks []*
 	})
 }
 
-// count is the number of the document's chunks.
+// count returns the number of the document's chunks.
 func (t *task) count() int {
 	if t.Status == DocumentReady {
 		return t.ChunkCount
@@ -207,8 +207,8 @@ func (t *task) count() int {
 	return len(t.chunks)
 }
 
-// recordFailure stores why an attempt failed, as callers may know it, and postpones the
-// document unless this was the last attempt.
+// recordFailure stores the public reason of a failed attempt. It postpones the document
+// unless this was the last attempt.
 func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t *task) error {
 	status, last := DocumentPending, t.last()
 	if last {

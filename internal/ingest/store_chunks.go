@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// copiedChunks and copiedBytes bound one COPY, whose rows are held in memory.
+// copiedChunks and copiedBytes limit one COPY, whose rows are kept in memory.
 const (
 	copiedChunks = 1024
 	copiedBytes  = 1 << 20

@@ -59,8 +59,8 @@ func storeSegments(ctx context.Context, tx *tenant.Tx, documentID string, conten
 	return nil
 }
 
-// loadContent returns the content of a document of so many bytes, given its first
-// segment. Errors: job.ErrEnded when the rest is gone.
+// loadContent returns the content of a document of size bytes, whose first segment is
+// given. Errors: job.ErrEnded when the other segments no longer exist.
 func loadContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
 	if int64(len(first)) >= size {
 		return first, nil

@@ -51,8 +51,8 @@ func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, 
 		ORDER BY d.created_at, d.document_id LIMIT $4`, args.Values()...)
 }
 
-// deleteDocument removes a document with its chunks and ends its job. The row
-// goes first: a worker that writes the same document takes its lock first too.
+// deleteDocument deletes a document with its chunks and cancels its job. It deletes the
+// row of the document first, because a worker that writes the document locks it first too.
 func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Ref, visible filter.Filter) error {
 	args := filter.NewArgs(from.ID)
 	where := refSQL(ref, args)

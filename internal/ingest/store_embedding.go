@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// storedChunk is a chunk of the present version of a document: the hash of the text
-// that was embedded, and what that gave.
+// storedChunk is a chunk of the stored version of a document: the hash of the text that was
+// embedded, and its embedding.
 type storedChunk struct {
 	Hash      []byte
 	Embedding []float32

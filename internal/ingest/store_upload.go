@@ -24,8 +24,7 @@ type storedUpload struct {
 }
 
 // storeAll stores documents of one index with different names, their jobs and their rows
-// in the backlog in one transaction: what it returns is never lost. An error means that
-// none was stored.
+// in the backlog, in one transaction. On error none is stored.
 func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) ([]storedUpload, error) {
 	h := s.db.Handle(id)
 	unchanged, err := unchangedDocuments(ctx, h, into, docs, visible)
@@ -58,8 +57,8 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 	return out, nil
 }
 
-// admit returns the documents that are new or changed and that the backlog has capacity
-// for. It adds an error for each that is over the tenant's limits to unchanged.
+// admit returns the new or changed documents that the backlog has capacity for. For each
+// document over the tenant's limits it adds an error to unchanged.
 func (s *Service) admit(ctx context.Context, id tenant.ID, docs []newDocument, unchanged map[name]storedUpload) (changed []newDocument, err error) {
 	for _, d := range docs {
 		if unchanged[d.name()].job.JobID != "" {
@@ -77,7 +76,7 @@ func (s *Service) admit(ctx context.Context, id tenant.ID, docs []newDocument, u
 	return changed, nil
 }
 
-// storeChanged stores documents of which none was found unchanged. It returns their
+// storeChanged stores documents that admit considers new or changed. It returns their
 // outcomes by name.
 func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
 	written, err := upsertDocuments(ctx, tx, into.ID, docs, visible)
@@ -93,7 +92,7 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 		stored[d.name()] = storedUpload{document: d, job: d.queuedJob(into.Name)}
 		waiting = append(waiting, d.waiting(id, into.ID))
 	}
-	if len(written) < len(docs) { // somebody has just stored the same, or the filter hides what is there
+	if len(written) < len(docs) { // the same content was just stored by another call, or the filter hides the stored document
 		rest, err := unchangedDocuments(ctx, tx, into, docs, visible)
 		if err != nil {
 			return nil, err
@@ -115,8 +114,8 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 	return stored, s.backlog.Enqueue(ctx, tx, waiting...)
 }
 
-// unchangedDocuments returns, by name, those of the documents that are stored with
-// the same content and have not failed, as far as the filter lets them be seen.
+// unchangedDocuments returns, by name, the documents that are stored with the same content,
+// have not failed, and are visible through the filter.
 func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
 	namespaces, uris, hashes := make([]string, len(docs)), make([]string, len(docs)), make(map[name]string, len(docs))
 	for i, d := range docs {
@@ -140,16 +139,16 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 	}
 	out := make(map[name]storedUpload, len(found))
 	for _, d := range found {
-		if j, ok := jobs[d.JobID]; ok { // else it was uploaded again between the two
+		if j, ok := jobs[d.JobID]; ok { // a missing job: the document was uploaded again between the two queries
 			out[d.name()] = storedUpload{document: d, job: j, unchanged: true}
 		}
 	}
 	return out, nil
 }
 
-// upsertDocuments inserts documents with their contents, or makes them the next
-// version of those with their names, and returns them. Missing are those that have
-// the same content and have not failed, and those that the filter hides.
+// upsertDocuments inserts documents with their contents, each as the next version if its
+// name exists, and returns the rows that it wrote. It skips documents that are stored with
+// the same content and have not failed, and names whose stored document the filter hides.
 func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
 	var ids, namespaces, uris, titles, types, hashes, jobs []string
 	var metadata []map[string]any
@@ -184,7 +183,7 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	return written, storeContents(ctx, tx, docs, written)
 }
 
-// nameContents stores the uploader's new fingerprints of unchanged contents.
+// nameContents stores new fingerprints for documents whose content is unchanged.
 func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[name]storedUpload) error {
 	var ids, hashes, fingerprints []string
 	for _, d := range docs {

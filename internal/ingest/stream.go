@@ -11,14 +11,14 @@ import (
 
 // Limits of a stream of uploads. Sizes are bytes.
 const (
-	// MaxDocumentBytes bounds a document that comes in parts.
+	// MaxDocumentBytes is the largest document that a stream accepts.
 	MaxDocumentBytes = 256 << 20
-	// MaxStreamDocuments bounds the documents of one stream.
+	// MaxStreamDocuments is how many documents one stream may have.
 	MaxStreamDocuments = 10_000
 
 	// spoolAbove is the size above which an arriving document is kept on disk.
 	spoolAbove = 1 << 20
-	// headBytes is how much of a large document is read to find out whether it is text.
+	// headBytes is how much of a large document is examined to decide whether it is text.
 	headBytes = 64 << 10
 )
 
@@ -28,7 +28,7 @@ type Result struct {
 	Document  Document
 	Job       job.Job
 	Unchanged bool  // the same content was stored before
-	Err       error // why it was not stored; all but URI is empty then
+	Err       error // why it was not stored; if set, all other fields but URI are empty
 }
 
 // Stream stores documents that arrive one after the other, each in one or more pieces. It
@@ -38,7 +38,7 @@ type Stream struct {
 	intake  *intake
 	results []Result
 	current *arriving
-	group   []*arriving // complete and good, of one index and with different names
+	group   []*arriving // complete and valid, of one index, with different names
 	bytes   int64       // of the group
 }
 
@@ -60,8 +60,8 @@ func (s *Service) Stream(ctx context.Context) (*Stream, error) {
 	return &Stream{intake: in}, nil
 }
 
-// Begin starts a document with its first piece, which may be all of it. An error concerns
-// the stream; what is wrong with a document is in its result.
+// Begin starts a document with its first piece, which may be all of it. It returns errors
+// of the stream only; an error of a document is in its Result.
 func (s *Stream) Begin(ctx context.Context, u Upload) error {
 	if err := s.complete(ctx); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Stream) Begin(ctx context.Context, u Upload) error {
 	return nil
 }
 
-// Fail starts a document whose content is to be ignored, with err as its result.
+// Fail starts a document whose content is ignored and whose Result has err.
 func (s *Stream) Fail(ctx context.Context, uri string, err error) error {
 	if err := s.Begin(ctx, Upload{URI: uri}); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Stream) Fail(ctx context.Context, uri string, err error) error {
 	return nil
 }
 
-// Append adds content to the document that Begin has started last.
+// Append adds content to the document that the last call of Begin started.
 func (s *Stream) Append(content []byte) error {
 	a := s.current
 	if a == nil {
@@ -133,7 +133,7 @@ func (a *arriving) looksLikeText() bool {
 	return err == nil && isCutAsSent(a.upload.Chunking, format, head)
 }
 
-// refuse sets the document's result to the error and drops its content.
+// refuse stores err in the document's Result and drops its content.
 func (s *Stream) refuse(a *arriving, err error) {
 	s.results[a.result].Err = err
 	a.drop()
@@ -145,7 +145,7 @@ func (a *arriving) drop() {
 	*a = arriving{result: a.result, failed: true}
 }
 
-// complete adds the document that is arriving to the group, and stores a full group.
+// complete adds the arriving document to the group, and stores the group when it is full.
 func (s *Stream) complete(ctx context.Context) error {
 	a := s.current
 	s.current = nil

@@ -50,7 +50,7 @@ func stream(t *testing.T, c servicetest.Client, messages ...*ragdv1.UploadDocume
 	return res.GetResults(), err
 }
 
-// A stream of good and bad documents: each gets what it would have got alone.
+// In a stream of valid and invalid documents, each gets the same result as if sent alone.
 func TestAStreamAnswersForEveryDocument(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -127,8 +127,8 @@ func TestAStreamOfManyDocumentsIsStoredInOrder(t *testing.T) {
 	}
 }
 
-// A large document comes in parts, is stored in parts, and is read as a whole.
-func TestALargeDocumentComesInParts(t *testing.T) {
+// A large document is sent in pieces, stored in segments, and read as a whole.
+func TestALargeDocumentIsSentInPieces(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	comment := "<!-- " + strings.Repeat("filler ", 150_000) + "-->\n"
@@ -170,8 +170,8 @@ func TestADocumentOverTheLimitFailsAlone(t *testing.T) {
 	}
 }
 
-// A stream that breaks off leaves nothing of the document it was in.
-func TestABrokenStreamLeavesNothingHalf(t *testing.T) {
+// A stream that breaks off stores nothing of its unfinished document.
+func TestABrokenStreamStoresNoUnfinishedDocument(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -231,7 +231,7 @@ func TestAStreamStaysWithinTheMandatoryFilter(t *testing.T) {
 	servicetest.WantCode(t, "a reader", err, connect.CodePermissionDenied)
 }
 
-// What no job could process is refused when so much of it has come, and is not stored.
+// A text over the limit is refused as soon as the limit is exceeded, and is not stored.
 func TestATextOverTheLimitIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
@@ -263,8 +263,8 @@ func TestATextOverTheLimitIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever sends no more keeps neither the stream nor its room on the disk.
-func TestAStreamThatStandsStillIsCutOff(t *testing.T) {
+// A client that stops sending loses its stream, and the disk capacity of the stream.
+func TestAStalledStreamIsClosed(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{MaxBodyPause: 200 * time.Millisecond})
 	acme := s.Tenant(t, "acme")

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// MaxSourceDocuments bounds the documents of a source.
+	// MaxSourceDocuments is how many documents a source may have.
 	MaxSourceDocuments = 200_000
-	// MaxGoneListed bounds how many of those that are gone an answer names.
+	// MaxGoneListed is how many deleted documents a response names at most.
 	MaxGoneListed = 100_000
 )
 
-// Source is what a source of documents has, such as a folder or a site.
+// Source lists the documents of a source, such as a folder or a site.
 type Source struct {
 	IndexName    string
 	Namespace    string // index.DefaultNamespace if empty
 	Prefix       string // of the uris of its documents
-	WholeIndex   bool   // instead of a prefix
+	WholeIndex   bool   // the source covers the whole index; excludes Prefix
 	URIs         []string
-	Fingerprints []string // of the documents at the same places
+	Fingerprints []string // Fingerprints[i] is that of URIs[i]
 	DryRun       bool
 	AllowEmpty   bool
 }
@@ -36,11 +36,11 @@ type Difference struct {
 	New       []string // uris that the index does not have
 	Changed   []string // with another fingerprint, or failed
 	Unchanged int
-	Gone      []string // that the source has no more
+	Gone      []string // no longer in the source
 }
 
-// Sync compares a source with what the index has of it and, unless it is a dry
-// run, deletes what the source has no more. Errors: Invalid naming the field,
+// Sync compares a source with its documents in the index. Unless it is a dry run, it
+// deletes the documents that are no longer in the source. Errors: Invalid naming the field,
 // NotFound.
 func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 	if err := source.complete(); err != nil {
@@ -85,7 +85,7 @@ func (t target) sync(ctx context.Context, source Source) (Difference, error) {
 	return d, nil
 }
 
-// complete checks a source and settles its namespace.
+// complete checks a source and fills in its namespace. Errors: Invalid naming the field.
 func (s *Source) complete() (err error) {
 	if s.Namespace, err = index.Namespace(s.Namespace); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Source) complete() (err error) {
 	return nil
 }
 
-// sourceRow is a document that the index and the source do not have alike.
+// sourceRow is a document that differs between the index and the source.
 type sourceRow struct {
 	URI        string
 	Change     string // new, changed or gone
@@ -148,8 +148,7 @@ func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source
 		WHERE c.change <> 'unchanged' ORDER BY c.uri COLLATE "C"`, args.Values()...)
 }
 
-// deleteGone deletes documents, but for those that have changed since they were
-// looked at.
+// deleteGone deletes documents, except those that changed after the comparison.
 func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sourceRow) error {
 	ids, versions := make([]string, len(gone)), make([]int, len(gone))
 	for i, row := range gone {

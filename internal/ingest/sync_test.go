@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// source is a request with the documents given as uri and fingerprint by turns.
+// source returns a request for documents given as alternating uris and fingerprints.
 func source(prefix string, documents ...string) *ragdv1.SyncSourceRequest {
 	req := &ragdv1.SyncSourceRequest{IndexName: "docs", UriPrefix: prefix}
 	for i := 0; i < len(documents); i += 2 {
@@ -29,7 +29,7 @@ func (f fixture) put(t *testing.T, c servicetest.Client, uri, fingerprint string
 	c.Upload(t, req)
 }
 
-func TestSyncDeletesWhatTheSourceHasNoMore(t *testing.T) {
+func TestSyncDeletesDocumentsThatTheSourceNoLongerHas(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for uri, fingerprint := range map[string]string{"h/same": "1", "h/changed": "1", "h/unnamed": "", "h/gone": "1", "elsewhere": "1", "h": "1"} {
@@ -61,7 +61,7 @@ func TestSyncDeletesWhatTheSourceHasNoMore(t *testing.T) {
 	if got := f.counts(t); got != [4]int32{5, 5, 0, 0} {
 		t.Errorf("chunks, ready, pending, failed = %v", got)
 	}
-	// The same bytes under another name for them: nothing to do but to note it.
+	// The same bytes with another fingerprint: only the fingerprint is stored.
 	f.put(t, f.Client, "h/unnamed", "7", nil)
 	got, err := f.SyncSource(t.Context(), source("h/", "h/same", "1", "h/unnamed", "7", "h/changed", "1"))
 	if err != nil || got.UnchangedCount != 3 || got.GoneCount != 0 {
@@ -69,7 +69,7 @@ func TestSyncDeletesWhatTheSourceHasNoMore(t *testing.T) {
 	}
 }
 
-func TestSyncRefusesWhatMayBeAMistake(t *testing.T) {
+func TestSyncRefusesLikelyMistakes(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.put(t, f.Client, "h/a", "1", nil)
@@ -95,8 +95,8 @@ func TestSyncRefusesWhatMayBeAMistake(t *testing.T) {
 	}
 }
 
-// A credential with a mandatory filter syncs what it may see; another tenant, its
-// own; a reader, nothing.
+// A credential with a mandatory filter syncs only visible documents, another tenant only
+// its own documents, and a read-only credential none.
 func TestSyncStaysWithinTheCredential(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

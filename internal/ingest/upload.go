@@ -28,19 +28,19 @@ type Upload struct {
 	IndexName   string
 	Namespace   string            // index.DefaultNamespace if empty
 	URI         string            // made from the document's id if empty
-	Title       string            // found in the document if empty
-	ContentType string            // found from the uri and the bytes if empty
+	Title       string            // read from the document if empty
+	ContentType string            // detected from the uri and the bytes if empty
 	Content     []byte            // text, or a file of a format that parse knows
 	Metadata    map[string]any    // copied into every chunk's
 	Chunking    chunk.Settings    // the index's if empty
 	Extract     *extract.Settings // nothing if nil
-	Fingerprint string            // what tells this content of the uri from others to the caller
+	Fingerprint string            // chosen by the caller to recognise this content of the uri
 }
 
-// Upload stores a document and starts the job that makes it searchable. The
-// same bytes with the same settings again change nothing: the document is
-// returned with the job that made it. Errors: Invalid naming the field, NotFound
-// for an unknown index, Precondition for an index of ready-made vectors.
+// Upload stores a document and starts the job that makes it searchable. If the same bytes
+// are stored with the same settings already, it changes nothing and returns the stored
+// document and its job. Errors: Invalid naming the field, NotFound for an unknown index,
+// Precondition for an index of ready-made vectors.
 func (s *Service) Upload(ctx context.Context, u Upload) (Document, job.Job, error) {
 	in, err := s.newIntake(ctx)
 	if err != nil {
@@ -63,11 +63,11 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, job.Job, erro
 	return stored[0].document, stored[0].job, stored[0].err
 }
 
-// intake takes the documents of one request in.
+// intake checks and stores the documents of one request.
 type intake struct {
 	service *Service
 	request *tenant.Request
-	indexes map[string]index.Index // by the name they are asked for by
+	indexes map[string]index.Index // by the requested name
 }
 
 func (s *Service) newIntake(ctx context.Context) (*intake, error) {
@@ -78,7 +78,7 @@ func (s *Service) newIntake(ctx context.Context) (*intake, error) {
 	return &intake{s, r, map[string]index.Index{}}, nil
 }
 
-// accept checks an upload and completes it.
+// accept checks an upload and fills in its defaults.
 func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err := u.complete(); err != nil {
 		return newDocument{}, err
@@ -115,19 +115,19 @@ func (in *intake) index(ctx context.Context, name string) (index.Index, error) {
 	return into, nil
 }
 
-// store stores documents of one index, all or none but for those that have an error
-// of their own. Their names must differ.
+// store stores documents of one index, whose names must differ, in one transaction. The
+// error of a single document is in its outcome; a returned error means none was stored.
 func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload, error) {
 	id, into := in.request.Tenant, docs[0].into
 	stored, err := in.service.storeAll(ctx, id, into, docs, in.request.Principal.MandatoryFilter)
-	if fault.KindOf(err) == fault.Conflict { // the index was deleted, or made again
+	if fault.KindOf(err) == fault.Conflict { // the index was deleted or recreated
 		in.service.indexes.Forget(id, into.Name)
 		clear(in.indexes)
 	}
 	return stored, err
 }
 
-// newDocument is an upload, checked and completed, on its way into the store.
+// newDocument is a checked upload with its defaults, ready to be stored.
 type newDocument struct {
 	Document
 	into     index.Index
@@ -161,7 +161,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 			return d, err
 		}
 	}
-	// Of what is no text, the title is found when it is read.
+	// The title of other formats is found when a worker reads the file.
 	if d.Title == "" && format.IsText() {
 		d.Title = parse.TitleOf(d.ContentType, string(u.Content[:min(len(u.Content), titleBytes)]))
 	}
@@ -172,16 +172,16 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	return d, err
 }
 
-// isCutAsSent reports whether what is cut of a document are its bytes, or more than they.
+// isCutAsSent reports whether the text to be split is at least as long as the content.
 func isCutAsSent(chunking chunk.Settings, format parse.Format, content []byte) bool {
 	return format.IsText() && (keepsSource(chunking, format) || !parse.IsEncoded(format, content))
 }
 
-// errTooMuchText is what the job would end with, when it has read everything.
+// errTooMuchText is the error that the job would fail with after reading the document.
 var errTooMuchText = fault.Field("content", "is over the limit of %d bytes for text: split it, at headings or records", parse.MaxText)
 
-// hash is over everything that decides what the chunks will be, but for the embedding
-// model: with another one, all documents of the index are embedded again.
+// hash returns the hash of everything that determines the chunks. The embedding model is
+// left out: when it changes, all documents of the index are embedded again anyway.
 func (d newDocument) hash() (string, error) {
 	decisive := []any{d.Title, d.ContentType, d.Metadata, d.chunking}
 	if d.extract != nil {
@@ -198,7 +198,7 @@ func (d newDocument) hash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// complete checks an upload and settles its namespace.
+// complete checks an upload and fills in its namespace. Errors: Invalid naming the field.
 func (u *Upload) complete() (err error) {
 	if u.Namespace, err = index.Namespace(u.Namespace); err != nil {
 		return err

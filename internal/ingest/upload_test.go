@@ -132,7 +132,7 @@ func TestAFailedVersionLeavesTheGoodOneSearchable(t *testing.T) {
 	}
 }
 
-func TestAPassingFailureIsTriedAgain(t *testing.T) {
+func TestATransientErrorIsRetried(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.provider.Set(modelserver.Fault{Status: http.StatusInternalServerError, Times: 2})
@@ -146,9 +146,8 @@ func TestAPassingFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A document that is being embedded is deleted or replaced: the work under way
-// comes to nothing.
-func TestWorkUnderWayIsOvertaken(t *testing.T) {
+// If a document is deleted or replaced while it is being embedded, the result is dropped.
+func TestAnObsoleteVersionIsNotStored(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.provider.Set(modelserver.Fault{Delay: 2 * time.Second, Times: 2})
@@ -219,7 +218,7 @@ func TestWatchEndsWithTheJob(t *testing.T) {
 	}
 }
 
-func TestChunksHoldTheirPlaceInTheDocument(t *testing.T) {
+func TestChunksHaveTheirPositionInTheDocument(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	var body strings.Builder

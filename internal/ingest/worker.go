@@ -21,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Worker brings documents into their index. Safe for concurrent use.
+// Worker reads, chunks, embeds and stores documents. Safe for concurrent use.
 type Worker struct {
 	db        *tenant.DB
 	models    *embed.Registry
@@ -74,9 +74,9 @@ const largeGCPercent = 40
 // batchTimeout is how long one batch may take.
 const batchTimeout = 15 * time.Minute
 
-// Process brings the claimed versions of documents, which are of one index, into it. All
-// go through each step together; one for which a step fails goes no further. Documents
-// are written and committed by the batch, and fail alone. It is a backlog.Processor.
+// Process processes the claimed versions of documents of one index. All of them go through
+// each step together; a document that fails a step skips the later ones. The others are
+// committed as a batch. It is a backlog.Processor.
 func (w *Worker) Process(ctx context.Context, claims []backlog.Claim) {
 	start := time.Now()
 	first := claims[0]
@@ -96,7 +96,7 @@ func (w *Worker) Process(ctx context.Context, claims []backlog.Claim) {
 	}()
 	b.run(limited)
 	if ctx.Err() != nil {
-		return // the service stops; what is not finished is taken up again
+		return // the service stops; unfinished documents are claimed again later
 	}
 	b.settle(ctx, time.Since(start))
 }
@@ -111,8 +111,7 @@ func (b *batch) run(ctx context.Context) {
 	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.worker.backlog, open) })
 }
 
-// begin reads the documents, and with them which generation of the index's chunks is
-// the present one.
+// begin reads the documents and the current generation of the index's chunks.
 func (b *batch) begin(ctx context.Context, open []*task) error {
 	if err := begin(ctx, b.handle, open); err != nil {
 		return err
@@ -133,7 +132,7 @@ func (b *batch) open() (open []*task) {
 	return open
 }
 
-// step calls do with all open tasks. An error that do returns is the error of each of them.
+// step calls do with all open tasks. An error of do becomes the error of each of them.
 func (b *batch) step(name string, do func(open []*task) error) {
 	open := b.open()
 	if len(open) == 0 {
@@ -148,8 +147,8 @@ func (b *batch) step(name string, do func(open []*task) error) {
 	}
 }
 
-// embed embeds documents in their first attempt together, and each of the others alone, so
-// that a document that makes the provider fail is found.
+// embed embeds the documents in their first attempt together, and each other document
+// alone, to find one that makes the provider fail.
 func (b *batch) embed(ctx context.Context, open []*task) error {
 	var together []*task
 	for _, t := range open {
@@ -201,9 +200,9 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// read loads the rest of a document's content and splits it. Before and after a large one
-// it returns free memory to the system, which the garbage collector would do only when as
-// much again is in use.
+// read loads the rest of a document's content and splits it. Before and after a
+// large document it returns free memory to the system, because the garbage collector
+// would run only after the heap has doubled.
 func (b *batch) read(ctx context.Context, t *task) (err error) {
 	if t.Alone() {
 		debug.FreeOSMemory()
@@ -241,8 +240,8 @@ func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
 	t.chunks, t.content = chunks, nil
 }
 
-// swap stores the chunks of all tasks together. If that fails with a permanent error, which
-// one document may have caused, it stores those of each alone.
+// swap stores the chunks of all tasks in one transaction. After a permanent error, which a
+// single document may have caused, it stores the chunks of each document alone.
 func (b *batch) swap(ctx context.Context, open []*task) error {
 	err := swap(ctx, b.worker.queue, b.handle, open)
 	if err == nil || len(open) == 1 || transient(err) {
@@ -283,7 +282,7 @@ func (b *batch) connect(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// graphDocument returns the document as package graph takes it.
+// graphDocument converts the document for package graph.
 func (t *task) graphDocument() graph.Document {
 	texts := make([]string, len(t.chunks))
 	for i, c := range t.chunks {
@@ -294,8 +293,7 @@ func (t *task) graphDocument() graph.Document {
 
 // settle records the attempts that failed, and logs the batch.
 func (b *batch) settle(ctx context.Context, took time.Duration) {
-	// An attempt may have failed because its time was over, so recording that must
-	// not depend on it.
+	// ctx may have reached its deadline, so failures are recorded without it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	chunks := 0
@@ -312,11 +310,11 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 			overtaken = append(overtaken, t.Claim.Document)
 			log.InfoContext(ctx, "ingest job overtaken")
 		default:
-			if t.err != logged { //nolint:errorlint // an error that all of the batch share is logged once
+			if t.err != logged { //nolint:errorlint // an error shared by the batch is logged once
 				log.WarnContext(ctx, "ingest job attempt failed", "err", t.err)
 				logged = t.err
 			}
-			if unrecorded == nil { // else the database is away, and the claims are released when it is back
+			if unrecorded == nil { // after an error the database is unavailable; the claims are released once it is back
 				unrecorded = recordFailure(ctx, b.handle, b.worker.backlog, t)
 			}
 		}
@@ -334,8 +332,8 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 		append([]any{"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", milliseconds(took)}, b.times...)...)
 }
 
-// retryMoved makes the error of documents transient whose chunk table was gone because the
-// index got another embedding model meanwhile.
+// retryMoved makes errors transient that came from a dropped chunk table, because the
+// index was switched to another embedding model during the batch.
 func (b *batch) retryMoved(ctx context.Context) {
 	for _, t := range b.tasks {
 		if !isGone(t.err) {
@@ -350,7 +348,7 @@ func (b *batch) retryMoved(ctx context.Context) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// last reports whether there will be no other attempt.
+// last reports whether this is the last attempt.
 func (t *task) last() bool {
 	return t.Attempt >= job.MaxAttempts || fault.Permanent(t.err)
 }
