@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Document is one version of a document that is to be processed.
+// Document is one version of a document to process.
 type Document struct {
 	Tenant     tenant.ID
 	JobID      string
@@ -23,22 +23,24 @@ type Document struct {
 	Bytes      int64
 }
 
-// Claim is a document that this instance works on.
+// Claim is a document that this instance has claimed.
 type Claim struct {
 	Document
 	Attempt int // from 1
-	Lost    int // how often an instance died with it
+	Lost    int // how often an instance died while it had claimed the document
 }
 
-// MaxLost is how often instances may die with a document before it should be given up.
+// MaxLost is how often instances may die while processing a document before a worker
+// should fail it.
 const MaxLost = 30
 
 // Alone reports whether the document is so large that nothing else is claimed while this
 // instance works on it.
 func (c Claim) Alone() bool { return c.Bytes >= maxLeasedBytes }
 
-// Processor processes claimed documents of one index. It calls Done or Postpone for
-// each; what it leaves claimed is claimed again. When ctx ends it returns soon.
+// Processor processes claimed documents of one index. It calls Done or Postpone for each;
+// documents that are still claimed when it returns are claimed again. It returns soon after
+// ctx ends.
 type Processor func(ctx context.Context, claims []Claim)
 
 // control runs statements on the control schema with the rights of the service.
@@ -47,16 +49,18 @@ type control interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// jobQueue is the queue that instances work on beside the backlog, as job.Queue.
+// jobQueue is the queue of tasks that instances run besides the backlog; job.Queue
+// implements it.
 type jobQueue interface {
 	// Run runs jobs until ctx ends and those that run have ended.
 	Run(ctx context.Context) error
-	// Rescue makes the jobs of all instances but those alive available again and returns
-	// how many there were.
+	// Rescue makes the jobs of dead instances available again and returns their number.
+	// alive returns the ids of the living instances.
 	Rescue(ctx context.Context, alive func(context.Context) ([]string, error)) (int, error)
 }
 
-// Backlog is this instance's end of the queue of documents. Safe for concurrent use.
+// Backlog adds documents to the backlog and processes them on this instance. Safe for
+// concurrent use.
 type Backlog struct {
 	control  control
 	jobs     jobQueue
@@ -74,13 +78,13 @@ type Config struct {
 	Instance string // unique among the running copies of the service
 	Workers  int    // batches of documents processed at once
 	Logger   *slog.Logger
-	// MaxDocuments and MaxBytes bound what a tenant may have waiting or in work: 100,000
-	// documents and 4 GiB by default.
+	// MaxDocuments and MaxBytes limit the waiting and claimed documents of a tenant, by
+	// default to 100,000 documents and 4 GiB.
 	MaxDocuments int
 	MaxBytes     int64
 }
 
-// New returns a backlog that is processed once Run is called.
+// New returns a Backlog. It processes nothing until Run is called.
 func New(config Config) *Backlog {
 	return &Backlog{
 		control: config.Control, jobs: config.Jobs, instance: config.Instance, log: config.Logger,
@@ -94,8 +98,8 @@ func New(config Config) *Backlog {
 	}
 }
 
-// Run processes documents, and runs the job queue, until ctx ends; then it lets what is
-// running finish for drainTimeout. Meanwhile other instances see this one alive.
+// Run processes documents and runs the job queue until ctx ends. Then it waits up to
+// drainTimeout for running work. It writes heartbeats until it returns.
 func (b *Backlog) Run(ctx context.Context, process Processor) error {
 	if err := b.beat(ctx); err != nil {
 		return err

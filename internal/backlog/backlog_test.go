@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
-// noJobs is a job queue without jobs, which notes who was alive.
+// noJobs is a job queue without jobs. It records the living instances.
 type noJobs struct{ alive []string }
 
 func (*noJobs) Run(ctx context.Context) error {
@@ -45,8 +45,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Documents that a silent instance has claimed become available again, and those that
-// this one has claimed without a lease; those of an instance that beats stay claimed.
+// Documents become available again if a silent instance has claimed them, or this instance
+// has claimed them without a lease. Those of an instance with heartbeats stay claimed.
 func TestWorkOfDeadInstancesIsTakenOver(t *testing.T) {
 	t.Parallel()
 	pool, b, jobs := setup(t)
@@ -92,7 +92,7 @@ func TestWorkOfDeadInstancesIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestAnInstanceLeavesWhenItStops(t *testing.T) {
+func TestAStoppedInstanceRemovesItsHeartbeat(t *testing.T) {
 	t.Parallel()
 	pool, b, _ := setup(t)
 	instances := func() (n int) {

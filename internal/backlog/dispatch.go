@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// pollInterval is how often the backlog is read for what other instances have added,
-	// and for what is due again. What this instance adds wakes it at once.
+	// pollInterval is how often the backlog is read for documents that other instances
+	// added or that are due again. Wake makes this instance read it at once.
 	pollInterval = 250 * time.Millisecond
-	// errorPause follows an error while reading it.
+	// errorPause is the pause after an error while reading the backlog.
 	errorPause = time.Second
-	// maxLeasedBytes bounds the content in work when more is claimed. Memory must hold
-	// one large document more than that.
+	// maxLeasedBytes is how much content may be in work for another batch to be claimed.
+	// Memory must hold this much plus one large document.
 	maxLeasedBytes = 16 << 20
 	// drainTimeout is how long claimed documents may be processed after Run was told to
 	// stop.
@@ -85,7 +85,7 @@ func (l *leases) release(batch []Claim) {
 func (b *Backlog) Wake() {
 	select {
 	case b.woken <- struct{}{}:
-	default: // it is about to
+	default: // it is already woken
 	}
 }
 
@@ -129,8 +129,8 @@ func (b *Backlog) dispatch(ctx context.Context, process Processor) {
 	}
 }
 
-// next claims a batch of the tenant whose turn it is, and adds it to the leases before
-// takeOver can see it claimed without a lease.
+// next claims a batch of the tenant whose turn it is and adds it to the leases, under a lock
+// that keeps takeOver from seeing the claim without its lease.
 func (b *Backlog) next(ctx context.Context) ([]Claim, error) {
 	b.leases.mu.Lock()
 	defer b.leases.mu.Unlock()

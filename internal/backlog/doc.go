@@ -9,8 +9,8 @@
 // to the next tenant in the order of ids that has something due, and no tenant has more
 // than half of an instance's workers, while River's queues are first come, first served.
 // And a document is in the backlog once: a newer version replaces an older one, a
-// deletion removes it, and one row per document is updated in the transaction of the
-// upload instead of one more job being added.
+// deletion removes it, and the transaction of an upload updates this one row instead of
+// adding a job.
 //
 // The states of a document in the backlog:
 //
@@ -25,10 +25,10 @@
 //	                     its instance died, or has lost its lease
 //
 // Enqueue of a newer version leads to waiting from every state. Leave removes a document
-// that was cancelled or deleted; one that is claimed at that moment is left to its
-// worker, which finds that out.
+// that was cancelled or deleted. If an instance is claiming it at that moment, the row
+// stays, and the worker finds its job ended.
 //
-// An instance that runs writes a heartbeat. When it stops, the others take over what it
-// had claimed, and River's tasks with it. Work that is done twice does no harm: its
-// result is guarded by the version of the document.
+// A running instance writes heartbeats. When they stop, the other instances take over the
+// documents that it had claimed and its tasks in River. Processing a document twice is
+// harmless: a result is stored only for the current version of the document.
 package backlog

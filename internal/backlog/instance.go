@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// An instance is alive while it writes heartbeats. The work of one that is dead is made
-// available again by whichever instance notices first. Should a silent instance still be
-// working, its result is refused or the same; see doc.go.
+// An instance is alive while it writes heartbeats. The first instance that notices a dead
+// one makes its work available again. If a silent instance is still working after all, its
+// result is rejected or identical; see doc.go.
 const (
 	beatInterval = 3 * time.Second
 	deadAfter    = 15 * time.Second
@@ -29,7 +29,7 @@ func (b *Backlog) beat(ctx context.Context) error {
 	return nil
 }
 
-// leave removes the heartbeat, so that nobody waits for this instance to fall silent.
+// leave removes the heartbeat, so that other instances take over its work at once.
 func (b *Backlog) leave(ctx context.Context) error {
 	_, err := b.control.Exec(ctx, `DELETE FROM ragd.instances WHERE instance_id = $1`, b.instance)
 	if err != nil {
@@ -38,8 +38,8 @@ func (b *Backlog) leave(ctx context.Context) error {
 	return nil
 }
 
-// ForgetInstances declares every other instance dead. It is for a database that no other
-// copy of the service can be using: the embedded one.
+// ForgetInstances declares every other instance dead. It is for the embedded database,
+// which no other instance can be using.
 func (b *Backlog) ForgetInstances(ctx context.Context) error {
 	_, err := b.control.Exec(ctx, `DELETE FROM ragd.instances WHERE instance_id <> $1`, b.instance)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *Backlog) ForgetInstances(ctx context.Context) error {
 }
 
 // keepAlive writes heartbeats and takes over the work of dead instances until ctx ends.
-// It goes on after errors, such as the database being away for a while.
+// It continues after errors, such as a temporarily unavailable database.
 func (b *Backlog) keepAlive(ctx context.Context) {
 	ticker := time.NewTicker(beatInterval)
 	defer ticker.Stop()
@@ -100,11 +100,11 @@ func (b *Backlog) alive(ctx context.Context) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// unclaim makes documents available that dead instances have claimed, and those that
-// this instance has claimed without a lease: the answer to the claim, or what was to end
-// it, was lost with a connection.
+// unclaim makes documents available that dead instances have claimed, and documents that
+// this instance has claimed without a lease, because a lost connection hid the result of
+// the claim or failed its release.
 func (b *Backlog) unclaim(ctx context.Context) (int, error) {
-	b.leases.mu.Lock() // no claim is on its way to us
+	b.leases.mu.Lock() // no claim of this instance is in flight
 	defer b.leases.mu.Unlock()
 	leased := slices.AppendSeq([]string{}, maps.Keys(b.leases.jobs))
 	tag, err := b.control.Exec(ctx, `

@@ -28,7 +28,7 @@ func (b *Backlog) Enqueue(ctx context.Context, tx *tenant.Tx, documents ...Docum
 	})
 }
 
-// columns are documents by column, as statements take them.
+// columns holds documents by column, as parameters of a statement.
 type columns struct {
 	tenants, documents, jobs []string
 	versions                 []int
@@ -43,22 +43,22 @@ func columnsOf(documents []Document) (c columns) {
 	return c
 }
 
-// Bounds of a batch. Many small documents together cost a fraction of what they cost one
-// by one; a large document goes alone.
+// Limits of a batch. Small documents cost far less in a batch than one by one; a large
+// document is claimed alone.
 const (
 	batchDocuments = 256
 	batchBytes     = 512 << 10
-	// linger is how long documents of a tenant that workers are busy with wait for
-	// others to come, before another worker claims them.
+	// linger is how long new documents wait to fill a batch, if other workers are busy
+	// with the same tenant.
 	linger = 200 * time.Millisecond
-	// lostAlone is how often instances died with a document before it goes alone, so
-	// that one that kills them is found out.
+	// lostAlone is how many instances must have died with a document before it is claimed
+	// alone, to find the one that kills them.
 	lostAlone = 3
 )
 
 // claim claims a batch of documents of one index: the oldest that are due, of the first
-// tenant after the given one, in the order of ids, that is not full. Tenants that workers
-// are busy with linger. No claims mean that no tenant after that one has anything due.
+// tenant after the given one, in the order of ids, that is not full. Documents of
+// busy tenants wait for linger first. No claims mean that no later tenant has any due.
 func (b *Backlog) claim(ctx context.Context, after tenant.ID, full, busy []string) ([]Claim, error) {
 	rows, err := b.control.Query(ctx, `
 		WITH next AS MATERIALIZED (
@@ -91,12 +91,13 @@ type executor interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// Done removes documents that are processed. A newer version stays.
+// Done removes processed documents. A newer version of a document stays.
 func (b *Backlog) Done(ctx context.Context, tx *tenant.Tx, documents ...Document) error {
 	return tx.AsService(ctx, func(tx pgx.Tx) error { return remove(ctx, tx, documents) })
 }
 
-// Remove is Done outside a transaction of the tenant's, which may be gone.
+// Remove removes processed documents as Done does, without a transaction of the tenant,
+// which may no longer exist.
 func (b *Backlog) Remove(ctx context.Context, documents ...Document) error {
 	return remove(ctx, b.control, documents)
 }
@@ -111,7 +112,7 @@ func remove(ctx context.Context, on executor, documents []Document) error {
 	return err
 }
 
-// Postpone returns a claimed document, which is due again after the wait.
+// Postpone releases a claimed document, which is due again after the wait.
 func (b *Backlog) Postpone(ctx context.Context, tx *tenant.Tx, d Document, wait time.Duration) error {
 	return tx.AsService(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -122,8 +123,8 @@ func (b *Backlog) Postpone(ctx context.Context, tx *tenant.Tx, d Document, wait 
 }
 
 // Leave removes documents of the transaction's tenant that were cancelled or deleted.
-// Those whose rows are locked, because an instance is claiming them or is done with them,
-// stay: whoever works on them finds that out.
+// Documents whose rows are locked stay, because an instance is claiming or removing them;
+// their worker finds the jobs ended.
 func Leave(ctx context.Context, tx *tenant.Tx, documentIDs []string) error {
 	if len(documentIDs) == 0 {
 		return nil
@@ -138,8 +139,8 @@ func Leave(ctx context.Context, tx *tenant.Tx, documentIDs []string) error {
 	})
 }
 
-// DeleteTenant removes all documents of a tenant that is being deleted. A foreign key
-// would do it too, but lock the tenant's row for every document that is enqueued.
+// DeleteTenant removes all documents of a tenant that is being deleted. There is no foreign
+// key to do it, because every enqueued document would then lock the tenant's row.
 func DeleteTenant(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
 	_, err := tx.Exec(ctx, `DELETE FROM ragd.backlog WHERE tenant_id = $1`, id)
 	return err

@@ -12,21 +12,22 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Limits of what a tenant may have in the backlog, unless Config says otherwise.
+// Default limits of a tenant's backlog; see Config.
 const (
 	defaultMaxDocuments = 100_000
 	defaultMaxBytes     = 4 << 30
 )
 
 const (
-	// countTTL is how long the count of a tenant's documents is used, together with what
-	// this instance adds. What other instances add meanwhile may exceed the limits.
+	// countTTL is how long the count of a tenant's documents is cached. The cached count
+	// includes what this instance adds, but not what others add, so that the limits may
+	// be exceeded.
 	countTTL = time.Second
 	// fullDelay is how long a caller should wait when the backlog is full.
 	fullDelay = 2 * time.Second
 )
 
-// usage is what each tenant has in the backlog, and may have.
+// usage holds the backlog limits and the backlog size of each tenant.
 type usage struct {
 	maxDocuments int
 	maxBytes     int64
@@ -35,7 +36,7 @@ type usage struct {
 	tenants map[tenant.ID]*tenantUsage
 }
 
-// tenantUsage is what one tenant had in the backlog at a time, plus what was admitted
+// tenantUsage is the backlog size of one tenant when it was counted, plus what was admitted
 // since.
 type tenantUsage struct {
 	documents int
@@ -65,7 +66,7 @@ func (b *Backlog) Refresh(ctx context.Context, id tenant.ID) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for other, known := range u.tenants { // tenants that stopped uploading are forgotten
+	for other, known := range u.tenants { // drop tenants that stopped uploading
 		if known.expired() {
 			delete(u.tenants, other)
 		}
@@ -74,15 +75,15 @@ func (b *Backlog) Refresh(ctx context.Context, id tenant.ID) error {
 	return nil
 }
 
-// Recount drops the cached count of a tenant, of which documents were removed.
+// Recount drops the cached count of a tenant, after documents were removed.
 func (b *Backlog) Recount(id tenant.ID) {
 	b.usage.mu.Lock()
 	defer b.usage.mu.Unlock()
 	delete(b.usage.tenants, id)
 }
 
-// Admit reserves capacity for a document of so many bytes. Refresh must come before. An
-// empty backlog admits a document of any size. Errors: Exhausted, with the time to wait.
+// Admit reserves capacity for a document of the given size. Call Refresh first. An empty
+// backlog admits a document of any size. Errors: Exhausted, with the time to wait.
 func (b *Backlog) Admit(id tenant.ID, bytes int64) error {
 	u := &b.usage
 	u.mu.Lock()
