@@ -21,11 +21,11 @@ type Job struct {
 	Status     Status
 	IndexName  string
 	DocumentID *string // nil for work on a whole index
-	Done       int     // in Unit, as Total
+	Done       int     // Done and Total are in Unit
 	Total      int     // 0 until it is known
 	Unit       string
 	Attempts   int
-	Error      string      // of the last attempt, or why it was cancelled; public
+	Error      string      // of the last attempt, or why the job was cancelled; safe to show to callers
 	Extraction *Extraction // nil where nothing was extracted
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -38,14 +38,14 @@ type Extraction struct {
 	InputTokens  int                 `json:"inputTokens"`
 	OutputTokens int                 `json:"outputTokens"`
 	Failed       int                 `json:"failed"`
-	Failures     []ExtractionFailure `json:"failures"` // the first of them
+	Failures     []ExtractionFailure `json:"failures"` // only the first failures
 }
 
 // ExtractionFailure is a field that could not be extracted from a chunk.
 type ExtractionFailure struct {
 	Ordinal int    `json:"ordinal"` // of the chunk
 	Field   string `json:"field"`
-	Reason  string `json:"reason"` // public
+	Reason  string `json:"reason"` // safe to show to callers
 }
 
 // AddExtraction stores the extraction of an attempt in its job. Calls and tokens are
@@ -62,8 +62,8 @@ func AddExtraction(ctx context.Context, on execer, jobID string, e Extraction) e
 
 const columns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::text, j.done, j.total, j.unit, j.attempts, j.error, j.extraction, j.created_at, j.updated_at`
 
-// visibleSQL is a condition on jobs AS j: whether the filter selects the job's
-// document. A filter hides all jobs on whole indexes.
+// visibleSQL returns a condition on jobs AS j: the filter selects the job's document. A
+// filter that is not empty hides all jobs on whole indexes.
 func visibleSQL(f filter.Filter, args *filter.Args) string {
 	if f.IsZero() {
 		return "true"
@@ -71,7 +71,7 @@ func visibleSQL(f filter.Filter, args *filter.Args) string {
 	return `EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id AND ` + f.SQL("d.metadata", args) + `)`
 }
 
-// get returns a job that the filter lets be seen. Errors: NotFound.
+// get returns a job. Errors: NotFound, also if the filter hides the job.
 func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Filter) (Job, error) {
 	notFound := fault.New(fault.NotFound, "job %q not found", shorten(jobID))
 	if !isID(jobID) {
@@ -87,7 +87,7 @@ func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Fil
 	return found, err
 }
 
-// ByID returns those of the jobs that exist, by id.
+// ByID returns the existing jobs among jobIDs, by id.
 func ByID(ctx context.Context, q tenant.Queryer, jobIDs []string) (map[string]Job, error) {
 	found, err := tenant.Select[Job](ctx, q, `SELECT `+columns+` FROM tenant.jobs AS j WHERE j.job_id = ANY($1::uuid[])`, jobIDs)
 	jobs := make(map[string]Job, len(found))
@@ -103,7 +103,7 @@ type position struct {
 	JobID     string    `json:"id"`
 }
 
-// list returns up to limit jobs after the position, or from the newest on without one.
+// list returns up to limit jobs after the position, or the newest ones if it is nil.
 // An empty status means any.
 func list(ctx context.Context, q tenant.Queryer, status Status, visible filter.Filter, after *position, limit int) ([]Job, error) {
 	var afterTime *time.Time
@@ -120,9 +120,9 @@ func list(ctx context.Context, q tenant.Queryer, status Status, visible filter.F
 		ORDER BY j.created_at DESC, j.job_id DESC LIMIT $4`, args.Values()...)
 }
 
-// isID reports whether s could be an id of ours. PostgreSQL reads fewer forms of a uuid
-// than Go does, and we write one.
+// isID reports whether s has the form of our ids, the 36 characters of a uuid. Go accepts
+// other forms, some of which PostgreSQL rejects.
 func isID(s string) bool { return len(s) == len(uuid.Nil.String()) && uuid.Validate(s) == nil }
 
-// shorten cuts a caller's text to what an error message can hold.
+// shorten shortens a caller's text for use in an error message.
 func shorten(s string) string { return textlimit.Shorten(s, 200) }

@@ -11,7 +11,7 @@ const (
 	Build Kind = "build"
 	// Reembed gives an index another embedding model.
 	Reembed Kind = "reembed"
-	// Graph finds the edges of an index's graph anew.
+	// Graph builds the graph of an index again.
 	Graph Kind = "graph"
 )
 

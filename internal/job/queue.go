@@ -42,7 +42,7 @@ const MaxAttempts = 8
 // defaultTimeout is how long an attempt may take, unless its Runner says otherwise.
 const defaultTimeout = 15 * time.Minute
 
-// Queue stores tasks and runs them on any instance, by River. Safe for concurrent use.
+// Queue stores tasks in River and runs them on any instance. Safe for concurrent use.
 type Queue struct {
 	client  *river.Client[pgx.Tx]
 	driver  riverdriver.Driver[pgx.Tx]
@@ -72,7 +72,7 @@ func NewQueue(config QueueConfig) (*Queue, error) {
 		RescueStuckJobsAfter: defaultTimeout + time.Minute,
 		MaxAttempts:          MaxAttempts,
 		RetryPolicy:          retryPolicy{},
-		// River logs its own life at info.
+		// River logs its routine work at info.
 		Logger: slog.New(warnings{config.Logger.Handler()}),
 	})
 	if err != nil {
@@ -93,8 +93,8 @@ func Migrate(ctx context.Context, driver riverdriver.Driver[pgx.Tx]) error {
 	return nil
 }
 
-// Register sets who runs the tasks. It must be called once, before all but Rescue and
-// DeleteTenant.
+// Register sets the runners of the tasks. It must be called once, before all other methods
+// but Rescue and DeleteTenant.
 func (q *Queue) Register(runners Registry) {
 	q.runners = runners
 	for kind, r := range runners {
@@ -104,7 +104,7 @@ func (q *Queue) Register(runners Registry) {
 	}
 }
 
-// args are what River stores of a task.
+// args is the part of a task that River stores.
 type args struct {
 	kind Kind
 	Task
@@ -113,8 +113,8 @@ type args struct {
 // Kind implements river.JobArgs.
 func (a args) Kind() string { return string(a.kind) }
 
-// Enqueue stores a task on an index of the transaction's tenant, unless the same one
-// waits or runs already. jobID is empty for maintenance that nobody asked for.
+// Enqueue stores a task on an index of the transaction's tenant, unless the same task is
+// waiting or running already. jobID is empty for maintenance that no caller requested.
 func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64, jobID string) error {
 	task := args{kind, Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}}
 	r := q.runners[kind]
@@ -135,7 +135,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID i
 	})
 }
 
-// Start starts a job of a kind on an index, as its Runner decides.
+// Start calls the Start function of the kind's Runner, if it has one.
 func (q *Queue) Start(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64) error {
 	if start := q.runners[kind].Start; start != nil {
 		return start(ctx, tx, indexID)
@@ -173,7 +173,7 @@ const drainTimeout = 10 * time.Second
 // Run runs tasks until ctx ends, then lets those that are running finish for
 // drainTimeout.
 func (q *Queue) Run(ctx context.Context) error {
-	// Tasks must outlive ctx, or they would be cut off.
+	// Running tasks may continue after ctx ends, for drainTimeout.
 	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
@@ -191,10 +191,10 @@ func (q *Queue) Run(ctx context.Context) error {
 	return nil
 }
 
-// Rescue makes the tasks of dead instances available again and returns how many there
-// were. alive returns the ids of the others; it is called when the running tasks are
-// known, so that no instance that has started since is taken for dead. The attempt that
-// was cut off counts.
+// Rescue makes the tasks of dead instances available again and returns their number. alive
+// returns the ids of the living instances; it is called after the running tasks were read,
+// so that an instance that has just started does not look dead. An interrupted attempt
+// counts as an attempt.
 func (q *Queue) Rescue(ctx context.Context, alive func(context.Context) ([]string, error)) (int, error) {
 	running, err := q.client.JobList(ctx, river.NewJobListParams().States(rivertype.JobStateRunning).First(maxListed))
 	if err != nil {
@@ -217,7 +217,7 @@ func (q *Queue) Rescue(ctx context.Context, alive func(context.Context) ([]strin
 		lost.State, lost.ScheduledAt = append(lost.State, string(rivertype.JobStateAvailable)), append(lost.ScheduledAt, time.Now())
 		lost.FinalizedAt = append(lost.FinalizedAt, nil)
 		if at := t.AttemptedAt; at != nil && !at.Before(lost.StuckHorizon) {
-			lost.StuckHorizon = at.Add(time.Microsecond) // what was begun later is another attempt
+			lost.StuckHorizon = at.Add(time.Microsecond) // a task that started later is another attempt
 		}
 	}
 	if len(lost.ID) == 0 {
@@ -234,8 +234,9 @@ func (q *Queue) Rescue(ctx context.Context, alive func(context.Context) ([]strin
 // maxListed is the most that River lists or deletes at once.
 const maxListed = 10_000
 
-// DeleteTenant deletes the tasks of a tenant that is being deleted. Tasks that run find
-// the tenant gone and stop; should it exist again by then, they find no job of theirs.
+// DeleteTenant deletes the tasks of a tenant that is being deleted. Running tasks stop
+// because the tenant no longer exists or, if it was created again, because their job does
+// not.
 func (q *Queue) DeleteTenant(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
 	tasks := river.NewJobDeleteManyParams().Where("args->>'tenant' = @tenant", river.NamedArgs{"tenant": string(id)}).First(maxListed)
 	for {
@@ -252,9 +253,9 @@ func (q *Queue) DeleteTenant(ctx context.Context, tx pgx.Tx, id tenant.ID) error
 // maxBackoff is the longest wait between two attempts.
 const maxBackoff = 5 * time.Minute
 
-// Backoff returns how long to wait after so many failed attempts: 1, 2, 4 ... seconds,
-// at most 5 minutes, each stretched by up to a half at random so that the failures of one
-// outage do not come back in step.
+// Backoff returns how long to wait after a number of failed attempts: 1, 2, 4 ... seconds,
+// at most 5 minutes, plus up to half of that at random, so that tasks that failed together
+// are not retried together.
 func Backoff(attempts int) time.Duration {
 	wait := min(time.Second<<min(max(attempts-1, 0), 20), maxBackoff)
 	return wait + rand.N(wait/2)

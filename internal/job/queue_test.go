@@ -39,8 +39,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// add adds a task of a tenant that an instance runs, or that waits if the instance is
-// empty.
+// add adds a task of a tenant. It runs on the given instance, or waits if that is empty.
 func (f fixture) add(t *testing.T, id, instance string) {
 	t.Helper()
 	_, err := f.pool.Exec(t.Context(), `
@@ -50,7 +49,7 @@ func (f fixture) add(t *testing.T, id, instance string) {
 	must(t, err)
 }
 
-// instances returns who runs, or ran, the tasks in a state.
+// instances returns the instances that run or ran the tasks in a state.
 func (f fixture) instances(t *testing.T, state string) []string {
 	t.Helper()
 	rows, err := f.pool.Query(t.Context(), `SELECT coalesce(attempted_by[2], '') FROM ragd.river_job WHERE state::text = $1 ORDER BY id`, state)
@@ -89,7 +88,7 @@ func TestTasksOfDeadInstancesBecomeAvailable(t *testing.T) {
 	}
 }
 
-func TestWaitingTasksGoWithTheirTenant(t *testing.T) {
+func TestWaitingTasksAreDeletedWithTheirTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.add(t, "acme", "")

@@ -10,10 +10,10 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Registry says for each kind who runs, cancels and retries it.
+// Registry maps each kind to its Runner.
 type Registry map[Kind]Runner
 
-// Join returns one registry of all kinds of several.
+// Join merges registries into one.
 func Join(registries ...Registry) Registry {
 	all := Registry{}
 	for _, r := range registries {
@@ -32,7 +32,7 @@ type Runner struct {
 	//	Stop(err)      it failed for good
 	//	other errors   try again after Backoff, until MaxAttempts
 	Run func(ctx context.Context, a Attempt) error
-	// Lane is which workers run it; LaneMaintenance by default.
+	// Lane is the set of workers that run it; LaneMaintenance by default.
 	Lane Lane
 	// MaxAttempts is how often a task is tried; MaxAttempts by default.
 	MaxAttempts int
@@ -40,11 +40,11 @@ type Runner struct {
 	Timeout time.Duration
 
 	// Start starts a job or task of the kind on an index, in a transaction of its
-	// tenant, if there is something to do and none is under way. Nil: Queue.Start
+	// tenant, if there is work and none is queued or running. Nil: Queue.Start
 	// does nothing for the kind.
 	Start func(ctx context.Context, tx *tenant.Tx, indexID int64) error
-	// Cancel ends a job that is queued or running and undoes what must not stay. Nil:
-	// jobs of the kind cannot be cancelled. Errors: Precondition when it is too late.
+	// Cancel ends a queued or running job and reverts its unfinished changes. Nil: jobs
+	// of the kind cannot be cancelled. Errors: Precondition when it is too late.
 	Cancel func(ctx context.Context, id tenant.ID, j Job) error
 	// Retry starts the work of a failed or cancelled job again and returns the id of
 	// the new job. Nil: jobs of the kind cannot be retried. Errors: Precondition when
@@ -56,7 +56,7 @@ type Runner struct {
 type Task struct {
 	Tenant  tenant.ID `json:"tenant"`
 	IndexID int64     `json:"index_id"`
-	JobID   string    `json:"job_id,omitempty"` // empty when nobody asked for it
+	JobID   string    `json:"job_id,omitempty"` // empty if no caller requested it
 }
 
 // Attempt is one try at a task.
@@ -66,20 +66,20 @@ type Attempt struct {
 	Last   bool // whether the task is given up when this attempt fails
 }
 
-// Snooze is the error by which Run asks to be called again after a while.
+// Snooze returns an error with which Run asks to be called again after the wait.
 func Snooze(wait time.Duration) error { return &snoozeError{wait} }
 
 type snoozeError struct{ wait time.Duration }
 
 func (e *snoozeError) Error() string { return fmt.Sprintf("try again in %v", e.wait) }
 
-// Snoozed reports whether an error is of Snooze.
+// Snoozed reports whether an error was made by Snooze.
 func Snoozed(err error) bool {
 	var snooze *snoozeError
 	return errors.As(err, &snooze)
 }
 
-// Stop wraps the error of an attempt after which there must be no other.
+// Stop wraps the error of an attempt to prevent further attempts.
 func Stop(err error) error { return &stopError{err} }
 
 type stopError struct{ cause error }

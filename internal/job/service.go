@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Service shows, cancels and retries the jobs of the calling tenant. A credential with a
+// Service lists, watches, cancels and retries the jobs of the calling tenant. A credential with a
 // mandatory filter sees only the jobs of documents that the filter selects. Safe for
 // concurrent use.
 type Service struct {
@@ -18,7 +18,7 @@ type Service struct {
 	runners Registry
 }
 
-// New returns a Service that cancels and retries jobs by the registry.
+// New returns a Service that cancels and retries jobs with the runners.
 func New(db *tenant.DB, runners Registry) *Service { return &Service{db: db, runners: runners} }
 
 // Get returns a job. Errors: NotFound.
@@ -50,8 +50,8 @@ func (s *Service) List(ctx context.Context, status string, pageSize int32, pageT
 // watchInterval is how often Watch reads the job.
 const watchInterval = 250 * time.Millisecond
 
-// Watch sends the job at once and then whenever it has changed, until it has ended, send
-// fails or ctx ends. Errors: NotFound, those of send.
+// Watch sends the job at once and after each change, until the job has ended, send fails or
+// ctx ends. Errors: NotFound, those of send.
 func (s *Service) Watch(ctx context.Context, jobID string, send func(Job) error) error {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -78,9 +78,9 @@ func (s *Service) Watch(ctx context.Context, jobID string, send func(Job) error)
 	}
 }
 
-// Cancel ends a job that is queued or running and returns it as it is then. A job that
-// was cancelled before is returned unchanged. Errors: NotFound; Precondition for a job
-// that has ended otherwise, and for one that its kind does not let be cancelled.
+// Cancel cancels a queued or running job and returns it. A job that is already cancelled is
+// returned unchanged. Errors: NotFound; Precondition for a job that has succeeded or failed,
+// or whose kind cannot be cancelled.
 func (s *Service) Cancel(ctx context.Context, jobID string) (Job, error) {
 	r, err := tenant.Require(ctx, tenant.Write)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) Cancel(ctx context.Context, jobID string) (Job, error) {
 	}
 	err = cancel(ctx, r.Tenant, j)
 	ended, lookErr := get(ctx, h, jobID, visible)
-	if err != nil && ended.Status != Cancelled { // else another call has cancelled it at the same time
+	if err != nil && ended.Status != Cancelled { // if it is Cancelled, another call was faster
 		return Job{}, err
 	}
 	return ended, lookErr

@@ -7,8 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Status is the state of a job. All statements that read or set one by name stand in
-// this file.
+// Status is the state of a job. Only this file has SQL that names states.
 type Status string
 
 // The states of a job. The constraint on tenant.jobs.status lists the same.
@@ -23,7 +22,7 @@ const (
 // Ended reports whether the state is final.
 func (s Status) Ended() bool { return s == Succeeded || s == Failed || s == Cancelled }
 
-// ErrEnded says that a job is not running any more: it was cancelled, replaced by a
+// ErrEnded is returned for a job that is no longer running: it was cancelled, replaced by a
 // newer one, or its index or document was deleted.
 var ErrEnded = errors.New("the job has ended")
 
@@ -32,7 +31,7 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
 }
 
-// Start is a job that is to be queued.
+// Start describes a job to queue.
 type Start struct {
 	JobID     string
 	Kind      Kind
@@ -61,8 +60,8 @@ func InsertIngest(ctx context.Context, on execer, indexName string, jobIDs, docu
 	return err
 }
 
-// Begin marks a job running. An attempt is counted unless the job was running already:
-// then it was taken over from an instance that died. Errors: ErrEnded.
+// Begin marks a job running and counts an attempt. It counts none if the job was running
+// already, which means that it was taken over from a dead instance. Errors: ErrEnded.
 func Begin(ctx context.Context, on execer, jobID string) error {
 	return unlessEnded(on.Exec(ctx, `
 		UPDATE tenant.jobs SET status = 'running', attempts = attempts + (status = 'queued')::int, updated_at = now()
@@ -73,9 +72,9 @@ func Begin(ctx context.Context, on execer, jobID string) error {
 // attempts[i]. Jobs that have ended stay as they are.
 //
 // This and the other statements on several jobs find rows by = ANY($1) alone and take
-// what they set from arrays, by the id's position in $1: PostgreSQL then looks rows up by
-// key whatever it believes of the table's size. Where it may join, it may compare each
-// row with each id.
+// the new values from arrays, by the id's position in $1. PostgreSQL then always looks rows
+// up by key, even with wrong statistics of the table; for a join it might choose a plan
+// that compares each row with each id.
 func BeginAll(b *tenant.Batch, jobIDs []string, attempts []int) {
 	b.Exec(`
 		UPDATE tenant.jobs AS j SET status = 'running', attempts = ($2::int[])[array_position($1::uuid[], j.job_id)], updated_at = now()
@@ -96,7 +95,7 @@ func Advance(ctx context.Context, on execer, jobID string, n int) error {
 		WHERE job_id = $1 AND status = 'running'`, jobID, n))
 }
 
-// Succeed marks a running job succeeded, and all of it done.
+// Succeed marks a running job succeeded and sets its progress to its total.
 func Succeed(ctx context.Context, on execer, jobID string) error {
 	_, err := on.Exec(ctx, `
 		UPDATE tenant.jobs SET status = 'succeeded', error = '', done = total, updated_at = now()
@@ -104,8 +103,8 @@ func Succeed(ctx context.Context, on execer, jobID string) error {
 	return err
 }
 
-// SucceedAll marks jobs succeeded; job i has done totals[i]. Jobs that have ended stay
-// as they are.
+// SucceedAll marks jobs succeeded; the progress and total of job i become totals[i]. Jobs
+// that have ended stay as they are.
 func SucceedAll(ctx context.Context, on execer, jobIDs []string, totals []int) error {
 	_, err := on.Exec(ctx, `
 		UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(),
@@ -114,8 +113,8 @@ func SucceedAll(ctx context.Context, on execer, jobIDs []string, totals []int) e
 	return err
 }
 
-// FailAttempt stores why an attempt failed, as callers may know it. The last attempt
-// fails the job, any other leaves it queued.
+// FailAttempt stores the public reason of a failed attempt. After the last attempt it marks
+// the job failed, else queued.
 func FailAttempt(ctx context.Context, on execer, jobID, reason string, last bool) error {
 	_, err := on.Exec(ctx, `
 		UPDATE tenant.jobs SET status = CASE WHEN $3 THEN 'failed' ELSE 'queued' END, error = $2, updated_at = now()
@@ -150,15 +149,15 @@ func CancelIndex(ctx context.Context, q tenant.Queryer, indexName, reason string
 		RETURNING j.document_id::text`, indexName, reason)
 	var ids []string
 	for _, id := range documents {
-		if id != nil { // else it is about the index
+		if id != nil { // nil for a job on the whole index
 			ids = append(ids, *id)
 		}
 	}
 	return ids, err
 }
 
-// CancelOrphans cancels the jobs of an index whose documents do not exist any more, and
-// returns the ids of these documents.
+// CancelOrphans cancels the jobs of an index whose documents no longer exist, and returns
+// the ids of these documents.
 func CancelOrphans(ctx context.Context, q tenant.Queryer, indexName, reason string) ([]string, error) {
 	return tenant.Values[string](ctx, q, `
 		UPDATE tenant.jobs AS j SET status = 'cancelled', error = $2, updated_at = now()
