@@ -34,7 +34,7 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 	stop := reportProgress(ctx, h, jobID, rows)
 	err = createIndex(ctx, s, i, rows)
 	stop()
-	if err != nil { // an unfinished index only slows writers down
+	if err != nil { // an unfinished index only slows writes
 		return errors.Join(err, dropUnfinished(context.WithoutCancel(ctx), s, i))
 	}
 	if err := replaceBuilt(ctx, h, i); err != nil {
@@ -102,7 +102,7 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 
 // endBuild stores whether the Postgres index exists and ends the job, unless the config
 // was changed meanwhile: then the job goes on with the new config. Chunks that could not
-// be linked without an HNSW index are linked next.
+// be linked without an HNSW index are linked after that.
 func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, built bool) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		done, err := tenant.Value[bool](ctx, tx, `
@@ -139,8 +139,8 @@ func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason 
 	})
 }
 
-// createIndex creates the Postgres index under its unfinished name. It drops what an
-// earlier attempt left.
+// createIndex creates the Postgres index under its unfinished name, after dropping that of
+// an earlier attempt.
 func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) error {
 	if err := dropUnfinished(ctx, s, i); err != nil {
 		return err
@@ -169,8 +169,8 @@ func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) er
 	return err
 }
 
-// Bounds of the memory of a build, in bytes. The rest of a graph that does not fit is
-// built on disk, which is many times slower.
+// Limits of the memory of a build, in bytes. A graph that does not fit is finished on disk,
+// which is many times slower.
 const (
 	minBuildMemory = 64 << 20
 	maxBuildMemory = 2 << 30

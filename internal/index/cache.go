@@ -9,12 +9,11 @@ import (
 
 const (
 	cacheSize = 10_000
-	// cacheTTL bounds how long a changed setting goes unnoticed by other
-	// instances.
+	// cacheTTL is how long other instances may use outdated settings.
 	cacheTTL = 5 * time.Second
 )
 
-// known remembers indexes by name, so that a query need not look its index up.
+// known caches indexes by name, so that a query need not load its index.
 type known struct {
 	indexes *cache.Cache[knownKey, Index]
 }

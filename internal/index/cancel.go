@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Runners runs, cancels and retries the jobs of this package.
+// Runners returns the runners of the kinds of jobs of this package.
 func (s *Service) Runners(m *Maintainer, r *Reembedder) job.Registry {
 	return job.Registry{
 		job.Maintain: {Run: m.run, Timeout: maintenanceTimeout},
@@ -23,8 +23,8 @@ func (s *Service) Runners(m *Maintainer, r *Reembedder) job.Registry {
 	}
 }
 
-// cancelBuild ends a build: the index keeps the Postgres index that it has. Errors:
-// Precondition when it has none, and when the build has ended.
+// cancelBuild cancels a build. The index keeps its old Postgres index. Errors: Precondition
+// when it has none, and when the build has ended.
 func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, j job.Job) error {
 	h := s.db.Handle(id)
 	row, err := tenant.Get[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.build_job_id = $1`, j.JobID)

@@ -29,7 +29,7 @@ const DefaultSimilarity = 0.5
 
 var edgeTypes = []string{"mention", "next", "similar"}
 
-// check validates the settings and brings equal ones into the same form.
+// check validates the settings and normalizes them, so that equal settings compare equal.
 func (g *Graph) check() error {
 	var kept []string
 	for _, t := range edgeTypes {

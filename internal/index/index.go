@@ -1,4 +1,4 @@
-// Package index manages the life of indexes: their settings, their chunk tables
+// Package index creates, changes and deletes indexes: their settings, their chunk tables
 // and the Postgres indexes on them. internal/query searches them, internal/ingest
 // and internal/vector fill them.
 package index
@@ -24,8 +24,8 @@ const (
 	MaxDimension = 16_000
 	// MaxBits is the widest bit vector that pgvector indexes.
 	MaxBits = 64_000
-	// maxMetadataIndexes bounds the fields with Postgres indexes of their own, two for
-	// each field, which every write updates.
+	// maxMetadataIndexes is how many metadata fields may have Postgres indexes. Each field
+	// has two, which every write updates.
 	maxMetadataIndexes = 16
 )
 

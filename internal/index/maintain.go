@@ -15,18 +15,17 @@ import (
 
 const (
 	maintenanceTimeout = 6 * time.Hour
-	// loadPause is how long an index is watched, every loadLook, before a build.
-	// loadRate chunks that arrive meanwhile are a load, during which nothing is built:
-	// a live HNSW index takes in some 1,000 chunks a second, a bare table 50 times as
-	// many. A slower load loses nothing to a live index.
+	// loadPause is how long an index is watched before a build, and loadLook the interval
+	// between two looks. If loadRate chunks arrive in that time, the index is being loaded
+	// and the build waits: with an HNSW index some 1,000 chunks a second can be written,
+	// without one 50 times as many. A slower load is not limited by the HNSW index.
 	loadPause = time.Second
 	loadLook  = loadPause / 20
 	loadRate  = 200
-	// batchPauses is how many times longer an index with waiting documents is watched.
+	// batchPauses multiplies loadPause for an index with waiting documents.
 	batchPauses = 5
 	// chunkBytes is about the size of a chunk. A build waits for arriving documents if
-	// their chunks are at least a fraction of those of the index, of which
-	// arrivingFraction is the inverse.
+	// their chunks are at least 1/arrivingFraction of those of the index.
 	chunkBytes       = 512
 	arrivingFraction = 8
 
@@ -93,7 +92,8 @@ func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tena
 	})
 }
 
-// maintain repeats until nothing is due, as more may be written meanwhile.
+// maintain does all maintenance that is due. It repeats until nothing is due, because more
+// may be written meanwhile.
 func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
 	for {
 		now, err := readState(ctx, s, task.IndexID)
@@ -130,9 +130,9 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 	return countTerms(ctx, h, indexID, state)
 }
 
-// unlessLoading calls do, which would slow a load down, or snoozes the job while the
-// index is being loaded: while chunks arrive, or documents that will be a large fraction
-// of the index. A build that a caller asks for meanwhile does not wait.
+// unlessLoading calls do, which would slow a load down. While the index is being loaded it
+// snoozes the job instead: while chunks arrive, or documents that will be a large fraction
+// of the index. A build that a caller requests does not wait.
 func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task job.Task, before state, do func(now state) error) error {
 	now := before
 	start := time.Now()
@@ -160,9 +160,9 @@ func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task 
 	return do(now)
 }
 
-// commonChunks is the number of chunks from which the count of a term is stored.
-// Queries count rarer terms themselves, in a fraction of a millisecond, so that a term
-// that is new since the last count is not taken for one that no chunk has.
+// commonChunks is the number of chunks from which the count of a term is stored. Queries
+// count rarer terms themselves, in a fraction of a millisecond, so that terms that are new
+// since the last count are counted too.
 const commonChunks = 100
 
 // countTerms counts how many chunks have each common term. Queries read the

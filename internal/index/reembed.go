@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// reembedAttempts bounds the attempts of a job. Each continues where the last one
-	// ended.
+	// reembedAttempts is the maximum number of attempts of a job. Each continues where the
+	// last one ended.
 	reembedAttempts = 25
-	// switchAttempts bounds the attempts to switch generations. Each waits at most
-	// switchWait for users of the old chunks, as other users queue behind it.
+	// switchAttempts is the maximum number of attempts to switch generations. Each waits at
+	// most switchWait for users of the old chunks, because other users wait behind it.
 	switchAttempts = 60
 	switchWait     = time.Second
 )
@@ -61,7 +61,7 @@ func (r *Reembedder) run(ctx context.Context, a job.Attempt) error {
 	}
 	log := r.log.With("tenant", a.Tenant, "index", a.IndexID, "job", a.JobID, "attempt", a.Number)
 	if ctx.Err() == nil {
-		if _, ended := begin(ctx, h, a.Task); errors.Is(ended, job.ErrEnded) { // which made the attempt fail
+		if _, ended := begin(ctx, h, a.Task); errors.Is(ended, job.ErrEnded) { // the attempt failed because the job has ended
 			log.InfoContext(ctx, "reembedding overtaken")
 			return job.Stop(job.ErrEnded)
 		}
@@ -215,7 +215,7 @@ func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
 	return err
 }
 
-// dropRecording are the statements that drop the triggers of recordChanges.
+// dropRecording holds the statements that drop the triggers of recordChanges.
 var dropRecording = []string{
 	`DROP TRIGGER IF EXISTS record_inserted_chunks ON tenant.chunk`,
 	`DROP TRIGGER IF EXISTS record_updated_chunks ON tenant.chunk`,

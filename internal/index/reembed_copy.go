@@ -24,8 +24,8 @@ type copier struct {
 	jobID      string
 }
 
-// prepare makes the table and notes all documents as still to be copied, unless an
-// earlier attempt has.
+// prepare creates the table and records all documents as still to be copied, unless an
+// earlier attempt did.
 func (c *copier) prepare(ctx context.Context) error {
 	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
 		fresh := tx.OfIndex(c.to.ID, c.to.Generation)
@@ -36,7 +36,7 @@ func (c *copier) prepare(ctx context.Context) error {
 		if err := c.to.executeAll(ctx, fresh, c.to.makeChunks()); err != nil {
 			return err
 		}
-		// First the triggers, then the documents: what changes in between is in both.
+		// The triggers come first, so that no change between the two is missed.
 		if err := c.from.executeAll(ctx, tx, c.from.recordChanges()); err != nil {
 			return err
 		}
@@ -124,8 +124,8 @@ func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 	return out, nil
 }
 
-// write copies the recorded documents that have not changed since they were read. A
-// writer of one waits for the end of the transaction, and records it again.
+// write copies the recorded documents that have not changed since they were read. Another
+// writer of such a document waits for the end of the transaction and records it again.
 func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
 	ids, err := tenant.Values[string](ctx, tx, `
 		SELECT n.document_id::text FROM tenant.reembed_documents AS n

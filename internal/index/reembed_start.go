@@ -10,13 +10,13 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// reembedding returns the error of a change that the next generation would not have.
+// reembedding returns the error of a change that would be lost in the next generation.
 func (i Index) reembedding() error {
 	return fault.New(fault.Precondition, "index %q is being embedded with %s: wait for job %s or cancel it", i.Name, i.Next.EmbeddingModel, i.Next.JobID)
 }
 
-// next returns the next generation that a change asks for; nil if it names no model, or
-// the model that the index has or is getting already.
+// next returns the next generation that a change requests; nil if the change names no
+// model, or the current model or that of the next generation.
 func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
 	if c.EmbeddingModel == nil {
 		if c.Dimension != 0 {
@@ -31,7 +31,7 @@ func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
 	if err := s.completeDimension(ctx, &spec); err != nil {
 		return nil, err
 	}
-	if spec.checkTypes() != nil { // too wide for the present type, perhaps
+	if spec.checkTypes() != nil { // the dimension may be too large for the current type
 		spec.VectorType = ""
 		if err := spec.checkTypes(); err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
 }
 
 // startReembed queues the job that makes the next generation. Errors: Precondition
-// for an index with ready-made vectors, or that somebody else has just changed.
+// for an index with ready-made vectors, or one that was just changed by another call.
 func (s *Service) startReembed(ctx context.Context, id tenant.ID, i Index, next Next) error {
 	next.JobID = uuid.Must(uuid.NewV7()).String()
 	defer s.known.forget(id, i.Name)
@@ -77,7 +77,7 @@ func (s *Service) startReembed(ctx context.Context, id tenant.ID, i Index, next 
 	})
 }
 
-// cancelReembed ends a job before its switch. The index stays as it is. Errors:
+// cancelReembed cancels a job before its switch. The index stays unchanged. Errors:
 // Precondition when it is too late.
 func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, j job.Job) error {
 	h := s.db.Handle(id)
@@ -87,7 +87,7 @@ func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, j job.Job) er
 	}
 	for _, row := range found {
 		defer s.known.forget(id, row.IndexName)
-		// Whoever drops a table would wait for the end of a build on it.
+		// Dropping a table would wait for the end of a build on it.
 		if err := stopBuild(ctx, h.OfIndex(row.IndexID, row.Generation+1)); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (f fixture) upload(t *testing.T, uri, text string) *ragdv1.Document {
 	return d
 }
 
-// reembed asks for the new model and returns the job's id.
+// reembed requests the new model and returns the id of the job.
 func (f fixture) reembed(t *testing.T) string {
 	t.Helper()
 	i, err := f.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "docs", EmbeddingModel: newModel, Dimension: newDimension})
@@ -98,7 +98,7 @@ func (f fixture) query(mode, text string) ([]*ragdv1.Source, error) {
 	return res.GetSources(), err
 }
 
-// count returns what a query of one number answers.
+// count returns the result of a query for one number.
 func (f fixture) count(t *testing.T, sql string) (n int) {
 	t.Helper()
 	if err := f.service.Pool.QueryRow(t.Context(), sql).Scan(&n); err != nil {
@@ -114,7 +114,7 @@ func toNewModel(r modelserver.Request) bool {
 	return r.Body["model"] == strings.TrimPrefix(newModel, "openai/")
 }
 
-// embedded returns how many texts the new model was asked for.
+// embedded returns how many texts the new model was asked to embed.
 func (f fixture) embedded() (n int) {
 	for _, r := range f.provider.Requests() {
 		if inputs, ok := r.Body["input"].([]any); ok && toNewModel(r) {
@@ -124,8 +124,8 @@ func (f fixture) embedded() (n int) {
 	return n
 }
 
-// Queries go on while an index is embedded again, with the old embeddings or the new
-// ones, and never with both; documents come, change and go meanwhile.
+// While an index is embedded again, and documents are added, changed and deleted, each
+// query uses either the old or the new embeddings.
 func TestReembeddingUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -204,7 +204,7 @@ func TestReembeddingUnderLoad(t *testing.T) {
 	}
 }
 
-// With edges and a Postgres index: both are there when the new embeddings serve.
+// The edges and the Postgres index are complete before queries use the new embeddings.
 func TestReembeddingBuildsThePostgresIndexFirst(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -279,8 +279,8 @@ func TestACancelledReembeddingLeavesTheIndexAsItWas(t *testing.T) {
 	}
 }
 
-// A job that is cut off goes on where it was.
-func TestReembeddingGoesOnWhereItWas(t *testing.T) {
+// An interrupted job continues where it was.
+func TestReembeddingContinuesWhereItWas(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const documents = 200
@@ -306,7 +306,7 @@ func TestReembeddingGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReembedded(t *testing.T) {
+func TestInvalidReembeddingsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	ctx := t.Context()

@@ -169,7 +169,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	return out, next, nil
 }
 
-// deleteAttempts bounds the attempts to delete an index that others use. Each takes a
+// deleteAttempts is the maximum number of attempts to delete an index in use. Each takes a
 // second or more.
 const deleteAttempts = 10
 
@@ -195,7 +195,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 
 // Change is what Update changes. nil leaves a setting as it is.
 type Change struct {
-	EmbeddingModel  *string // a job has the index embedded again
+	EmbeddingModel  *string // starts a job that embeds the index again
 	Dimension       int     // of the embedding model; 0: the model's own
 	Config          *Config
 	MetadataIndexes *[]string
@@ -242,7 +242,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 			return Index{}, Counts{}, err
 		}
 	}
-	if changed.Config != old.Config { // a build starts it again at its end
+	if changed.Config != old.Config { // endBuild starts Link again after the build
 		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.queue.Start(ctx, tx, job.Link, old.ID) }); err != nil {
 			return Index{}, Counts{}, err
 		}
@@ -326,11 +326,11 @@ func (s *Service) Truncate(ctx context.Context, name string) error {
 	return truncate(ctx, h, found)
 }
 
-// maxNamesInError bounds how many names an error lists.
+// maxNamesInError is how many names an error lists at most.
 const maxNamesInError = 20
 
-// Use calls do with the index that a request means, found as by Resolve, and the
-// handle of its tables. If do returns a tenant.GoneError because the tables have
+// Use calls do with the index that Resolve returns for the name, and the handle of its
+// tables. If do returns a tenant.GoneError because the tables have
 // been replaced since the index was cached, Use looks the index up and calls do
 // again, once. Errors: those of Resolve and of do.
 func (s *Service) Use(ctx context.Context, id tenant.ID, name string, do func(i Index, tables *tenant.Handle) error) error {
@@ -350,9 +350,9 @@ func (s *Service) Use(ctx context.Context, id tenant.ID, name string, do func(i 
 	return err
 }
 
-// Resolve returns the index that a request means: the named one, or the tenant's
-// only one when no name is given. It answers from a cache that may be some
-// seconds old, so the index's tables may be gone: prefer Use. Errors: NotFound,
+// Resolve returns the named index, or the tenant's only one if the name is empty. The
+// result may come from a cache and be some seconds old, and the tables of the index may
+// no longer exist: prefer Use. Errors: NotFound,
 // Invalid.
 func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index, error) {
 	if name == "" {

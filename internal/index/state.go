@@ -17,13 +17,12 @@ const (
 	// countThreshold is the number of chunks from which common terms are counted into
 	// a table. With fewer, a query counts them itself.
 	countThreshold = 2_000
-	// countFraction is the inverse of the fraction of the chunks that must have changed
-	// for another count. A growing index is counted again whenever it has grown by a
-	// quarter: loading n chunks costs as much as counting 5n.
+	// Terms are counted again when 1/countFraction of the chunks have changed. A growing
+	// index is counted again whenever it has grown by a quarter: loading n chunks costs as
+	// much as counting 5n.
 	countFraction = 4
-	// loadGrowth is the factor by which an index grows before its terms are counted
-	// while it is being loaded; loadThreshold is the number of chunks from which they
-	// are.
+	// While an index is being loaded, its terms are counted when it has grown by the factor
+	// loadGrowth and has at least loadThreshold chunks.
 	loadGrowth    = 4
 	loadThreshold = 20_000
 )
@@ -32,7 +31,7 @@ const (
 type state struct {
 	Chunks         int64
 	Written        int64
-	Pending        int64 // documents that are on their way into the index
+	Pending        int64 // documents that are waiting or being processed
 	CountedChunks  int64
 	CountedWritten int64
 	Built          bool

@@ -116,7 +116,7 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 	return row.index(), row.counts(), err
 }
 
-// ByID returns an index, as it is now and not as Resolve cached it. Errors: NotFound.
+// ByID loads an index from the database, without the cache of Resolve. Errors: NotFound.
 func ByID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, error) {
 	i, _, err := byID(ctx, q, indexID)
 	return i, err
@@ -173,7 +173,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 		return err
 	}
 	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
-		// All who change chunks lock the rows of their documents first.
+		// Every writer of chunks locks the rows of their documents first.
 		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func drop(ctx context.Context, h *tenant.Handle, i Index) error {
 }
 
 // truncate deletes all documents and vectors of an index, and the Postgres index over
-// the embeddings, so that the next load is fast. All who change chunks lock the rows of
+// the embeddings, so that the next load is fast. Every writer of chunks locks the rows of
 // their documents first.
 func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {

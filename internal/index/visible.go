@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// countTimeout bounds a count, whose filter may be slow.
+// countTimeout limits the duration of a count, whose filter may be slow.
 const countTimeout = "20s"
 
 // visibleCounts counts the chunks and documents of an index that a filter selects, in

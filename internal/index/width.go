@@ -12,9 +12,9 @@ const (
 	// wantedRecall is the fraction of the nearest chunks that an index scan must find,
 	// on average over questions that are made from the index's own vectors.
 	//
-	// It is above the 95 % that docs/retrieval.md promises, as the narrowest of several
-	// widths passes partly by luck: most questions find all of their neighbours or
-	// none, so a few questions say little.
+	// It is above the 95 % that docs/retrieval.md promises, because the smallest width that
+	// passes does so partly by luck: most questions find all of their neighbours or none,
+	// so the measured recall varies much.
 	wantedRecall = 0.96
 	// widthSamples is the number of questions, and widthNeighbours the number of
 	// neighbours of each.
@@ -22,8 +22,8 @@ const (
 	widthNeighbours = 10
 )
 
-// minSearchWidth is the first width that is measured of an HNSW index: pgvector's
-// default.
+// minSearchWidth is the smallest width that is measured for an HNSW index, which is
+// pgvector's default.
 const minSearchWidth = 40
 
 // widths returns the search widths to measure, from fast to thorough.
@@ -87,7 +87,7 @@ func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (
 	if err := i.executeAll(ctx, s, []string{i.sampleSQL()}); err != nil {
 		return 0, err
 	}
-	// The next tenant of the connection could not drop the table.
+	// Drop the table now: the next tenant that uses the connection could not.
 	defer func() {
 		if dropped := i.executeAll(context.WithoutCancel(ctx), s, []string{`DROP TABLE pg_temp.sample`}); err == nil {
 			err = dropped
@@ -112,8 +112,8 @@ func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (
 // sampleSQL returns a statement that makes a table of questions, with the distance of
 // the furthest neighbour that each should find. A stored vector would be too easy a
 // question, in the middle of its neighbours. A real question shares much with the texts
-// that answer it and differs from them: here, a third of it is another vector. The
-// added 0 keeps the Postgres index out.
+// that answer it and differs from them: here, a third of it is another vector. Adding
+// 0 prevents a plan with the Postgres index.
 func (i Index) sampleSQL() string {
 	question := "a.embedding"
 	if i.VectorType == Vector || i.VectorType == HalfVec {
