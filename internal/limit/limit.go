@@ -1,8 +1,8 @@
-// Package limit shares a scarce amount between keys, such as tenants: a total for
-// all and a bound for each, so that one key leaves the others some.
+// Package limit divides a scarce resource between keys, such as tenants. There is a limit
+// for all keys together and one for each key, so that no key can use up the resource.
 //
-// A caller either takes units or is refused (TryAcquire), or waits for one until
-// its context ends (Acquire). Rates over time are golang.org/x/time/rate's.
+// TryAcquire takes units or fails at once; Acquire waits for a unit until its context
+// ends. For rates over time use golang.org/x/time/rate.
 package limit
 
 import (
@@ -12,36 +12,35 @@ import (
 	"sync"
 )
 
-// Limiter bounds the units in use, of all keys together and of each. What a unit
-// is, the caller says: a byte, a connection, a request.
+// Limiter limits the units in use, of all keys together and of each key. The caller
+// chooses the unit: a byte, a connection, a request.
 //
-// Waiting is fair: within a key, who came first gets the next unit; keys that wait
-// below their own bound get one each in turn. A key that waits for its own units
-// holds nobody up. Nobody is let in ahead of somebody who waits and could go next.
+// Waiting is fair: the waiters of one key are served in order, and keys with waiters take
+// turns, one unit each. A key at its own limit has no turn and does not delay other keys.
+// A new caller never overtakes a waiter that could be served next.
 //
-// Every call takes time that does not depend on the number of keys or waiters. A
-// key takes memory only while it has units or waiters. Safe for concurrent use.
-// A nil Limiter bounds nothing.
+// Every call takes constant time. A key uses memory only while it has units or waiters.
+// Safe for concurrent use. A nil Limiter limits nothing.
 type Limiter[K comparable] struct {
 	total, each int64
 
 	mu   sync.Mutex
 	used int64
 	keys map[K]*usage
-	// turns are the keys that have waiters and are below their own bound, the one
-	// whose turn it is in front.
+	// turns lists the keys that have waiters and are below their own limit. The first
+	// is served next.
 	turns list.List // of *usage
 }
 
-// usage is what one key has and who waits for more.
+// usage holds the units and the waiters of one key.
 type usage struct {
 	used    int64
 	waiters list.List     // of chan struct{}, closed when the waiter has its unit
 	turn    *list.Element // in Limiter.turns, nil when not there
 }
 
-// New returns a Limiter of total units together and each units for one key. 0 means
-// no bound.
+// New returns a Limiter of total units for all keys together and of each units for one
+// key. 0 means no limit.
 func New[K comparable](total, each int64) *Limiter[K] {
 	if total == 0 {
 		total = math.MaxInt64
@@ -52,8 +51,8 @@ func New[K comparable](total, each int64) *Limiter[K] {
 	return &Limiter[K]{total: total, each: each, keys: map[K]*usage{}}
 }
 
-// TryAcquire takes n units for a key, or reports false and takes none if there are
-// too few, or others wait for them.
+// TryAcquire takes n units for a key. It takes none and returns false if there are too few,
+// or if others wait for them.
 func (l *Limiter[K]) TryAcquire(key K, n int64) bool {
 	if l == nil {
 		return true
@@ -63,8 +62,8 @@ func (l *Limiter[K]) TryAcquire(key K, n int64) bool {
 	return l.take(key, n)
 }
 
-// Acquire waits for a unit for a key. Give it back with Release. Errors: the
-// context's, with nothing taken.
+// Acquire waits for a unit for a key and takes it. Release must follow. Errors: that of the
+// context; then no unit is taken.
 func (l *Limiter[K]) Acquire(ctx context.Context, key K) error {
 	if l == nil {
 		return ctx.Err()
@@ -92,7 +91,7 @@ func (l *Limiter[K]) Acquire(ctx context.Context, key K) error {
 	}
 }
 
-// Release gives back n units of a key that were taken.
+// Release returns n units of a key. It panics if the key has fewer.
 func (l *Limiter[K]) Release(key K, n int64) {
 	if l == nil {
 		return
@@ -116,7 +115,7 @@ func (l *Limiter[K]) Used(key K) int64 {
 	return 0
 }
 
-// take takes n units unless there are too few or somebody waits who could go next.
+// take takes n units, unless there are too few or a waiter could be served next.
 func (l *Limiter[K]) take(key K, n int64) bool {
 	own := l.keys[key]
 	switch {
@@ -132,7 +131,7 @@ func (l *Limiter[K]) take(key K, n int64) bool {
 	}
 	l.used += n
 	own.used += n
-	l.forget(key, own) // of no units
+	l.forget(key, own) // if n is 0
 	return true
 }
 
@@ -152,8 +151,8 @@ func (l *Limiter[K]) forget(key K, own *usage) {
 	}
 }
 
-// queue gives a key a turn if it waits for a unit that its own bound allows, and
-// takes its turn away if it does not.
+// queue appends a key to turns if it has waiters and is below its own limit. Otherwise it
+// removes the key from turns.
 func (l *Limiter[K]) queue(own *usage) {
 	waits := own.waiters.Len() > 0 && own.used < l.each
 	switch {
@@ -173,7 +172,7 @@ func (l *Limiter[K]) release(key K, own *usage, n int64) {
 	l.forget(key, own)
 }
 
-// serve gives free units to waiters, a key at a time.
+// serve gives free units to waiters, one unit per key and turn.
 func (l *Limiter[K]) serve() {
 	for l.used < l.total {
 		front := l.turns.Front()
@@ -189,8 +188,8 @@ func (l *Limiter[K]) serve() {
 	}
 }
 
-// abandon takes out a waiter whose context ended. A unit that it got meanwhile goes
-// to the next.
+// abandon removes a waiter whose context ended. If the waiter was given a unit meanwhile,
+// the unit goes to the next one.
 func (l *Limiter[K]) abandon(key K, own *usage, waiter *list.Element) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

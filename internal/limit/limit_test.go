@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func TestAKeyLeavesOthersSome(t *testing.T) {
+func TestAKeyCannotTakeAllUnits(t *testing.T) {
 	t.Parallel()
 	l := New[string](8, 4)
 	for range 2 {
@@ -115,7 +115,7 @@ func TestKeysTakeTurns(t *testing.T) {
 	})
 }
 
-func TestAKeyAtItsBoundHoldsNobodyUp(t *testing.T) {
+func TestAKeyAtItsLimitDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := New[string](4, 2)
@@ -128,7 +128,7 @@ func TestAKeyAtItsBoundHoldsNobodyUp(t *testing.T) {
 		if !l.TryAcquire("c", 1) {
 			t.Error("refused though those who wait could not use it")
 		}
-		w.release(t, "b", "") // a is at its bound
+		w.release(t, "b", "") // a is at its own limit
 		w.release(t, "a", "a")
 		w.release(t, "a", "a")
 		l.Release("a", 2)
@@ -163,7 +163,7 @@ func TestWaitersOfAKeyAreServedInOrder(t *testing.T) {
 	})
 }
 
-func TestWhoLeavesHoldsNobodyUp(t *testing.T) {
+func TestAWaiterThatGivesUpDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := New[string](1, 1)
@@ -201,7 +201,7 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Whatever happens at once, bounds hold and nothing is lost.
+// Under concurrent use the limits hold and no unit is lost.
 func TestLimiterUnderContention(t *testing.T) {
 	t.Parallel()
 	const total, each = 8, 3
