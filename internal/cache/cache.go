@@ -1,11 +1,10 @@
-// Package cache remembers what was loaded or computed in the memory of this
-// process, bounded by entries or bytes, and by age where values change elsewhere.
+// Package cache keeps loaded or computed values in memory, limited by entries or bytes,
+// and optionally by age.
 //
-// It is github.com/maypok86/otter/v2, set up so that a bound holds when a write
-// returns, no goroutine runs, and tests can bring their own clock. When a cache
-// is full, otter evicts the entries that were used least often and least
-// recently (W-TinyLFU), which may be the newest: a caller may not rely on an
-// entry being there.
+// It wraps github.com/maypok86/otter/v2: a limit holds when a write returns, no goroutine
+// runs, and tests can set the clock. When a cache is full, otter evicts the entries that
+// were used least often and least recently (W-TinyLFU). These may be the newest, so a
+// caller must not rely on an entry being present.
 package cache
 
 import (
@@ -15,39 +14,39 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// Cache maps keys to values. Safe for concurrent use. A value is shared by all who
-// get it: read it, do not change it.
+// Cache maps keys to values. Safe for concurrent use. All callers share
+// the values and must not change them.
 type Cache[K comparable, V any] struct {
 	entries *otter.Cache[K, item[V]]
 	clock   clock
 	ttl     time.Duration
 }
 
-// item is a value with the time at which it is too old.
+// item is a value with the time at which it expires.
 type item[V any] struct {
 	value V
 	until int64 // by the cache's clock; unused without a TTL
 }
 
-// Config bounds a Cache, either by Entries or by Bytes.
+// Config configures a Cache. It is limited either by Entries or by Bytes.
 type Config[K comparable, V any] struct {
-	// Entries is how many entries there may be.
+	// Entries is the maximum number of entries.
 	Entries int
-	// Bytes is how many bytes the entries may take. A value that does not fit alone
-	// is not kept; with a number below one nothing is.
+	// Bytes is the maximum size of all entries. A larger value is not stored; with less
+	// than one byte, no value is.
 	Bytes int64
 	// Weigh returns how many bytes a key and its value take, besides what the cache
 	// itself needs for an entry. Required with Bytes.
 	Weigh func(K, V) int
-	// TTL is how long after its loading a value is served. 0 means forever.
+	// TTL is how long a value is returned after it was loaded. 0 means forever.
 	TTL time.Duration
 	// Now is the clock of TTL. Nil means time.Now.
 	Now func() time.Time
 }
 
-// overhead is what an entry takes besides its key and value, in bytes: a node, its
-// slot in the hash table and its part of the frequency sketch, as measured by
-// TestOverheadIsHonest.
+// overhead is the size of an entry without its key and value, in bytes: a node, its slot
+// in the hash table and its fraction of the frequency sketch, as measured by
+// TestOverheadIsMeasured.
 const overhead = 100
 
 // New returns an empty Cache.
@@ -57,7 +56,7 @@ func New[K comparable, V any](config Config[K, V]) *Cache[K, V] {
 	}
 	c := &Cache[K, V]{clock: clock{config.Now, config.Now()}, ttl: config.TTL}
 	// Maintenance runs on the goroutine of the caller: it takes microseconds, and the
-	// bound holds when Put returns.
+	// limit holds when Put returns.
 	options := otter.Options[K, item[V]]{Executor: func(maintain func()) { maintain() }}
 	if config.Weigh == nil {
 		options.MaximumSize = config.Entries
@@ -70,7 +69,7 @@ func New[K comparable, V any](config Config[K, V]) *Cache[K, V] {
 	if config.TTL > 0 {
 		options.Clock = c.clock
 		options.ExpiryCalculator = otter.ExpiryWritingFunc(func(e otter.Entry[K, item[V]]) time.Duration {
-			// To otter anything below a nanosecond means no expiry.
+			// Less than a nanosecond would mean no expiry to otter.
 			return max(time.Duration(e.Value.until-e.SnapshotAtNano), 1)
 		})
 	}
@@ -78,7 +77,7 @@ func New[K comparable, V any](config Config[K, V]) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value of the key, and whether there is one that is fresh.
+// Get returns the value of the key, and whether there is one that has not expired.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	found, ok := c.entries.GetIfPresent(key)
 	return found.value, ok
@@ -87,8 +86,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 // Put stores a value that was loaded just now.
 func (c *Cache[K, V]) Put(key K, value V) { c.put(key, value, c.clock.NowNano()) }
 
-// PutLoaded stores a value that was loaded at the given time. Take the time
-// before loading, so that no value is served for longer than TTL after it was true.
+// PutLoaded stores a value that was loaded at the given time. Pass the time at which
+// loading started, so that no value is returned later than TTL after it was current.
 func (c *Cache[K, V]) PutLoaded(key K, value V, at time.Time) { c.put(key, value, c.clock.nano(at)) }
 
 func (c *Cache[K, V]) put(key K, value V, loaded int64) {
@@ -108,16 +107,16 @@ func (c *Cache[K, V]) Remove(key K) { c.entries.Invalidate(key) }
 // Clear drops all values.
 func (c *Cache[K, V]) Clear() { c.entries.InvalidateAll() }
 
-// Bytes returns how many bytes the entries of a cache bounded by Bytes take, with
-// what the cache needs for each.
+// Bytes returns the size of all entries, with the overhead of each, of a cache that is
+// limited by Bytes.
 func (c *Cache[K, V]) Bytes() int64 {
 	c.entries.CleanUp()
 	return int64(c.entries.WeightedSize())
 }
 
-// clock is an otter.Clock without ticks, and so without a goroutine that waits for
-// them. It counts from its start, so that setting the computer's clock makes no
-// entry older or younger.
+// clock is an otter.Clock without ticks, so that otter starts no goroutine to wait for
+// them. It counts from its start, so that changes of the system clock do not change the
+// age of entries.
 type clock struct {
 	now   func() time.Time
 	start time.Time

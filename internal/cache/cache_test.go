@@ -33,7 +33,7 @@ func TestCacheReplacesAndCounts(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsItsBounds(t *testing.T) {
+func TestCacheKeepsItsLimits(t *testing.T) {
 	t.Parallel()
 	bytes := ofBytes(20 * (overhead + 10))
 	entries := New(Config[int, int]{Entries: 20})
@@ -49,7 +49,7 @@ func TestCacheKeepsItsBounds(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsWhatIsUsedOften(t *testing.T) {
+func TestCacheKeepsEntriesThatAreUsedOften(t *testing.T) {
 	t.Parallel()
 	c := New(Config[int, int]{Entries: 100})
 	for i := range 10_000 {
@@ -63,7 +63,7 @@ func TestCacheKeepsWhatIsUsedOften(t *testing.T) {
 	}
 }
 
-func TestCacheOfNothing(t *testing.T) {
+func TestCacheWithoutCapacityStoresNothing(t *testing.T) {
 	t.Parallel()
 	for _, bytes := range []int64{0, -1} {
 		c := ofBytes(bytes)
@@ -97,7 +97,7 @@ func TestCacheServesNothingOlderThanItsTTL(t *testing.T) {
 	}
 	c.Put("a", 3)
 	now = now.Add(2 * time.Second)
-	fresh("a") // reading makes nothing younger
+	fresh("a") // reading does not extend the TTL
 	now = now.Add(time.Second)
 	if fresh("a") {
 		t.Error("a value is served after its time")
@@ -108,7 +108,7 @@ func TestCacheServesNothingOlderThanItsTTL(t *testing.T) {
 	}
 }
 
-func TestCacheDropsWhatIsRemoved(t *testing.T) {
+func TestCacheDropsRemovedEntries(t *testing.T) {
 	t.Parallel()
 	c := New(Config[int, int]{Entries: 10, TTL: time.Hour})
 	for i := range 4 {
@@ -134,7 +134,7 @@ func TestPutIfAbsentReturnsWhatIsStored(t *testing.T) {
 	}
 }
 
-// A synctest bubble does not end while a goroutine runs in it.
+// The synctest bubble would not end if a goroutine were still running in it.
 func TestCacheLeavesNoGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) {
@@ -167,8 +167,8 @@ func TestCacheUnderContention(t *testing.T) {
 	}
 }
 
-// The bound must be near what the process really spends.
-func TestOverheadIsHonest(t *testing.T) {
+// The limit in bytes must be close to the memory that the process really uses.
+func TestOverheadIsMeasured(t *testing.T) {
 	const n = 100_000
 	var before, after runtime.MemStats
 	runtime.GC()
