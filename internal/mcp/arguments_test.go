@@ -127,8 +127,8 @@ func TestDecodeExplains(t *testing.T) {
 	}
 }
 
-// Any arguments are either rejected as the model's mistake, or fit the message but for
-// what only protobuf checks.
+// Any arguments are either rejected as the model's mistake, or fit the message, except for
+// mistakes that only protobuf checks.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"filter": null}`, `{"queryVector": [1e39]}`,

@@ -109,7 +109,7 @@ func TestThirdPartyClients(t *testing.T) {
 			mine := map[string]string{"Authorization": "Bearer " + acme.Secret}
 			c := mcptest.Connect(t, address, mcptest.Eras[era], mine)
 			heard := mcptest.WatchProgress(c)
-			told := watching(t, address, era, acme.Secret, "ragd://indexes")
+			notified := watching(t, address, era, acme.Secret, "ragd://indexes")
 			list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
 			if err != nil || !slices.ContainsFunc(list.Tools, func(tool mcpgo.Tool) bool { return tool.Name == "ask_docs" }) {
 				t.Errorf("list: %v", err)
@@ -128,7 +128,7 @@ func TestThirdPartyClients(t *testing.T) {
 				t.Errorf("prompt: %v", err)
 			}
 			mcptest.Call(t, c, "upload_document", map[string]any{"uri": "go-" + era, "indexName": "docs", "text": "From Go."}, map[string]any{"progressToken": era})
-			collect(t, told, "notifications/resources/updated "+"ragd://indexes")
+			collect(t, notified, "notifications/resources/updated "+"ragd://indexes")
 			if len(heard.Of(era)) == 0 {
 				t.Error("no progress was heard")
 			}

@@ -32,7 +32,7 @@ func TestManySessionsAndStreams(t *testing.T) {
 			Recheck: func(context.Context, http.Header) error { return nil }, RecheckEvery: idle / 10,
 		}
 	})
-	closeAll := open(t, address, 1) // initialize what is allocated once
+	closeAll := open(t, address, 1) // allocates everything that is allocated only once
 	closeAll()
 	await(t, "the first room to be given back", func() bool { return forgotten.Load() == 1 })
 	before := measure()

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
-// seen holds what the API receives of a caller.
+// seen holds the parts of a caller's request that reach the API.
 type seen struct {
 	Tenant    tenant.ID
 	Subject   string

@@ -71,17 +71,17 @@ func TestStdioProgress(t *testing.T) {
 		_, _ = io.WriteString(feed, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"upload_document","arguments":{"uri":"a","text":"x"},"_meta":{"progressToken":"p"}}}`+"\n")
 	}()
 	lines := bufio.NewScanner(read)
-	var told int
+	var notified int
 	for lines.Scan() && !strings.Contains(lines.Text(), `"id":1`) {
-		told++
-		if told == 1 { // the call still runs
+		notified++
+		if notified == 1 { // the call still runs
 			if err := feed.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if told != steps+1 || !strings.Contains(lines.Text(), "succeeded") || lines.Scan() {
-		t.Errorf("%d notifications before %s", told, lines.Text())
+	if notified != steps+1 || !strings.Contains(lines.Text(), "succeeded") || lines.Scan() {
+		t.Errorf("%d notifications before %s", notified, lines.Text())
 	}
 	if err := <-served; err != nil {
 		t.Error(err)

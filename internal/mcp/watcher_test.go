@@ -43,10 +43,10 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 	}
 	c := client.NewClient(over, mcptest.Eras[era]...)
 	t.Cleanup(func() { _ = c.Close() })
-	told := make(chan string, 100)
+	notified := make(chan string, 100)
 	c.OnNotification(func(n mcpgo.JSONRPCNotification) {
 		uri, _ := n.Params.AdditionalFields["uri"].(string)
-		told <- n.Method + " " + uri
+		notified <- n.Method + " " + uri
 	})
 	mcptest.Initialize(t, c)
 	if era == "modern" {
@@ -66,16 +66,16 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 		}
 	}
 	time.Sleep(200 * time.Millisecond) // wait until the stream is open
-	return told
+	return notified
 }
 
 // collect returns notifications until all of want have arrived.
-func collect(t *testing.T, told <-chan string, want ...string) (all []string) {
+func collect(t *testing.T, notified <-chan string, want ...string) (all []string) {
 	t.Helper()
 	limit := time.After(10 * time.Second)
 	for len(want) > 0 {
 		select {
-		case one := <-told:
+		case one := <-notified:
 			all = append(all, one)
 			want = slices.DeleteFunc(want, func(w string) bool { return w == one })
 		case <-limit:
@@ -123,8 +123,8 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 			collect(t, mine[0], updated+uri, updated+"ragd://indexes", resources)
 			collect(t, mine[1], updated+uri+"/chunks/0", resources)
 			acme.Index(t, "more")
-			for _, told := range mine {
-				collect(t, told, tools, resources)
+			for _, notified := range mine {
+				collect(t, notified, tools, resources)
 			}
 			time.Sleep(settled)
 			for len(guest) > 0 {

@@ -107,8 +107,8 @@ func (s *sessions) forgetIdle(before time.Time) {
 	}
 }
 
-// endedIDs are the ids of the sessions that ended last, at most maxEndedSessions.
-// They are not in a cache, which may forget the newest as well as the oldest.
+// endedIDs holds the ids of the sessions that ended last, at most maxEndedSessions. It is
+// not a cache.Cache, which may evict the newest as well as the oldest.
 type endedIDs struct {
 	known  map[string]bool
 	ring   []string // ids in the order in which they ended, from oldest on
