@@ -53,14 +53,14 @@ func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chun
 	}
 	spans := parsed.SpanIndex()
 	for i := range chunks {
-		place := spans.Metadata(chunks[i].StartByte, chunks[i].EndByte)
-		if place == nil {
+		position := spans.Metadata(chunks[i].StartByte, chunks[i].EndByte)
+		if position == nil {
 			continue
 		}
 		if chunks[i].Metadata == nil {
 			chunks[i].Metadata = map[string]any{}
 		}
-		chunks[i].Metadata[positionKey] = place
+		chunks[i].Metadata[positionKey] = position
 	}
 	return parsed, chunks, nil
 }

@@ -80,7 +80,7 @@ func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (d Do
 // Listing says which documents of an index to list.
 type Listing struct {
 	IndexName string
-	Namespace string        // of all if empty
+	Namespace string        // all namespaces if empty
 	Filter    filter.Filter // over their metadata
 	PageSize  int32
 	PageToken string

@@ -56,13 +56,13 @@ func TestAStreamReleasesItsDiskCapacity(t *testing.T) {
 // Streams of two tenants share the disk; a third's is refused until one has ended.
 func TestATenantLeavesDiskCapacityToOthers(t *testing.T) {
 	t.Parallel()
-	room := newSpooled()
+	quota := newSpooled()
 	for _, id := range []tenant.ID{"acme", "bolt"} {
-		if !room.TryAcquire(id, maxSpooledBytes/2-1) {
+		if !quota.TryAcquire(id, maxSpooledBytes/2-1) {
 			t.Fatalf("half of the room was refused to %s", id)
 		}
 	}
-	late, err := newSpool(room, "corp")
+	late, err := newSpool(quota, "corp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestATenantLeavesDiskCapacityToOthers(t *testing.T) {
 	if err := late.write([]byte("tide")); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("more than all: %v", err)
 	}
-	room.Release("acme", maxSpooledBytes/2-1)
+	quota.Release("acme", maxSpooledBytes/2-1)
 	if err := late.write([]byte("tide")); err != nil {
 		t.Errorf("after there was room again: %v", err)
 	}
