@@ -19,14 +19,14 @@ type Options struct {
 
 // Section is text of a document with its metadata.
 type Section struct {
-	Body   *assembly.Text // valid during the call of emit; nil for a title alone
-	Title  string         // without a body, the title of a heading with no text under it
-	Source textspan.Span  // of Title
+	Body   *assembly.Text // valid until emit returns; nil if the section is only a title
+	Title  string         // if Body is nil: the title of a header without text
+	Source textspan.Span  // bounds of Title
 	Fields []outline.Field
 }
 
-// Split calls emit with the text under each header, an element that a selector
-// matches, in document order. All visible text is in exactly one section or is the
+// Split calls emit with the text under each header, in document order. A header is
+// an element that a selector matches. All visible text is in exactly one section or is the
 // title of one. Text before the first header is a section of its own.
 //
 // The text of a header is its title. The fields of a section have the titles of all

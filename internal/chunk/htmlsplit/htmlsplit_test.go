@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// describe writes chunks as lines of text, metadata and the source they are from.
+// describe returns a line for each chunk: its text, its metadata and its source.
 func describe(text string, chunks []chunk.Chunk) []string {
 	var out []string
 	for _, c := range chunks {
@@ -26,7 +26,7 @@ func describe(text string, chunks []chunk.Chunk) []string {
 	return out
 }
 
-// headers are the headers of a case, each stored under its own name.
+// headers returns headers whose keys are their markers without "." and "#".
 func headers(tags ...string) []chunk.HeaderKey {
 	var list []chunk.HeaderKey
 	for _, tag := range tags {
@@ -278,7 +278,7 @@ func TestHTMLRefusesSelectors(t *testing.T) {
 	}
 }
 
-// htmlSets are the options that the properties are checked with.
+// htmlSets are the settings with which the properties are checked.
 var htmlSets = []chunk.Settings{
 	{Headers: chunk.DefaultHTMLHeaders},
 	{Headers: chunk.DefaultHTMLHeaders, ReturnEachLine: new(true)},
@@ -287,9 +287,9 @@ var htmlSets = []chunk.Settings{
 	{Sections: []chunk.SectionKey{{Path: "section", Key: "s"}, {Path: "div", Key: "d"}, {Path: "h2", Key: "h2"}}},
 }
 
-// checkHTML splits and checks that every character of visible text is in one
-// chunk or title, in order, that bounds hold what they say, and that maxSize 0
-// and a small one have the same text.
+// checkHTML splits a text and checks that every character of visible text is in one
+// chunk or title, in order, that bounds are valid, and that chunks without a maxSize
+// have the same text as those with one.
 func checkHTML(t *testing.T, text string, set chunk.Settings, maxSize int) {
 	t.Helper()
 	o, err := optionsOf(set)
@@ -330,14 +330,14 @@ func checkHTML(t *testing.T, text string, set chunk.Settings, maxSize int) {
 	}
 }
 
-// joins reports whether neighbours with the same titles become one chunk.
+// joins reports whether the split joins neighbours with the same titles.
 func joins(o chunk.Options) bool { return len(o.Headers) > 0 && !o.ReturnEachLine }
 
-// checkHTMLOrder checks that the chunks and the titles that come up between them
-// make up the visible text.
+// checkHTMLOrder checks that the chunks and the new titles between them concatenate
+// to the visible text.
 func checkHTMLOrder(t *testing.T, text string, chunks []chunk.Chunk, o chunk.Options) {
 	t.Helper()
-	rests := map[string]bool{htmlsplit.Visible(text): true} // what may be left: titles and texts can look alike
+	rests := map[string]bool{htmlsplit.Visible(text): true} // possible remaining texts; several, because a title can equal a text
 	for i, c := range chunks {
 		var titles []string
 		for _, key := range []string{"h1", "h2", "h3", "h4", "h5", "h6"} {
@@ -346,7 +346,7 @@ func checkHTMLOrder(t *testing.T, text string, chunks []chunk.Chunk, o chunk.Opt
 			}
 		}
 		piece := htmlsplit.WithoutSpace(c.Text)
-		ways := []string{piece} // from titles that are new here to the text
+		ways := []string{piece} // the text after each possible number of new titles
 		for n := range titles {
 			ways = append(ways, strings.Join(titles[n:], "")+piece)
 			if titles[len(titles)-1] == piece { // the chunk may be a title
@@ -354,7 +354,7 @@ func checkHTMLOrder(t *testing.T, text string, chunks []chunk.Chunk, o chunk.Opt
 			}
 		}
 		if n := len(titles); n > 0 && joins(o) {
-			// Sections with the same titles were joined, maybe with empty ones.
+			// Sections with the same titles were joined, possibly with empty ones.
 			for _, way := range slices.Clone(ways) {
 				way = strings.TrimSuffix(way, piece) + htmlsplit.WithoutSpace(strings.ReplaceAll(c.Text, assembly.ParagraphJoin, titles[n-1]))
 				for range 4 {

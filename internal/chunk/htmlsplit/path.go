@@ -11,12 +11,12 @@ import (
 type heading struct {
 	outline.Heading
 	xpath     string
-	text      textspan.Span // of the title, in the source
-	used      bool          // a chunk carries the title
-	container int           // its depth in the tree; -1 if it is none
+	text      textspan.Span // bounds of the title in the source
+	used      bool          // the title is in the metadata of a section
+	container int           // depth of the container in the tree; -1 for a header
 }
 
-// beginTitle begins the header whose element was just opened.
+// beginTitle starts to collect the title of the header whose element was just opened.
 func (s *splitter) beginTitle(selector *Selector) {
 	s.endTitle()
 	s.header = heading{Heading: outline.Heading{Level: selector.level, Key: selector.key}, xpath: s.tree.xpath(), container: -1}
@@ -24,7 +24,8 @@ func (s *splitter) beginTitle(selector *Selector) {
 	s.gap, s.tail = "", textspan.Span{}
 }
 
-// endTitle ends the open header, if there is one: what follows stands under it.
+// endTitle ends the title of the open header, if there is one, and adds the header to
+// the path.
 func (s *splitter) endTitle() {
 	if !s.titled {
 		return
@@ -53,8 +54,7 @@ func (s *splitter) endTitle() {
 	s.title.Reset()
 }
 
-// keep returns how many headers still enclose the text after a new one of the
-// level.
+// keep returns how many entries of the path enclose a new header of the level.
 func (s *splitter) keep(level int) int {
 	n := len(s.path)
 	for n > 0 && s.path[n-1].container < 0 && s.path[n-1].Level >= level {
@@ -63,8 +63,8 @@ func (s *splitter) keep(level int) int {
 	return n
 }
 
-// leave takes all headers but the depth outermost ones off the path. The title
-// of one that no chunk carries becomes a chunk. The body must be empty.
+// leave removes all but the depth outermost entries from the path. It emits the title
+// of a header that is in no section yet. The body must be empty.
 func (s *splitter) leave(depth int) {
 	for len(s.path) > depth {
 		if h := s.path[len(s.path)-1]; !h.used && h.container < 0 && h.Title != "" {
@@ -74,7 +74,7 @@ func (s *splitter) leave(depth int) {
 	}
 }
 
-// flush makes chunks of the body.
+// flush emits the body, unless it is blank, and empties it.
 func (s *splitter) flush() {
 	if s.body.Visible() {
 		s.emit(Section{Body: &s.body, Fields: s.fields()})
@@ -83,7 +83,8 @@ func (s *splitter) flush() {
 	s.gap, s.tail, s.caption = "", textspan.Span{}, -1
 }
 
-// fields returns the metadata below the path and notes that a chunk carries it.
+// fields returns the metadata of a section under the path and marks the titles of the
+// path as used.
 func (s *splitter) fields() []outline.Field {
 	if len(s.path) == 0 {
 		return nil
@@ -99,7 +100,7 @@ func (s *splitter) fields() []outline.Field {
 	return fields
 }
 
-// beginContainer begins the container whose element was just opened.
+// beginContainer adds the container whose element was just opened to the path.
 func (s *splitter) beginContainer(selector *Selector) {
 	s.endTitle()
 	s.flush()
@@ -121,8 +122,7 @@ func (s *splitter) endContainer() {
 	}
 }
 
-// innermost returns the index of the innermost container in the path, -1 if
-// there is none.
+// innermost returns the index of the innermost container in the path, or -1.
 func (s *splitter) innermost() int {
 	i := len(s.path) - 1
 	for i >= 0 && s.path[i].container < 0 {
@@ -131,14 +131,14 @@ func (s *splitter) innermost() int {
 	return i
 }
 
-// beginCaption notes where a heading starts that may name a container.
+// beginCaption stores the start of a heading that may title a container.
 func (s *splitter) beginCaption(e element) {
 	if e.tag.is(headingTag) && s.container >= 0 && s.caption < 0 {
 		s.caption, s.from = len(s.tree.open)-1, s.body.Len()
 	}
 }
 
-// endCaption gives the heading that ends to the container that it stands in.
+// endCaption titles the container with the heading that ends.
 func (s *splitter) endCaption() {
 	title := s.body.Tail(s.from)
 	from, to := textspan.Trim(title, 0, len(title))
@@ -146,7 +146,7 @@ func (s *splitter) endCaption() {
 	s.caption = -1
 }
 
-// nameContainer titles the innermost container, unless it has a title.
+// nameContainer sets the title of the innermost container, unless it has one.
 func (s *splitter) nameContainer(title string) {
 	if i := s.innermost(); i >= 0 && s.path[i].Title == "" {
 		s.path[i].Title = title

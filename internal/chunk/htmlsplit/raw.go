@@ -2,9 +2,9 @@ package htmlsplit
 
 import "strings"
 
-// rawText reads up to the end tag of the raw element. If that never comes, the
-// content is read as ordinary markup, but for script and style, which go to the
-// end of the document.
+// rawText reads up to the end tag of the raw element. Without an end tag, script,
+// style and plaintext extend to the end of the document; the content of other
+// elements is read as ordinary markup.
 func (s *scanner) rawText() {
 	name := s.raw
 	s.raw = nil
@@ -33,7 +33,7 @@ func (s *scanner) rawText() {
 	s.pos = end
 }
 
-// rawEnd returns where the end tag of a raw element starts, -1 if nowhere.
+// rawEnd returns the position of the end tag of a raw element, or -1.
 func (s *scanner) rawEnd(name string) int {
 	if s.unended[name] {
 		return -1
@@ -54,8 +54,8 @@ func (s *scanner) rawEnd(name string) int {
 	}
 }
 
-// scriptEnd returns where the end tag of a script starts, the end of the text if
-// nowhere. In a comment inside the script, <script> opens a script within it.
+// scriptEnd returns the position of the end tag of a script, or the end of the text. In
+// a comment in the script, <script> opens a nested script.
 func (s *scanner) scriptEnd() int {
 	comment, nested := false, false
 	for at := s.pos; ; at++ {

@@ -3,14 +3,13 @@ package htmlsplit
 import "strings"
 
 // scanner reads the tokens of an HTML text by the rules of the WHATWG
-// standard (section 13.2.5), as far as they tell text from markup. It differs
-// from a browser where a browser would lose the rest of a broken document: a
-// quote or an element of raw text that is never closed is not opened.
+// standard (section 13.2.5), as far as they separate text from markup. It differs
+// from a browser in broken documents of which a browser would lose the rest: a
+// quote or an element of raw text that is never closed is ordinary text or markup.
 //
-// It exists beside the tokenizer of golang.org/x/net/html, against which it is
-// tested, because that one keeps all attributes of a tag: a tag of 20 MB with
-// different attributes takes 740 MB and 9 seconds there. This one takes no
-// memory and reads every byte once.
+// The tokenizer of golang.org/x/net/html, against which it is tested, keeps all
+// attributes of a tag: a tag of 20 MB with different attributes takes 740 MB and 9
+// seconds there. The scanner allocates almost nothing and reads every byte once.
 type scanner struct {
 	text string
 	pos  int
@@ -20,14 +19,14 @@ type scanner struct {
 	start, end  int
 	name        *tagName // of a tag
 	selfClosing bool
-	id, class   string // attributes of a start tag, as they stand in the source
+	id, class   string // attributes of a start tag, as written in the source
 	hasID       bool
 	hasClass    bool
 
 	names   tagNames
 	raw     *tagName        // element whose content is raw text and comes next
-	lastOf  [256]int        // last position of a quote or '>', plus two; 0 is unknown
-	unended map[string]bool // raw elements that have no end tag any more
+	lastOf  [256]int        // last position of each quote and of '>', plus two; 0 if not searched yet
+	unended map[string]bool // names of raw elements without an end tag in the rest of the text
 }
 
 type tokenKind uint8
@@ -40,8 +39,8 @@ const (
 	endToken
 )
 
-// next finds the next token, passing over comments, declarations and the content
-// of hidden elements. At the end of the document kind is endOfText.
+// next finds the next token. It skips comments, declarations and the content of
+// hidden elements. At the end of the document kind is endOfText.
 func (s *scanner) next() {
 	if s.raw != nil {
 		s.rawText()
@@ -82,7 +81,7 @@ func (s *scanner) token(kind tokenKind, start, end int) {
 	s.kind, s.start, s.end = kind, start, end
 }
 
-// isMarkup reports whether the '<' at a position begins anything but text.
+// isMarkup reports whether the '<' at a position begins markup.
 func (s *scanner) isMarkup(at int) bool {
 	if at+1 == len(s.text) {
 		return false
@@ -121,7 +120,7 @@ func (s *scanner) markup(at int) bool {
 			s.raw = s.name
 		}
 	}
-	// A tag that the document ends in is no tag.
+	// A tag that is cut off by the end of the document is not a token.
 	return s.text[s.pos-1] == '>' || s.pos < len(s.text)
 }
 
@@ -134,7 +133,7 @@ func (s *scanner) skipTo(from int, end string) {
 	s.pos = from + i + len(end)
 }
 
-// skipComment passes a comment whose content starts at a position.
+// skipComment skips a comment whose content starts at a position.
 func (s *scanner) skipComment(from int) {
 	for _, empty := range []string{">", "->"} {
 		if strings.HasPrefix(s.text[from:], empty) {
@@ -207,7 +206,7 @@ func (s *scanner) attribute() {
 		s.skipSpace()
 		value = s.attributeValue()
 	}
-	switch { // the first of a name counts
+	switch { // the first attribute of a name counts
 	case len(name) == 2 && !s.hasID && strings.EqualFold(name, "id"):
 		s.id, s.hasID = value, true
 	case len(name) == 5 && !s.hasClass && strings.EqualFold(name, "class"):
@@ -245,7 +244,7 @@ func (s *scanner) last(c byte) int {
 	return s.lastOf[c] - 2
 }
 
-// isTag reports whether s starts with the name of a tag and what ends it.
+// isTag reports whether s starts with the tag name and a character that ends a name.
 func isTag(s, name string) bool {
 	if len(s) <= len(name) || !strings.EqualFold(s[:len(name)], name) {
 		return false
@@ -260,7 +259,7 @@ func isTagSpace(c byte) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// lowerASCII lowers the letters A to Z alone, as tag names have it.
+// lowerASCII converts only A to Z to lower case, as HTML does for tag names.
 func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {

@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// markup is what random HTML is made of.
+// markup has the fragments of random HTML.
 var markup = []string{
 	"<h1>", "</h1>", "<h2>", "</h2>", "<H3 class=x>", "</h3>", "<p>", "</p>", "<div>", "</div>", "<section>", "</section>", "<b>", "</b>", "<li>", "<td>", "<tr>",
 	"<br>", "<hr/>", "<img src='a>b'>", `<a href="x">`, "</a>", "<pre>", "</pre>", "<title>", "</title>", "<textarea>", "</textarea>",
@@ -32,17 +32,17 @@ func randomMarkup(r *rand.Rand, n int) string {
 	return sb.String()
 }
 
-// endAll ends every construct that could be open, so that what we do better than
-// a browser in broken documents does not show.
+// endAll ends every construct that can be open. It hides the intended differences from
+// a browser in broken documents.
 const endAll = ` <p a="" b=''>--></script></script></style></title></textarea></xmp></iframe></noembed></noframes></noscript><p>`
 
 var selfClosedRaw = regexp.MustCompile(`(?i)<(script|style|title|textarea|xmp|iframe|noembed|noframes|noscript|plaintext)[^>]*/[^>]*>`)
 
-// scriptComment finds what x/net/html reads in another way than the standard: in
-// a comment in a script, it takes a "<" before anything but a tag for its end.
+// scriptComment matches what x/net/html does not read as the standard says: in a
+// comment in a script, a "<" that does not begin a tag ends the comment there.
 var scriptComment = regexp.MustCompile(`(?is)<script.*<!--.*<[^/a-z]`)
 
-// checkScanner compares our tokens with those of x/net/html.
+// checkScanner compares the scanner's tokens with those of x/net/html.
 func checkScanner(t *testing.T, text string) {
 	t.Helper()
 	text += endAll
@@ -51,7 +51,7 @@ func checkScanner(t *testing.T, text string) {
 	}
 	var want, got []string
 	z := xhtml.NewTokenizer(strings.NewReader(text))
-	hidden, attributes := false, !strings.ContainsAny(text, "&\r") // which it decodes
+	hidden, attributes := false, !strings.ContainsAny(text, "&\r") // x/net/html decodes these
 	for z.Next() != xhtml.ErrorToken {
 		raw := bytes.Clone(z.Raw()) // before Token, which changes it
 		switch token := z.Token(); token.Type {
@@ -109,8 +109,8 @@ func TestScannerAgreesWithXNet(t *testing.T) {
 	}
 }
 
-// visible returns the text of a part of an HTML document that begins and ends
-// outside of markup, without white space.
+// visible returns the text of HTML that begins and ends outside of markup, without
+// white space.
 func visible(text string) string {
 	var sb strings.Builder
 	s := scanner{text: text, names: newTagNames()}
@@ -125,7 +125,7 @@ func visible(text string) string {
 	return WithoutSpace(sb.String())
 }
 
-// FuzzScanner compares our scanner with the tokenizer of x/net/html.
+// FuzzScanner compares the scanner with the tokenizer of x/net/html.
 func FuzzScanner(f *testing.F) {
 	for _, m := range markup {
 		f.Add(m + "x")
@@ -138,7 +138,7 @@ func FuzzScanner(f *testing.F) {
 	})
 }
 
-// WithoutSpace drops the white space of a text.
+// WithoutSpace returns a text without its white space.
 func WithoutSpace(s string) string {
 	return strings.Map(func(r rune) rune {
 		if textspan.IsSpace(r) {
@@ -148,7 +148,7 @@ func WithoutSpace(s string) string {
 	}, s)
 }
 
-// For the tests of the whole strategy, which use package chunk.
+// Exported for the tests of the whole strategy, which import package chunk.
 var (
 	RandomMarkup = randomMarkup
 	Visible      = visible

@@ -5,23 +5,24 @@ import (
 	"strings"
 )
 
-// SelectorForms says for error messages which selectors there are.
+// SelectorForms describes the supported selectors in error messages.
 const SelectorForms = `"tag", ".class", "#id" and combinations such as "div.part"`
 
-// maxSelectors is more than a caller may give for one rank of headings.
+// maxSelectors separates the levels of two ranks of headings. A list of selectors is
+// shorter.
 const maxSelectors = 101
 
-// Selector picks elements by tag, id and classes, as "h2", ".title",
-// "div.part.open" and "#intro" do.
+// Selector matches elements by tag, id and classes, such as "h2", ".title",
+// "div.part.open" or "#intro".
 type Selector struct {
-	tag     string // lower case; "" or "*" is any
+	tag     string // in lower case; "" matches any
 	id      string
 	classes []string
 	key     string
 	level   int
 }
 
-// rank returns the selectors with their levels. Headings rank by their number;
+// rank returns a copy of the selectors with levels. Headings rank by their number;
 // other selectors rank right below the heading listed before them, in the order of
 // the list.
 func rank(selectors []Selector) []Selector {
@@ -37,8 +38,8 @@ func rank(selectors []Selector) []Selector {
 	return ranked
 }
 
-// ParseSelector reads a selector whose titles are stored under the key. It reports
-// false for a text that is not of the SelectorForms.
+// ParseSelector reads a selector; titles of the elements it matches are stored under
+// the key. It reports false if the text has none of the SelectorForms.
 func ParseSelector(text, key string) (Selector, bool) {
 	s := Selector{key: key}
 	rest := strings.Trim(text, " \t\r\n\f")
@@ -74,7 +75,8 @@ func ParseSelector(text, key string) (Selector, bool) {
 	return s, s.tag != "" || s.id != "" || len(s.classes) > 0
 }
 
-// matches reports whether the selector picks the element of a start tag.
+// matches reports whether the selector matches a start tag with the name, id and
+// class attribute.
 func (s *Selector) matches(name, id, class string) bool {
 	if s.tag != "" && s.tag != name || s.id != "" && s.id != id {
 		return false
@@ -87,7 +89,7 @@ func (s *Selector) matches(name, id, class string) bool {
 	return true
 }
 
-// hasClass reports whether a class attribute names a class.
+// hasClass reports whether a class attribute contains the class.
 func hasClass(attribute, class string) bool {
 	for from := 0; ; from++ {
 		i := strings.Index(attribute[from:], class)

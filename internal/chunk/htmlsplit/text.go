@@ -8,15 +8,16 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// space notes that a tag stands between words, unless it stands within a line.
+// space separates the text before and after a tag by a space, unless the tag is
+// inline.
 func (s *splitter) space(name *tagName) {
 	if s.gap == "" && !name.tag.is(inlineTag) {
 		s.gap = " "
 	}
 }
 
-// addText adds the text of a token, whose entities are still to be decoded. The
-// white space at its end waits for the next text.
+// addText adds text[start:end] to the title or body and decodes entities if encoded is
+// set. White space at its end is added only if more text follows.
 func (s *splitter) addText(start, end int, encoded bool) {
 	a := &s.body
 	if s.titled {
@@ -46,14 +47,14 @@ func (s *splitter) addText(start, end int, encoded bool) {
 		}
 		a.Add(start, start+i)
 		start = s.addEntity(a, start+i, to)
-		if a.Len() == 0 { // it was white space
+		if a.Len() == 0 { // the entity was white space
 			start, _ = textspan.Trim(s.text, start, to)
 		}
 	}
 	a.Add(start, to)
 }
 
-// blank notes that white space stands between words.
+// blank separates the text before and after white space by a line feed or space.
 func (s *splitter) blank(start, end int) {
 	switch {
 	case strings.IndexByte(s.text[start:end], '\n') >= 0:
@@ -63,7 +64,7 @@ func (s *splitter) blank(start, end int) {
 	}
 }
 
-// addEntity adds the entity at a position and returns where it ends.
+// addEntity adds the entity at a position and returns its end.
 func (s *splitter) addEntity(a *assembly.Text, at, end int) int {
 	to := at + 1
 	for to < end && (isLetter(s.text[to]) || '0' <= s.text[to] && s.text[to] <= '9' || s.text[to] == '#') {

@@ -5,19 +5,17 @@ import (
 	"strconv"
 )
 
-// maxDepth is how many elements may be open at a time, as many as a browser
-// keeps to the power of two below it. Elements below it count as part of the
-// last one; their text stays, they are not in an xpath.
+// maxDepth is the largest number of open elements. Deeper ones belong to the last
+// open element: their text is kept, but they are not in xpaths.
 const maxDepth = 256
 
-// tree holds the elements that are open at a position of a document, and what it
-// takes to number the next one among its siblings. A document may leave out or
-// mix up end tags.
+// tree has the elements that are open at a position of a document, and numbers
+// elements among their siblings. End tags may be missing or out of order.
 type tree struct {
 	open    []element
 	births  int // elements opened so far
 	ignored int // open elements below the depth limit
-	paths   int // bytes that xpaths may still take
+	paths   int // remaining budget for xpaths, in bytes
 }
 
 type element struct {
@@ -31,28 +29,28 @@ type tagName struct {
 	text     string
 	tag      tagTraits
 	ends     []string // names of the open elements that its start tag ends
-	open     int      // elements of the name among the open ones
+	open     int      // number of open elements with the name
 	siblings []siblingCount
 }
 
 // tagNames are the element names of a document.
 type tagNames struct {
 	all    map[string]*tagName
-	recent [64]*tagName // by slot, so that most tags do without the map
+	recent [64]*tagName // a cache by hash, so that most tags do not need the map
 }
 
-// siblingCount counts the elements of a name below one open element. The counts
-// of a name are in order of depth; those of elements that have been closed are
-// dropped when the name comes next.
+// siblingCount counts the elements of a name whose parent is one open element. The
+// counts of a name are in order of depth. Counts of closed parents are dropped when
+// the name occurs again.
 type siblingCount struct{ depth, parent, n int }
 
-// maxNames bounds the element names that are told apart. No honest document
-// comes near; others are not numbered.
+// maxNames limits the number of different element names; real documents have far
+// fewer. Elements with further names are not numbered.
 const maxNames = 1 << 12
 
 func newTagNames() tagNames { return tagNames{all: make(map[string]*tagName, 32)} }
 
-// get returns the name with a text in lower case, which is not empty.
+// get returns the name for a text, which must be in lower case and not empty.
 func (names *tagNames) get(text string) *tagName {
 	slot := (uint(text[0]) + 7*uint(text[len(text)-1]) + 31*uint(len(text))) % uint(len(names.recent))
 	if n := names.recent[slot]; n != nil && n.text == text {
@@ -86,7 +84,7 @@ func (n *tagName) number(depth, parent int) int {
 	return c.n
 }
 
-// element returns the element that a start tag begins. It is not open yet.
+// element returns a new element for a start tag. It does not open the element.
 func (t *tree) element(name *tagName) element {
 	parent := 0
 	if len(t.open) > 0 {
@@ -96,8 +94,8 @@ func (t *tree) element(name *tagName) element {
 	return element{tagName: name, index: name.number(len(t.open), parent), birth: t.births}
 }
 
-// push opens an element, at the depth limit only if it must. It reports whether
-// it did.
+// push opens an element and reports whether it did. At the depth limit it opens only
+// elements with must.
 func (t *tree) push(e element, must bool) bool {
 	if len(t.open) >= maxDepth && !must {
 		t.ignored++
@@ -116,7 +114,7 @@ func (t *tree) pop() {
 	t.ignored = 0
 }
 
-// endTag returns how many elements stay open when an end tag comes.
+// endTag returns how many elements stay open after an end tag.
 func (t *tree) endTag(name *tagName) int {
 	if t.ignored > 0 {
 		t.ignored--
@@ -132,8 +130,8 @@ func (t *tree) endTag(name *tagName) int {
 	return i
 }
 
-// startTag returns how many elements stay open when a start tag comes: it ends
-// those whose end tag may be left out before it.
+// startTag returns how many elements stay open before a start tag, which ends elements
+// whose end tag may be left out.
 func (t *tree) startTag(name *tagName) int {
 	keep := len(t.open)
 	if name.ends == nil && !name.tag.is(blockTag) {
@@ -157,8 +155,8 @@ func (t *tree) startTag(name *tagName) int {
 const maxXPath = 4096
 
 // xpath returns the path to the innermost element, such as
-// /html[1]/body[1]/h2[3]. It is "" if it is too long, as in a page in which the
-// names of elements make up the text, or if all of them together are.
+// /html[1]/body[1]/h2[3]. It returns "" if the path exceeds maxXPath or all paths
+// together exceed their budget.
 func (t *tree) xpath() string {
 	if t.paths <= 0 {
 		return ""
