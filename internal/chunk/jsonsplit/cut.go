@@ -9,8 +9,8 @@ import (
 // longestEscape is the length of a surrogate pair in ASCII.
 const longestEscape = len(`\ud83d\ude00`)
 
-// splitString makes a chunk of each part of a string, an entry at a depth, that is
-// too long for one.
+// splitString splits a string that is too long for one chunk, an entry at a depth,
+// into chunks of one segment each.
 func (s *splitter) splitString(depth int, e *entry) {
 	s.flush(&s.group)
 	content := s.text[e.value+1 : e.end-1]
@@ -19,10 +19,10 @@ func (s *splitter) splitString(depth int, e *entry) {
 		written = string(appendString(nil, content, s.ascii))
 	}
 	limit := s.max - s.path[depth].size - s.keySize(depth, e) - len(`""`)
-	if limit < longestEscape { // the keys leave too little: keep parts of a usable length
+	if limit < longestEscape { // the keys leave too little: keep segments of a usable length
 		limit = max(s.max, longestEscape)
-	} else if s.max > 2*partMargin {
-		limit = min(limit, s.max-partMargin)
+	} else if s.max > 2*segmentMargin {
+		limit = min(limit, s.max-segmentMargin)
 	}
 	cut := stringCutter{text: written, limit: limit}
 	pos := e.value + 1
@@ -42,12 +42,12 @@ func (s *splitter) splitString(depth int, e *entry) {
 	}
 }
 
-// partMargin is how much shorter than maxSize the parts of a string are, as in
-// the reference data, if that leaves enough.
-const partMargin = 20
+// segmentMargin is how much shorter than maxSize the segments of a string are, as in
+// the reference data, unless maxSize is small.
+const segmentMargin = 20
 
-// sameRunes returns where the code points of written, counted from a position in
-// a string of the source, end there.
+// sameRunes returns the end, in the source, of as many code points from pos as written
+// has.
 func (s *splitter) sameRunes(pos int, written string) int {
 	for written != "" {
 		_, n := readRune(written)
@@ -58,16 +58,16 @@ func (s *splitter) sameRunes(pos int, written string) int {
 	return pos
 }
 
-// stringCutter cuts the content of a JSON string into parts of at most limit
+// stringCutter cuts the content of a JSON string into segments of at most limit
 // units.
 type stringCutter struct {
 	text  string
 	limit int
-	from  int // of the next part
+	from  int // start of the next segment
 }
 
-// next returns the next part. It ends after its last space, or else between two
-// characters.
+// next returns the next segment. It ends after its last space, or between two
+// characters if it has none.
 func (c *stringCutter) next() string {
 	start, to, size, space := c.from, c.from, 0, 0
 	for to < len(c.text) {
@@ -90,8 +90,8 @@ func (c *stringCutter) next() string {
 	return c.text[start:to]
 }
 
-// characterEnd returns the last end of a character in text[start:to], to itself
-// if there is none near it.
+// characterEnd returns the end of the last whole character in text[start:to], or to if
+// no character ends near it.
 func (c *stringCutter) characterEnd(start, to int) int {
 	var ends []int // of code points and escapes
 	for at := start; at < to; {

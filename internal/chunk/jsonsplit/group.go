@@ -2,32 +2,33 @@ package jsonsplit
 
 import "github.com/ragdhq/ragd/internal/fault"
 
-// group is members of the container at a depth of the path, 0 being the root.
+// group collects members of one container for a chunk. depth is the container's depth
+// in the path; the root has depth 0.
 type group struct {
 	depth      int
 	members    []byte
 	size       int  // of members, in units
 	start, end int  // in the source
-	part       bool // a part of a string that is not the first
+	part       bool // a segment of a string, but not the first
 }
 
 // openChunk is a chunk whose containers are still open.
 type openChunk struct {
 	path       []node // the open containers; none if there is no chunk
 	text       []byte
-	size       int // closed, in units
+	size       int // including closing brackets, in units
 	start, end int
 }
 
-// Unlike an overlap, repeated keys take memory: chunks may be so many times as
-// long as their source, the slack apart.
+// All chunks together may be at most maxKeyRepeat times as long as the source, plus
+// keyRepeatSlack bytes: unlike an overlap, repeated keys take memory.
 const (
 	maxKeyRepeat   = 4
 	keyRepeatSlack = 32 << 20
 )
 
-// fill adds an entry that has just been weighed to the group, flushing it first
-// if both do not fit together.
+// fill adds an entry to the group. If both do not fit into one chunk, it flushes the
+// group first. The written value must be in scratch, where weigh leaves it.
 func (s *splitter) fill(g *group, depth int, e *entry, size int) (flushed bool) {
 	if len(g.members) > 0 && size+len(",")+g.size > s.max {
 		s.flush(g)
@@ -37,8 +38,7 @@ func (s *splitter) fill(g *group, depth int, e *entry, size int) (flushed bool) 
 	return flushed
 }
 
-// add appends an entry at a depth to the group, with the given text for its
-// value.
+// add appends an entry at a depth to the group. value is its written value.
 func (s *splitter) add(g *group, depth int, e *entry, value []byte) {
 	if len(g.members) == 0 {
 		g.depth, g.start, g.end = depth, e.start(), e.end
@@ -57,8 +57,9 @@ func (s *splitter) add(g *group, depth int, e *entry, value []byte) {
 	}
 }
 
-// flush makes a chunk of the group, which becomes the last one or is joined to
-// it. The container of the group is on the path still.
+// flush joins the group to the last chunk or, if they do not fit together, emits that
+// and makes the group the last chunk. The container of the group must still be on the
+// path.
 func (s *splitter) flush(g *group) {
 	if len(g.members) == 0 {
 		return
@@ -74,14 +75,14 @@ func (s *splitter) flush(g *group) {
 	*g = group{members: g.members[:0]}
 }
 
-// join adds the group to the last chunk if one of them is too short, both fit
-// and the last chunk has no member that the group would repeat.
+// join adds the group to the last chunk if one of them is shorter than the minimum,
+// both fit, and no key or container would occur twice. It reports whether it did.
 func (s *splitter) join(g *group) bool {
 	node := s.path[g.depth]
 	if len(s.last.path) == 0 || g.part || s.last.size >= s.min && node.size+g.size >= s.min {
 		return false
 	}
-	same := 0 // containers that both are in
+	same := 0 // number of containers that both have
 	for same < len(s.last.path) && same <= g.depth && s.last.path[same] == s.path[same] {
 		same++
 	}
@@ -103,7 +104,7 @@ func (s *splitter) join(g *group) bool {
 	return true
 }
 
-// emit appends the last chunk to the result.
+// emit closes the last chunk, if there is one, and outputs it.
 func (s *splitter) emit() {
 	if len(s.last.path) == 0 {
 		return

@@ -21,11 +21,11 @@ type document struct {
 	reorders   bool                        // some object is written in another order
 }
 
-// largeContainer is an array or object of more than smallContainer bytes. The
-// shorter ones are not worth 12 bytes: to read them again is as fast.
+// largeContainer is an array or object of more than smallContainer bytes. Shorter ones
+// are not indexed, because reading them again is as fast.
 type largeContainer struct {
 	start, end uint32
-	size       uint32 // as written, in UTF-16 units, at most maxContainer; the highest bit says reordered
+	size       uint32 // as written, in UTF-16 units, at most maxContainer; the highest bit is reordered
 }
 
 const (
@@ -34,8 +34,8 @@ const (
 	reordered      = 1 << 31
 )
 
-// newDocument reads a text as JSON. The error is a fault.Invalid that says where
-// the text ceases to be JSON.
+// newDocument parses a JSON text. The error is a fault.Invalid with the position of
+// the first syntax error.
 func newDocument(text string, ascii, lists bool) (*document, error) {
 	x := &document{text: text, ascii: ascii, lists: lists, compact: true}
 	p := parser{document: x}
@@ -48,12 +48,11 @@ func newDocument(text string, ascii, lists bool) (*document, error) {
 	return x, nil
 }
 
-// large returns the container that starts at a position, nil if it is not a
-// large one.
+// large returns the container that starts at a position, or nil if it is not large.
 func (x *document) large(start int) *largeContainer {
 	n := x.containers.Len()
 	startOf := func(i int) int { return int(x.containers.At(i).start) }
-	// Most searches end a little further on than the last one.
+	// Most searches end shortly after the last one.
 	low, step := 0, n
 	if x.near < n && startOf(x.near) <= start {
 		for low, step = x.near, 1; low+step < n && startOf(low+step) <= start; step *= 2 {

@@ -33,7 +33,7 @@ type Options struct {
 // An object that does not fit fills several chunks; an array in it has chunks of its
 // own. An array that does not fit becomes groups of items; an item too long for a
 // chunk is alone below its index. A string that is too long is cut after a space if
-// it has one, never within a character or escape; the segments concatenated are its
+// it has one, never within a character or escape; its segments concatenate to its
 // value. Neighbouring chunks are joined if one is smaller than o.MinSize and both fit
 // into one.
 //
@@ -41,10 +41,10 @@ type Options struct {
 // value, or if its only value is a number or an empty container. A scalar root is one
 // chunk; an empty container as root has none.
 //
-// StartByte and EndByte reach from the first to the last value in the source
-// that the chunk has, from the first one's own key on; the keys above are not
-// part of it, and in a chunk of scalars other values may stand between. The
-// bounds of a part of a string are those of the part.
+// The bounds of a chunk reach from the first to the last of its values in the source,
+// with the key of the first value but without the keys above it. Between the scalars
+// of a chunk there may be values of other chunks. The bounds of a segment of a string
+// are those of the segment.
 //
 // Arrays and objects may be nested 10,000 deep. Because keys repeat in every chunk,
 // a split whose chunks would be more than 4 times as long as a long text is an error.
@@ -73,10 +73,10 @@ type splitter struct {
 	max, min int
 	out      func(text string, start, end int) error
 	err      error // the first
-	budget   int   // bytes of chunks that may still be made
+	budget   int   // remaining size of all chunks, in bytes
 
 	path    []node // containers that are being split, outermost first
-	prefix  []byte // what opens them
+	prefix  []byte // opening brackets and keys of path
 	group   group
 	scratch []byte
 	last    openChunk
@@ -87,7 +87,7 @@ type node struct {
 	at     int  // position of the container
 	array  bool // its members are written without keys
 	prefix int  // length of splitter.prefix down to here
-	size   int  // of the prefix and of what closes it, in units
+	size   int  // of the prefix and its closing brackets, in units
 }
 
 func (s *splitter) splitRoot() {
@@ -119,7 +119,7 @@ func (s *splitter) isContainer(value int) bool {
 // isArray reports whether a value is written as an array.
 func (s *splitter) isArray(value int) bool { return s.text[value] == '[' && !s.lists }
 
-// splitObject makes chunks of the members of the container at a depth.
+// splitObject splits the members of the container at a depth into chunks.
 func (s *splitter) splitObject(depth int) {
 	it := s.entries(s.path[depth].at)
 	for e, ok := it.next(); ok && s.err == nil; e, ok = it.next() {
@@ -134,7 +134,7 @@ func (s *splitter) splitObject(depth int) {
 	s.flush(&s.group)
 }
 
-// splitArray makes chunks of the items of an array that is an entry at a depth.
+// splitArray splits the items of an array, which is an entry at a depth, into chunks.
 func (s *splitter) splitArray(depth int, array entry) {
 	items := s.enter(depth, &array, true)
 	it := s.entries(array.value)
@@ -150,7 +150,7 @@ func (s *splitter) splitArray(depth int, array entry) {
 	s.flush(&s.group)
 }
 
-// tooLong makes chunks of an entry at a depth that is too long for one.
+// tooLong splits an entry at a depth that is too long for one chunk.
 func (s *splitter) tooLong(depth int, e entry) {
 	switch c := s.text[e.value]; {
 	case c == '"':
@@ -165,8 +165,8 @@ func (s *splitter) tooLong(depth int, e entry) {
 	}
 }
 
-// enter makes the container that is an entry at a depth the innermost one of the
-// path and returns its depth.
+// enter appends a container, which is an entry at a depth, to the path and returns the
+// depth of its members.
 func (s *splitter) enter(depth int, e *entry, array bool) int {
 	parent := s.path[depth]
 	s.prefix = s.appendKey(s.prefix[:parent.prefix], e)
@@ -182,8 +182,8 @@ func (s *splitter) enter(depth int, e *entry, array bool) int {
 	return depth + 1
 }
 
-// put adds an entry at a depth to the group; one that does not fit into a chunk
-// becomes chunks of its own. It reports whether the group was flushed for it.
+// put adds an entry at a depth to the group, or splits it if it does not fit into a
+// chunk. It reports whether it flushed a full group to add the entry.
 func (s *splitter) put(g *group, depth int, e entry) (flushed bool) {
 	if size := s.weigh(depth, &e); size <= s.max {
 		return s.fill(g, depth, &e, size)

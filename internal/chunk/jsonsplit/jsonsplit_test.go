@@ -19,10 +19,10 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// maxDepth is how deep arrays and objects may be nested.
+// maxDepth limits the nesting of arrays and objects.
 const maxDepth = 10_000
 
-// split cuts a text by the settings of a case, given as a map.
+// split cuts a text by settings that are given as a map.
 func split(t *testing.T, text string, raw map[string]any) []chunk.Chunk {
 	t.Helper()
 	raw["strategy"] = "json"
@@ -189,7 +189,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestJSONRefuses(t *testing.T) {
+func TestJSONRejectsInvalidTexts(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", maxDepth+1)
 	for _, text := range []string{
@@ -213,8 +213,8 @@ func TestJSONDepth(t *testing.T) {
 	}
 }
 
-// A long key over many values would repeat without end.
-func TestJSONRefusesToRepeatKeysWithoutEnd(t *testing.T) {
+// A long key above many values would be repeated in every chunk.
+func TestJSONRejectsChunksOfMostlyRepeatedKeys(t *testing.T) {
 	t.Parallel()
 	text := `{"` + strings.Repeat("k", 1<<20) + `":[` + strings.Repeat("1,", 1<<19) + "1]}"
 	_, err := chunk.Split(text, chunk.Options{Strategy: chunk.JSON, MaxSize: 100})
@@ -223,8 +223,8 @@ func TestJSONRefusesToRepeatKeysWithoutEnd(t *testing.T) {
 	}
 }
 
-// leavesIn returns the scalars and empty containers of a JSON text in order; a
-// key may come twice in an object.
+// leavesIn returns the scalars and empty containers of a JSON text in order. Keys may
+// be duplicate.
 func leavesIn(t *testing.T, text string) []any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
@@ -262,8 +262,8 @@ func leavesIn(t *testing.T, text string) []any {
 	}
 }
 
-// checkJSON splits and checks that every leaf is in the chunks, with parts of
-// strings making up the whole, and that sizes and bounds are kept.
+// checkJSON splits a text and checks that the chunks have all leaves, that segments of
+// strings have all characters, and that sizes and bounds are valid.
 func checkJSON(t *testing.T, text string, o chunk.Options) {
 	t.Helper()
 	chunks, err := chunk.Split(text, o)
@@ -296,8 +296,8 @@ func checkJSON(t *testing.T, text string, o chunk.Options) {
 	}
 }
 
-// characterCounts counts the characters of all strings, which stay the same when
-// strings are cut.
+// characterCounts counts the characters of all strings. Cutting strings does not change
+// the counts.
 func characterCounts(leaves []any) map[rune]int {
 	counts := map[rune]int{}
 	for _, leaf := range leaves {

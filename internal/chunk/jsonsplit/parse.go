@@ -7,26 +7,25 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// maxDepth is how deep arrays and objects may be nested, as in
-// encoding/json.
+// maxDepth limits the nesting of arrays and objects, as in encoding/json.
 const maxDepth = 10_000
 
-// parser checks a JSON text and fills its index.
+// parser validates a JSON text and builds its index.
 type parser struct {
 	*document
 	pos  int
 	open []frame
 }
 
-// frame is a container that the parser is in.
+// frame is an open container.
 type frame struct {
 	object bool
-	record int // in containers
+	record int // index in containers
 	size   int // so far, brackets included
 	n      int // members so far
 
 	reordered bool
-	named     bool // a key came that is no array index
+	named     bool // has a key that is not an array index
 	lastIndex uint32
 }
 
@@ -60,8 +59,8 @@ func (p *parser) parse() error {
 	}
 }
 
-// value reads a scalar and returns its size, or opens a container and goes to
-// its first value; an empty one is read whole.
+// value reads a scalar or an empty container and returns its size, or opens a
+// container and moves to its first value.
 func (p *parser) value() (size int, opened bool, err error) {
 	if p.pos == len(p.text) {
 		return 0, false, p.fail("the text ends where a value should be")
@@ -110,8 +109,8 @@ func (p *parser) closer() byte {
 	return ']'
 }
 
-// close leaves the innermost container, at whose closing bracket the parser is,
-// and returns its size.
+// close reads the closing bracket of the innermost container and returns the
+// container's size.
 func (p *parser) close() int {
 	f := p.open[len(p.open)-1]
 	p.open = p.open[:len(p.open)-1]
@@ -120,7 +119,7 @@ func (p *parser) close() int {
 	if f.reordered {
 		p.reorders = true
 	}
-	if p.pos-int(c.start) <= smallContainer { // so are those inside
+	if p.pos-int(c.start) <= smallContainer { // the containers in it are small too
 		p.containers.Truncate(f.record)
 		return f.size
 	}
@@ -131,8 +130,8 @@ func (p *parser) close() int {
 	return f.size
 }
 
-// more goes to the next value of the innermost container, or to its closing
-// bracket.
+// more moves to the next value of the innermost container and returns true, or to its
+// closing bracket and returns false.
 func (p *parser) more() (bool, error) {
 	p.space()
 	switch {
@@ -147,7 +146,7 @@ func (p *parser) more() (bool, error) {
 	return false, p.fail("a comma or %q is missing", p.closer())
 }
 
-// member goes to the value of a member of the innermost container.
+// member moves to the value of the member at the position.
 func (p *parser) member() error {
 	f := &p.open[len(p.open)-1]
 	f.n++
@@ -176,7 +175,7 @@ func (p *parser) member() error {
 	return nil
 }
 
-// key notes whether a key comes out of order.
+// key sets reordered if a key is written in another order.
 func (f *frame) key(content string) {
 	i, ok := indexKey(content)
 	switch {
@@ -188,7 +187,7 @@ func (f *frame) key(content string) {
 	f.lastIndex = max(f.lastIndex, i)
 }
 
-// indexKey is arrayIndex for a key as it stands in the source.
+// indexKey reads a key as written in the source, with escapes, as an array index.
 func indexKey(content string) (uint32, bool) {
 	if strings.IndexByte(content, '\\') >= 0 {
 		content = string(appendString(nil, content, false))
@@ -226,7 +225,7 @@ func (p *parser) string(ascii bool) (int, error) {
 	}
 }
 
-// number returns the length of the number at the position, 0 if it is none.
+// number returns the length of the number at the position, 0 if there is none.
 func (p *parser) number() int {
 	s := p.text[p.pos:]
 	i := 0

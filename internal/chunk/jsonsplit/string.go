@@ -11,11 +11,11 @@ import (
 
 // JSON strings in a source that is known to be valid JSON. They are written as
 // JSON.stringify does: with the short escapes, \u00xx for other control
-// characters, \ud8xx for half of a surrogate pair, and everything else as it
-// is, or as \uxxxx if only ASCII is wanted.
+// characters, \ud8xx for half of a surrogate pair, and everything else unchanged,
+// or as \uxxxx if only ASCII is wanted.
 
-// plainPrefix returns how many bytes at the start of s are ASCII and stand for
-// themselves in a JSON string.
+// plainPrefix returns how many bytes at the start of s are ASCII and need no escape in
+// a JSON string.
 func plainPrefix(s string) int {
 	const (
 		quotes      = '"' * textspan.LowBits
@@ -38,8 +38,8 @@ func plainPrefix(s string) int {
 }
 
 // readRune reads the code point at the start of s, the rest of a JSON string,
-// and returns how many bytes it takes there. Half of a surrogate pair is
-// returned as it is. n is 0 if s starts with an escape that JSON does not have.
+// and returns its length n in bytes. Half of a surrogate pair is returned unchanged. n
+// is 0 if s starts with an invalid escape.
 func readRune(s string) (r rune, n int) {
 	if s[0] != '\\' {
 		return utf8.DecodeRuneInString(s)
@@ -83,7 +83,7 @@ func hex4(s string) (rune, bool) {
 	return r, true
 }
 
-// appendRune appends a code point as it stands in a JSON string.
+// appendRune appends a code point as written in a JSON string.
 func appendRune(dst []byte, r rune, ascii bool) []byte {
 	switch i := strings.IndexByte("\"\\\b\f\n\r\t", byte(r)); {
 	case r < utf8.RuneSelf && i >= 0:
@@ -147,9 +147,8 @@ func stringEnd(text string, start int) int {
 	}
 }
 
-// arrayIndex reads a key that JavaScript takes for the index of an array, which
-// come before other keys and in order of their number: whole numbers below
-// 2^32 - 1 without leading zeros.
+// arrayIndex reads a key that is an array index in JavaScript: a whole number below
+// 2^32 - 1 without leading zeros. Such keys come before others, in numeric order.
 func arrayIndex(key string) (uint32, bool) {
 	if len(key) == 0 || len(key) > 10 || key[0] == '0' && len(key) > 1 {
 		return 0, false

@@ -14,7 +14,7 @@ type entry struct {
 	value, end int // bounds of the value
 }
 
-// start returns where the entry starts in the source.
+// start returns the position of the entry in the source.
 func (e *entry) start() int {
 	if e.key >= 0 {
 		return e.key
@@ -22,13 +22,13 @@ func (e *entry) start() int {
 	return e.value
 }
 
-// iterator goes through the members of a container in the order in which they
+// iterator iterates over the members of a container in the order in which they
 // are written: the order of the source, except that keys that are array indexes come
 // first, in the order of their number, as in JavaScript.
 type iterator struct {
 	x       *document
 	object  bool
-	pos     int // after the last entry
+	pos     int // end of the last entry
 	n       int
 	ordered []orderedKey // the remaining keys, if the order differs from the source
 }
@@ -91,7 +91,7 @@ func (x *document) member(key int) entry {
 	return entry{key: key, value: value, end: x.valueEnd(value)}
 }
 
-// keyContent returns what stands between the quotes of a key.
+// keyContent returns the text between the quotes of a key.
 func (x *document) keyContent(key int) string {
 	return x.text[key+1 : stringEnd(x.text, key)-1]
 }
@@ -108,7 +108,7 @@ func (x *document) appendKey(dst []byte, e *entry) []byte {
 	return append(dst, `":`...)
 }
 
-// appendValue appends text[start:end], a value, as it is written.
+// appendValue appends the written form of the value text[start:end].
 func (x *document) appendValue(dst []byte, start, end int) []byte {
 	c := x.text[start]
 	switch {
