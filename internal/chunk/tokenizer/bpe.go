@@ -4,27 +4,27 @@ import "math"
 
 const (
 	noRank = math.MaxUint32
-	// maxMerge bounds the bytes that are merged together. A longer run without
-	// any border, such as an encoded image, is encoded in parts, which costs at
-	// most a token or two for every part.
+	// maxMerge is the largest number of bytes that are merged together. A longer
+	// pre-token, such as an encoded image, is encoded in segments, each of which
+	// costs at most a token or two more.
 	maxMerge = 4 << 10
-	// scanMerge is the length up to which looking through all pairs for the
-	// lowest rank is faster than keeping them in a heap.
+	// scanMerge is the length in bytes up to which a scan of all pairs for the
+	// lowest rank is faster than a heap.
 	scanMerge = 96
 )
 
-// pairMerger merges the bytes of one pre-token after the other. Its memory is
-// used again.
+// pairMerger merges the bytes of pre-tokens into tokens. It reuses its memory for the
+// next pre-token.
 type pairMerger struct {
 	parts []mergePart
 	heap  []mergePair
 }
 
-// mergePart is a part of a pre-token that becomes a token: it starts at start
-// and ends where the next one starts.
+// mergePart is a sequence of bytes that are merged already. It ends at the start of the
+// next one.
 type mergePart struct {
 	start      int32  // offset in the pre-token
-	rank       uint32 // of this part merged with the next one; noRank if it is no token
+	rank       uint32 // of this part merged with the next one; noRank if that is not a token
 	prev, next int32  // indexes; used by mergeHeap
 }
 
@@ -57,8 +57,8 @@ func (m *pairMerger) merge(e *Encoding, text string, from, to int, yield func(en
 	}
 }
 
-// mergeScan merges the pair of the lowest rank, the leftmost of equals, until
-// none is a token.
+// mergeScan merges the pair of the lowest rank, the leftmost if ranks are equal, until
+// no pair is a token.
 func (m *pairMerger) mergeScan(e *Encoding, word string) {
 	for {
 		best, at := uint32(noRank), 0
@@ -78,8 +78,8 @@ func (m *pairMerger) mergeScan(e *Encoding, word string) {
 	}
 }
 
-// rankAt returns the rank of part i merged with its neighbour j, which ends
-// where part k starts.
+// rankAt returns the rank of part i merged with its neighbour j, which ends at the
+// start of part k.
 func (m *pairMerger) rankAt(e *Encoding, word string, i, j, k int) uint32 {
 	if j >= len(m.parts) || k >= len(m.parts) {
 		return noRank
@@ -90,8 +90,8 @@ func (m *pairMerger) rankAt(e *Encoding, word string, i, j, k int) uint32 {
 	return noRank
 }
 
-// mergePair is an entry of the heap: a pair that had this rank when it was
-// pushed. It is stale if its part has another one by now.
+// mergePair is an entry of the heap: the rank of a part and its next one. It is stale
+// if the rank of the part has changed since.
 type mergePair struct {
 	rank uint32
 	part int32
@@ -101,7 +101,7 @@ func (a mergePair) less(b mergePair) bool {
 	return a.rank < b.rank || a.rank == b.rank && a.part < b.part
 }
 
-// mergeHeap is mergeScan in n log n, with the parts as a linked list.
+// mergeHeap does the same as mergeScan in O(n log n). The parts are a linked list.
 func (m *pairMerger) mergeHeap(e *Encoding, word string) {
 	m.heap = m.heap[:0]
 	for i, p := range m.parts {
@@ -126,7 +126,7 @@ func (m *pairMerger) mergeHeap(e *Encoding, word string) {
 	}
 }
 
-// renew finds the rank of a part with its next one and pushes it.
+// renew updates the rank of a part and pushes it on the heap.
 func (m *pairMerger) renew(e *Encoding, word string, i int32) {
 	p := &m.parts[i]
 	p.rank = noRank

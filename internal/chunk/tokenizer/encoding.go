@@ -12,15 +12,16 @@ import (
 )
 
 // Encoding is a byte pair encoding: a function that cuts a text into pre-tokens,
-// and the ranks by which the bytes of one are merged into tokens.
+// and the ranks by which the bytes of a pre-token are merged into tokens.
 type Encoding struct {
 	ranks    map[string]uint32
-	pairs    []uint32 // rank of two bytes, by first<<8 | second
+	pairs    []uint32 // rank of two bytes, indexed by first<<8 | second
 	preToken func(text string, pos, to int) int
 }
 
-// Load returns an encoding by one of Names. The first call for a name builds its table of ranks, 50,000 to 200,000 entries; the tables stay for
-// the life of the process.
+// Load returns the encoding with one of the Names. The first call for a name builds its
+// table of ranks, with 50,000 to 200,000 entries, which is kept for the life of the
+// process.
 func Load(name string) *Encoding {
 	switch name {
 	case "o200k_base":
@@ -40,8 +41,9 @@ var (
 	r50k   = lazyEncoding(codec.NewR50kBase, 50_256, preTokenGPT2)
 )
 
-// lazyEncoding takes the ranks out of a codec by decoding every token. We encode
-// ourselves: the codec takes time quadratic in the longest word.
+// lazyEncoding returns a function that builds an encoding on its first call. It reads
+// the ranks from a codec by decoding every token. The codec's own encoder is not used
+// because its time is quadratic in the longest word.
 func lazyEncoding(newCodec func() *codec.Codec, size uint, preToken func(string, int, int) int) func() *Encoding {
 	return sync.OnceValue(func() *Encoding {
 		e := &Encoding{ranks: make(map[string]uint32, size), pairs: make([]uint32, 1<<16), preToken: preToken}
@@ -63,8 +65,8 @@ func lazyEncoding(newCodec func() *codec.Codec, size uint, preToken func(string,
 	})
 }
 
-// each calls yield with the end of every token of text[from:to], in order. It
-// does not know special tokens.
+// each calls yield with the end of every token of text[from:to], in order. Special
+// tokens are encoded as ordinary text.
 func (e *Encoding) each(text string, from, to int, yield func(end int)) {
 	var m pairMerger
 	for from < to {

@@ -69,8 +69,8 @@ func TestAHugeWordIsEncodedWhole(t *testing.T) {
 	}
 }
 
-// preTokenExpressions are what the encodings are defined by, in RE2: white space
-// is spelled out, and the look-ahead (?!\S) is left to naiveTokens.
+// preTokenExpressions has the defining expressions of the encodings in RE2 syntax, with
+// white space spelled out. naiveTokens does the look-ahead (?!\S).
 var preTokenExpressions = func() map[string]*regexp.Regexp {
 	gpt2 := `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^S\p{L}\p{N}]+|(?P<blank>[S]+)`
 	sources := map[string]string{
@@ -91,15 +91,15 @@ var preTokenExpressions = func() map[string]*regexp.Regexp {
 	return out
 }()
 
-// naiveTokens encodes by the book: pre-tokens by the expression, and in each of
-// them again and again the pair of the lowest rank.
+// naiveTokens encodes as defined: it finds pre-tokens by the expression and merges the
+// pair of the lowest rank in each until there is none.
 func naiveTokens(name, text string) []string {
 	var tokens []string
 	e := Load(name)
 	for text != "" {
 		m := preTokenExpressions[name].FindStringSubmatchIndex(text)
 		end := m[1]
-		if m[2] >= 0 && end < len(text) { // blanks before a word leave it the last one
+		if m[2] >= 0 && end < len(text) { // the last blank belongs to the word after it
 			if _, n := utf8.DecodeLastRuneInString(text[:end]); n < end {
 				end -= n
 			}

@@ -8,8 +8,8 @@ const Default = "cl100k_base"
 // Names are the names of the encodings, sorted. gpt2 is the old name of r50k_base.
 var Names = []string{"cl100k_base", "gpt2", "o200k_base", "p50k_base", "p50k_edit", "r50k_base"}
 
-// modelEncodings name the encoding of a model and, where the name ends in a
-// dash or a colon, of all whose names start so.
+// modelEncodings maps names of models to encodings. A name that ends in a dash or a
+// dot, or that starts with "ft:", is a prefix of the names of models.
 var modelEncodings = map[string]string{
 	"o1": "o200k_base", "o1-": "o200k_base",
 	"o3": "o200k_base", "o3-": "o200k_base",
@@ -32,8 +32,9 @@ var modelEncodings = map[string]string{
 	"gpt2": "gpt2", "gpt-2": "gpt2",
 }
 
-// OfModel returns the encoding of a model, by the longest name that fits.
-// A prefix with the provider ("openai/gpt-4o") is skipped.
+// OfModel returns the name of the encoding of a model and whether the model is known.
+// The longest matching name or prefix counts; a provider before a slash
+// ("openai/gpt-4o") is ignored.
 func OfModel(model string) (string, bool) {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	if e, ok := modelEncodings[name]; ok {

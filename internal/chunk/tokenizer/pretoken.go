@@ -6,8 +6,8 @@ import (
 )
 
 // The pre-tokens of an encoding are defined by a regular expression with
-// look-ahead. The functions here find what it matches, in one pass and without
-// its backtracking; the expression stands above each of them.
+// look-ahead. The functions here find the same matches in one pass, without
+// backtracking. Each has the expression in its comment.
 
 // class is the kind of a character, as the expressions distinguish it.
 type class uint8
@@ -69,7 +69,7 @@ func classOfRune(r rune) class {
 	return other
 }
 
-// run returns the end of the characters from pos on that belong.
+// run returns the end of the longest run of characters from pos on that belong.
 func run(text string, pos, to int, belongs func(class) bool) int {
 	for pos < to {
 		c, n := classAt(text, pos)
@@ -155,11 +155,11 @@ func preTokenO200k(text string, pos, to int) int {
 	return lineBreaks(text, pos, to)
 }
 
-// casedWord returns the end of a word of o200k_base without its contraction, or
-// 0. The first character, which ends at second, is a part of the word or, if it
-// is no letter, may stand before it. The order is that of the alternatives: the
-// word ends in lower case, with the first character before it or, as only a mark
-// can be, in it; then the same for words in upper case.
+// casedWord returns the end of a word of o200k_base without its contraction, or 0. The
+// first character ends at second; if it is not a letter, it may be the optional one
+// before the word. The order is that of the alternatives in the expression: first
+// words that end in lower case, then words in upper case, each first without and then
+// with the first character in the word (which only a mark can be).
 func casedWord(text string, pos, second, to int, firstIsLetter bool) int {
 	starts := [2]int{second, pos}
 	if firstIsLetter {
@@ -182,8 +182,8 @@ func casedWord(text string, pos, second, to int, firstIsLetter bool) int {
 }
 
 // lowerEnd matches [U]*[L]+ and returns its end, or 0 and the end of [U]*. If no
-// lower case follows on the upper case, the last character that is both serves
-// as the lower case.
+// lower case follows the upper case, the match ends after the last character that is
+// both.
 func lowerEnd(text string, pos, to int) (end, upperEnd int) {
 	both := 0
 	for pos < to {
@@ -227,7 +227,7 @@ func others(text string, pos, to int) int {
 }
 
 // lineBreaks matches \s*[\r\n]+|\s+(?!\S)|\s+: white space up to its last line
-// break, else as blanks does.
+// break or, without one, the same as blanks.
 func lineBreaks(text string, pos, to int) int {
 	end := run(text, pos, to, class.isSpace)
 	for i := end; i > pos; i-- {
@@ -238,8 +238,8 @@ func lineBreaks(text string, pos, to int) int {
 	return blanksTo(text, pos, end, to)
 }
 
-// blanks matches \s+(?!\S)|\s+: white space but for its last character if a word
-// follows, which that character then belongs to.
+// blanks matches \s+(?!\S)|\s+: white space without its last character if a word
+// follows, to which that character belongs.
 func blanks(text string, pos, to int) int {
 	return blanksTo(text, pos, run(text, pos, to, class.isSpace), to)
 }

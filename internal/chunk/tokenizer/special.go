@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// specialTokens holds the special tokens of each encoding.
+// specialTokens has the special tokens of each encoding.
 var specialTokens = map[string][]string{
 	"cl100k_base": {"<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|endofprompt|>"},
 	"o200k_base":  {"<|endoftext|>", "<|endofprompt|>"},
@@ -18,8 +18,8 @@ var specialTokens = map[string][]string{
 // SpecialTokens returns the special tokens of an encoding.
 func SpecialTokens(encoding string) []string { return specialTokens[encoding] }
 
-// NamedSpecials returns the special tokens of a list, all of the encoding's if
-// "all" is among them.
+// NamedSpecials returns the special tokens that a list names, or all of the encoding's
+// if the list has "all".
 func NamedSpecials(encoding string, list []string) []string {
 	if slices.Contains(list, "all") {
 		return specialTokens[encoding]
@@ -27,10 +27,10 @@ func NamedSpecials(encoding string, list []string) []string {
 	return list
 }
 
-// Each calls yield with the end of every token of text[from:to], in order. Each of
-// the special tokens is one token; others are ordinary text.
+// Each calls yield with the end of every token of text[from:to], in order. The given
+// special tokens are one token each; others are ordinary text.
 func (e *Encoding) Each(text string, from, to int, specials []string, yield func(end int)) {
-	next := make([]int, len(specials)) // position of the next occurrence of each; -1 for none
+	next := make([]int, len(specials)) // position of the next occurrence of each, or -1
 	for i, s := range specials {
 		next[i] = indexFrom(text[:to], s, from)
 	}
