@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// markupText returns about size bytes of documents of one kind: a page or guide
-// again and again, or a JSON array of one document.
+// markupText returns about size bytes of one kind of document: a page or guide
+// repeated, or a JSON array of one document repeated.
 func markupText(b *testing.B, input string, size int) string {
 	b.Helper()
 	name, pretty := strings.CutSuffix(input, "?pretty")

@@ -19,8 +19,8 @@ func benchText(b *testing.B, input string, size int) string {
 	return text[:textspan.RuneStart(text, size)]
 }
 
-// BenchmarkSplit measures each strategy on English prose or on Markdown, by
-// default with chunks of 1,000 units (200 tokens) that overlap by 100 (20).
+// BenchmarkSplit measures each strategy on a text that suits it. Most cases have chunks
+// of 1,000 units (200 tokens) with an overlap of 100 (20).
 func BenchmarkSplit(b *testing.B) {
 	for _, c := range []struct {
 		name, input string

@@ -1,8 +1,7 @@
 package chunk
 
-// splitCharacter cuts a text at every separator and keeps the pieces as they
-// are, neither joined nor trimmed. A piece that is too long is cut into windows
-// that overlap. The windows are cut at code points, as in the reference data;
+// splitCharacter cuts a text at every separator. It does not join or trim the pieces.
+// A piece that is too long is cut into overlapping windows. The windows are cut at code points, as in the reference data;
 // the other strategies cut at grapheme clusters.
 func splitCharacter(text string, o *Options) ([]Chunk, error) {
 	seps, err := newSeparators(text, []string{o.Separator}, o.IsSeparatorRegex)

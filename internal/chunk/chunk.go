@@ -22,7 +22,7 @@ type Chunk struct {
 	TokenCount int
 }
 
-// Strategy is the name of a method of cutting.
+// Strategy names a way of cutting texts into chunks.
 type Strategy string
 
 // The strategies.

@@ -8,8 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// fuzzStrategy checks the promises of a strategy on texts, sizes and option
-// sets that the fuzzer makes up.
+// fuzzStrategy checks the properties of a strategy with texts, sizes and option sets
+// from the fuzzer.
 func fuzzStrategy(f *testing.F, strategy Strategy) {
 	f.Helper()
 	f.Add("", uint16(1), uint16(0), byte(0))
@@ -35,8 +35,7 @@ func FuzzLaTeX(f *testing.F)            { fuzzStrategy(f, LaTeX) }
 func FuzzSentence(f *testing.F)         { fuzzStrategy(f, Sentence) }
 func FuzzSemanticMarkdown(f *testing.F) { fuzzStrategy(f, SemanticMarkdown) }
 
-// FuzzSeparators splits by regular expressions and literals that the fuzzer
-// makes up.
+// FuzzSeparators splits by regular expressions and literals from the fuzzer.
 func FuzzSeparators(f *testing.F) {
 	f.Add(`\s+`, "a b  c\nd", true, uint16(3))
 	f.Add(`(a*b)?c|a`, "aaaaaaaab", true, uint16(2))
@@ -53,7 +52,7 @@ func FuzzSeparators(f *testing.F) {
 	})
 }
 
-// FuzzSettings gives an option any value and checks that a refusal names it.
+// FuzzSettings sets an option to any value and checks that an error names the option.
 func FuzzSettings(f *testing.F) {
 	for _, name := range append(commonOptions, "separators", "headers", "sentenceEnders", "joinThreshold", "language", "modelName") {
 		f.Add("recursive", name, "x", 1.5, byte(0))

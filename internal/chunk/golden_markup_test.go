@@ -13,10 +13,10 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// compareSections compares with a reference that lists sections by tag and not in
-// document order, joins those that became neighbours by that, and gives each only
-// its own title. Every one of its sections must be one of ours, with at least its
-// metadata.
+// compareSections compares chunks with a reference that lists sections by tag instead
+// of in document order, joins sections that are neighbours in its list, and gives each
+// section only its own title. Each section of the reference must be a chunk with at
+// least the metadata of the reference.
 func compareSections(t *testing.T, c goldenCase, chunks []Chunk) {
 	t.Helper()
 	left := slices.Clone(chunks)
@@ -40,8 +40,8 @@ func compareSections(t *testing.T, c goldenCase, chunks []Chunk) {
 	}
 }
 
-// checkNothingLost checks that all the source says is in some chunk, in the way
-// of each strategy.
+// checkNothingLost checks that the chunks have the whole content of the source, as the
+// strategy defines it.
 func checkNothingLost(t *testing.T, text string, opts Options, chunks []Chunk) {
 	t.Helper()
 	switch {
@@ -56,8 +56,8 @@ func checkNothingLost(t *testing.T, text string, opts Options, chunks []Chunk) {
 	}
 }
 
-// checkMarkdownLines checks that every line that is not blank is in the chunks,
-// in order and once, or is a heading.
+// checkMarkdownLines checks that every line that is neither blank nor a heading is in
+// the chunks once and in order.
 func checkMarkdownLines(t *testing.T, text string, opts Options, chunks []Chunk) {
 	t.Helper()
 	var lines []string
@@ -89,9 +89,8 @@ func visibleLines(text string) []string {
 	return lines
 }
 
-// checkHTMLText checks that the words of the chunks are those that the tokenizer
-// of x/net/html finds outside of headers, in order and each once. Where chunks
-// overlap they may only be more.
+// checkHTMLText checks that the chunks have the text that the tokenizer of x/net/html
+// finds outside of headers, once and in order. Chunks that overlap may repeat text.
 func checkHTMLText(t *testing.T, text string, opts Options, chunks []Chunk) {
 	t.Helper()
 	headers := opts.Headers
@@ -134,7 +133,7 @@ func checkHTMLText(t *testing.T, text string, opts Options, chunks []Chunk) {
 	}
 }
 
-// hiddenElements are those whose content is not text.
+// hiddenElements are the elements whose content is not text.
 var hiddenElements = []string{"script", "style", "noscript", "iframe", "noembed", "noframes"}
 
 func isSubsequence(short, long string) bool {
@@ -146,9 +145,8 @@ func isSubsequence(short, long string) bool {
 	return short == ""
 }
 
-// checkLeaves checks that the chunks are JSON and have the scalars of the source
-// between them, each as often as there and with the same value. Strings that
-// were cut count by their parts.
+// checkLeaves checks that the chunks are JSON and together have each scalar of the
+// source, as often as the source. Of strings that were cut, the segments are compared.
 func checkLeaves(t *testing.T, text string, _ Options, chunks []Chunk) {
 	t.Helper()
 	want := leavesOf(t, text)
@@ -193,7 +191,7 @@ func appendLeaves(leaves []any, value any, depth int) []any {
 		if len(v) > 0 || depth == 0 {
 			return leaves
 		}
-		return append(leaves, "{}") // an object where lists are converted
+		return append(leaves, "{}") // lists are written as objects if they are converted
 	}
 	return append(leaves, value)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// goldenCase is one file of testdata/golden; its README says what the fields
-// mean.
+// goldenCase is a file of testdata/golden, whose README describes the fields.
 type goldenCase struct {
 	Strategy  string         `json:"strategy"`
 	Params    map[string]any `json:"params"`
@@ -112,7 +111,7 @@ func compareGolden(t *testing.T, c goldenCase, chunks []Chunk) {
 		return
 	}
 	for i, chunk := range chunks {
-		// The document's own metadata is the caller's to copy.
+		// The reference copies the document's metadata to chunks; Split does not.
 		want := map[string]any{}
 		for k, v := range c.Chunks[i].Metadata {
 			if _, ok := c.Document[k]; !ok {
@@ -136,8 +135,8 @@ func compareGolden(t *testing.T, c goldenCase, chunks []Chunk) {
 	}
 }
 
-// invariants say what must hold where the reference output has a quirk that we
-// do not share.
+// invariants has the checks that replace the comparison with reference output that has
+// a known defect, by the name of the defect.
 var invariants = map[string]func(t *testing.T, text string, opts Options, chunks []Chunk){
 	"regex-source-in-text": checkSubstrings,
 	"broken-surrogate":     checkSubstrings,
@@ -182,7 +181,8 @@ func checkSubstrings(t *testing.T, text string, _ Options, chunks []Chunk) {
 	}
 }
 
-// checkCoverage looks at the bounds, so it holds for rebuilt texts as well.
+// checkCoverage checks that the bounds of the chunks cover the text except white space.
+// It does not read their texts, so it also works for strategies that rebuild texts.
 func checkCoverage(t *testing.T, text string, _ Options, chunks []Chunk) {
 	t.Helper()
 	covered := 0
@@ -199,7 +199,8 @@ func checkCoverage(t *testing.T, text string, _ Options, chunks []Chunk) {
 	}
 }
 
-// acceptedErrors are the calls that the reference refuses and we do not.
+// acceptedErrors has the calls that the reference rejects and Split accepts, with the
+// reason.
 var acceptedErrors = map[string]string{
 	"unknown-option":          "size is an alias of maxSize",
 	"overlap-default-too-big": "the default overlap follows a small maxSize",

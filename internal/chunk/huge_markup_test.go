@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestHugeMarkupTakesLinearTimeAndMemory is the same for the strategies that read
-// structure, on what could make a reader of structure look back, look ahead or
-// nest without end.
+// TestHugeMarkupTakesLinearTimeAndMemory splits huge Markdown, HTML and JSON, as
+// TestHugeTextsTakeLinearTimeAndMemory does plain texts. The inputs could make a parser
+// look back, look ahead or nest without limit.
 func TestHugeMarkupTakesLinearTimeAndMemory(t *testing.T) {
 	size := hugeSize()
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	// Texts are made when their turn comes.
+	// Each text is created only when its case runs.
 	within := func(open, unit, end string) func() string {
 		return func() string { return open + strings.Repeat(unit, (size-len(open)-len(end))/len(unit)) + end }
 	}
@@ -48,7 +48,7 @@ func TestHugeMarkupTakesLinearTimeAndMemory(t *testing.T) {
 		text func() string
 		raw  []map[string]any
 
-		memory int // bytes per byte of the text, 6 if left out
+		memory int // limit in bytes per byte of the text; 0 means 6
 	}{
 		{"one word", repeat("a"), []map[string]any{headers, cut(headers), html, cut(html)}, 0},
 		{"newlines", repeat("\n"), []map[string]any{headers, html}, 0},

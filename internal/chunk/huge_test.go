@@ -13,14 +13,12 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// TestHugeTextsTakeLinearTimeAndMemory splits texts that have no borders or
-// nothing but borders: 2 MB, or 100 MB if RAGD_TEST_HUGE is set, which takes
-// minutes. A step that is quadratic anywhere would take hours even with the
-// former. Memory beside the text itself must stay under six times its size,
-// what is bounded anyway (128 MB with the garbage) apart.
+// TestHugeTextsTakeLinearTimeAndMemory splits texts that have no borders or only
+// borders. Quadratic time anywhere would make the test run for hours. Memory in addition to the text must stay under
+// six times its size plus a constant 128 MB.
 func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 	size := hugeSize()
-	tokenizer.Load(tokenizer.Default) // its tables are not the text's memory
+	tokenizer.Load(tokenizer.Default) // build its tables before memory is measured
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	for _, shape := range []struct{ name, unit string }{
 		{"one word", "a"},
@@ -43,6 +41,8 @@ func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 	}
 }
 
+// hugeSize returns the size of huge texts in bytes: 512 KiB, 256 KiB with -short, or
+// 100 MiB if RAGD_TEST_HUGE is set, which takes minutes.
 func hugeSize() int {
 	switch {
 	case os.Getenv("RAGD_TEST_HUGE") != "":
@@ -56,8 +56,9 @@ func hugeSize() int {
 	return 512 << 10
 }
 
-// splitHuge splits a text and checks that it takes linear time and memory of at
-// most so many times the text. The split may be refused for having too many chunks.
+// splitHuge splits a text and checks its speed and that it takes at most
+// times*len(text) bytes of memory plus 128 MB. An Invalid error, such as for too many
+// chunks, is accepted.
 func splitHuge(t *testing.T, text string, raw map[string]any, times int) {
 	t.Helper()
 	leastRate := 0.02
@@ -85,8 +86,8 @@ func splitHuge(t *testing.T, text string, raw map[string]any, times int) {
 	}
 }
 
-// watchMemory starts to watch the heap; the function that it returns stops and
-// returns by how many bytes it has grown at the most.
+// watchMemory starts to watch the heap. The returned function stops that and returns
+// the largest growth in bytes.
 func watchMemory() func() int {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// describe writes chunks as lines of text, metadata and the source they are from.
+// describe returns a line for each chunk: its text, its metadata and its source.
 func describe(text string, chunks []Chunk) []string {
 	var out []string
 	for _, c := range chunks {
@@ -134,7 +134,7 @@ func TestMarkdownHeaders(t *testing.T) {
 	}
 }
 
-// markdownHeaderSets are the options that the properties are checked with.
+// markdownHeaderSets are the options with which the properties are checked.
 var markdownHeaderSets = []Options{
 	{Headers: []HeaderKey{{"#", "a"}, {"##", "b"}, {"###", "c"}}, StripHeaders: true},
 	{Headers: []HeaderKey{{"#", "a"}, {"##", "b"}}},
@@ -142,8 +142,9 @@ var markdownHeaderSets = []Options{
 	{Headers: []HeaderKey{{"#", "a"}, {"<", "b"}}, ReturnEachLine: true},
 }
 
-// checkMarkdownHeaders splits and checks that no line is lost but headings, that
-// bounds hold the chunks, and that a small maxSize makes parts of the same text.
+// checkMarkdownHeaders splits a text and checks that no line except headings is lost,
+// that the bounds contain the chunks, and that chunks without a maxSize have the same
+// text as those with one.
 func checkMarkdownHeaders(t *testing.T, text string, o Options, maxSize int) {
 	t.Helper()
 	o.Strategy, o.StripWhitespace, o.AddStartIndex = Markdown, true, true

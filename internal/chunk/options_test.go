@@ -49,7 +49,7 @@ func TestOptionsAcceptEveryForm(t *testing.T) {
 	}
 }
 
-func TestOptionsNameWhatIsWrong(t *testing.T) {
+func TestOptionsErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

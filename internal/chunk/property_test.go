@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 )
 
-// checkChunks fails if the chunks of a split break a promise of the package.
+// checkChunks checks the properties that the package documents for all chunks.
 func checkChunks(t *testing.T, text string, o Options, chunks []Chunk) {
 	t.Helper()
 	src := newSource(text)
@@ -49,7 +49,7 @@ func checkChunks(t *testing.T, text string, o Options, chunks []Chunk) {
 	}
 }
 
-// measured returns the size of a chunk as the strategy counts it.
+// measured returns the size of a chunk in the unit of the strategy.
 func measured(c Chunk, o Options) int {
 	if o.Strategy == Token || o.Strategy == SemanticMarkdown {
 		return c.TokenCount
@@ -57,10 +57,10 @@ func measured(c Chunk, o Options) int {
 	return textspan.Units(c.Text)
 }
 
-// uncuttable reports whether a chunk may be longer than maxSize: it is a single
-// code point (for tokens two, as one may have the first byte of the next), the
-// caller's options cut no finer, or a token more comes from the other
-// neighbourhood that a chunk's first and last word have in it.
+// uncuttable reports whether a chunk may be longer than maxSize: it is a single code
+// point (for tokens two, because a token may end within the second), the options do not
+// allow a finer cut, or it has a few tokens more because it is encoded without the text
+// around it.
 func uncuttable(text string, o Options) bool {
 	switch {
 	case o.Separators != nil && o.Separators[len(o.Separators)-1] != "":
@@ -74,8 +74,8 @@ func uncuttable(text string, o Options) bool {
 	return utf8.RuneCountInString(text) == 1
 }
 
-// tokenSlack is how many tokens more than maxSize a trimmed chunk may have when
-// it is encoded by itself.
+// tokenSlack is how many tokens a trimmed chunk may have in addition to maxSize when it
+// is encoded alone.
 const tokenSlack = 4
 
 func withoutSpace(s string) string {
@@ -87,7 +87,7 @@ func withoutSpace(s string) string {
 	}, s)
 }
 
-// fragments are what the random texts are made of.
+// fragments are concatenated to random texts.
 var fragments = []string{
 	"a", "Word", "sentence", "number 12.", "e.g. ", "Dr. Who", ". ", "! ", "? ", ".", "\n", "\n\n", "\r\n", " ", "  ", "\t",
 	"\n# Title\n", "\n## Sub\n", "\n###### deep\n", "\n#\n", "# Top\n", "\n```go\n", "\n```\n", "\n~~~\n", "\n---\n", "\n***\n", "\n___\n",
@@ -104,8 +104,8 @@ func randomText(r *rand.Rand, n int) string {
 	return sb.String()
 }
 
-// optionSets are what the properties and the fuzz targets are checked with, by
-// strategy. Sizes are added.
+// optionSets are the options of the property tests and fuzz targets, by strategy and
+// without sizes.
 var optionSets = map[Strategy][]map[string]any{
 	Recursive: {
 		{}, {"separatorPosition": "start"}, {"separatorPosition": "end", "addStartIndex": true}, {"stripWhitespace": false},
@@ -127,8 +127,8 @@ var optionSets = map[Strategy][]map[string]any{
 	SemanticMarkdown: {{}, {"joinThreshold": 5}, {"joinThreshold": 30, "modelName": "gpt-4o"}, {"addStartIndex": true}},
 }
 
-// splitOnce splits text with an option set and checks the promises. It reports
-// whether the options were accepted.
+// splitOnce splits text with an option set and checks the properties of its chunks. It
+// reports whether the options were accepted.
 func splitOnce(t *testing.T, strategy Strategy, set map[string]any, text string, maxSize, overlap int) bool {
 	t.Helper()
 	raw := map[string]any{"strategy": string(strategy), "maxSize": maxSize, "overlap": overlap}

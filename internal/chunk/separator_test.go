@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// texts splits and returns the texts of the chunks.
+// texts splits a text and returns the texts of the chunks.
 func texts(t *testing.T, text string, raw map[string]any) []string {
 	t.Helper()
 	o, err := parseOptions(raw)
@@ -73,7 +73,7 @@ func TestMarkdownLeavesFencedCodeAlone(t *testing.T) {
 	}
 }
 
-func TestSeparatorsStayWhereTheyAreAskedTo(t *testing.T) {
+func TestSeparatorsStayAtTheGivenPosition(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -108,7 +108,7 @@ func TestAnExpressionThatLooksAheadTooFarIsRefused(t *testing.T) {
 	}
 }
 
-func TestSplitRefusesWhatWouldBeTooMuch(t *testing.T) {
+func TestSplitRejectsInvalidUTF8AndTooMuchOutput(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
@@ -131,7 +131,7 @@ func TestSplitRefusesWhatWouldBeTooMuch(t *testing.T) {
 	}
 }
 
-func TestSentencesEndWhereTheirScriptSaysSo(t *testing.T) {
+func TestSentencesEndByTheRulesOfTheirScript(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
@@ -178,7 +178,7 @@ func TestSpecialTokensAreTextUnlessNamed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		raw  map[string]any
-		want int // tokens, 0 for refused
+		want int // number of tokens; 0 if the text is rejected
 	}{
 		{"by default", nil, 9},
 		{"allowed", map[string]any{"allowedSpecial": []any{"all"}}, 3},

@@ -10,8 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// settingsOf returns the settings that a case writes as a map. A header or
-// section may be a pair of marker and key, as in the golden cases.
+// settingsOf converts a map to settings. A header or section may be a pair of marker
+// and key, as in the golden cases.
 func settingsOf(raw map[string]any) (Settings, error) {
 	wire := map[string]any{}
 	for name, value := range raw {
@@ -71,7 +71,7 @@ func TestSettingsKeepTheirJSON(t *testing.T) {
 	}
 }
 
-func TestParseSettingsNamesWhatIsWrong(t *testing.T) {
+func TestParseSettingsErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ raw, field string }{
 		{`{"strategy": 1}`, "strategy"},
@@ -110,7 +110,7 @@ func TestAnUploadsSettingsReplaceThoseOfTheIndex(t *testing.T) {
 	}
 }
 
-// Every option stands in the list of some strategy under its JSON name.
+// The options of some strategy contain the JSON name of every setting.
 func TestEverySettingBelongsToAStrategy(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

@@ -40,7 +40,7 @@ func TestStrategiesOnlyNameKnownLanguages(t *testing.T) {
 	}
 }
 
-func TestOptionsForFillsWhatTheStrategyNeeds(t *testing.T) {
+func TestOptionsForAddsTheRequiredOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, contentType, fileName string
