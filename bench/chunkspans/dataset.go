@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// dataset is a set of documents and of questions about them.
+// dataset has documents and questions about them.
 type dataset struct {
 	documents []document
 	questions []question
@@ -28,10 +28,10 @@ type question struct {
 	gold []goldSpan
 }
 
-// goldSpan is a part of a document that answers a question.
+// goldSpan is a span of a document that answers a question.
 type goldSpan struct {
-	document   int // index
-	start, end int // bytes
+	document   int // index in dataset.documents
+	start, end int // byte positions
 }
 
 func readDataset(dir string) (*dataset, error) {
@@ -59,7 +59,7 @@ func readDataset(dir string) (*dataset, error) {
 
 func (set *dataset) readSpans(path string) error {
 	documents, questions := map[string]int{}, map[string]int{}
-	offsets := make([][]int, len(set.documents)) // byte of every character
+	offsets := make([][]int, len(set.documents)) // byte position of every character
 	for i, d := range set.documents {
 		documents[d.ID] = i
 		for at := range d.Text {

@@ -8,27 +8,28 @@ import (
 
 const (
 	topK   = 5
-	budget = 4000 // characters that fit into the context of the reader
+	budget = 4000 // size in bytes of the context into which chunks are filled
 )
 
-// score is the mean over all questions of what the best topK chunks give.
+// score has the measures of one configuration. All but chunks are means over the
+// questions; unless noted, the topK best chunks of a question are retrieved.
 type score struct {
-	chunks         int
-	recall         float64 // fraction of the answer that was retrieved
-	precision      float64 // fraction of what was retrieved that is answer
-	iou            float64 // answer retrieved over all that is either
-	characters     float64 // retrieved; what overlaps counts each time
-	recallAtBudget float64 // recall of as many of the best chunks as fit into the budget
+	chunks         int     // number of chunks of all documents
+	recall         float64 // fraction of the answer that is in the retrieved chunks
+	precision      float64 // fraction of the retrieved text that is in the answer
+	iou            float64 // intersection over union of the answer and the retrieved text
+	characters     float64 // bytes of the retrieved chunks, with overlaps repeated
+	recallAtBudget float64 // recall of the best chunks that fit into the budget
 }
 
-// placed is a chunk with the document that it is from.
-type placed struct {
+// documentChunk is a chunk with the index of its document.
+type documentChunk struct {
 	chunk.Chunk
 	document int
 }
 
 func evaluate(set *dataset, opts chunk.Options) (score, error) {
-	var all []placed
+	var all []documentChunk
 	var texts []string
 	for i, d := range set.documents {
 		chunks, err := chunk.Split(d.Text, opts)
@@ -36,7 +37,7 @@ func evaluate(set *dataset, opts chunk.Options) (score, error) {
 			return score{}, fmt.Errorf("%s: %w", d.ID, err)
 		}
 		for _, c := range chunks {
-			all = append(all, placed{c, i})
+			all = append(all, documentChunk{c, i})
 			texts = append(texts, c.Text)
 		}
 	}
@@ -44,7 +45,7 @@ func evaluate(set *dataset, opts chunk.Options) (score, error) {
 	total := score{chunks: len(all)}
 	n := float64(len(set.questions))
 	for _, q := range set.questions {
-		var best, fitting []placed
+		var best, fitting []documentChunk
 		left := budget
 		for i, index := range r.rank(q.Text) {
 			c := all[index]
@@ -70,9 +71,9 @@ func evaluate(set *dataset, opts chunk.Options) (score, error) {
 	return total, nil
 }
 
-// overlapOf returns the bytes of the answer, those of them that the chunks
-// cover, and those of the chunks.
-func overlapOf(set *dataset, q question, chunks []placed) (gold, found, returned float64) {
+// overlapOf returns the sizes in bytes of the answer (gold), of what the chunks cover of
+// it (found), and of the chunks together (returned).
+func overlapOf(set *dataset, q question, chunks []documentChunk) (gold, found, returned float64) {
 	covered := map[int][]bool{}
 	for _, c := range chunks {
 		if covered[c.document] == nil {

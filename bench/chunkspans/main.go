@@ -1,13 +1,13 @@
 // Command chunkspans measures how well the strategies of package chunk keep
 // answers together. It cuts the documents of a data set, retrieves chunks for
-// its questions by a plain lexical ranker, and compares what was retrieved with
-// the spans of the documents that answer the question.
+// its questions by BM25, and compares them with the spans of the documents that
+// answer the questions.
 //
 //	go run ./bench/chunkspans DIR
 //
-// DIR holds corpus.jsonl.gz (id, text), queries.jsonl.gz (id, text) and
-// spans.tsv.gz (query_id, doc_id, start, end in characters, with a heading). The
-// result is a Markdown table on standard output.
+// DIR has the files corpus.jsonl.gz (id, text), queries.jsonl.gz (id, text) and
+// spans.tsv.gz (query_id, doc_id, and start and end in characters, below a header
+// line). The result is a Markdown table on standard output.
 package main
 
 import (
@@ -50,7 +50,7 @@ func run(dir string) error {
 	return nil
 }
 
-// configurations returns the settings of the rows of the table.
+// configurations returns the settings to measure, one for each row of the table.
 func configurations() []chunk.Settings {
 	var out []chunk.Settings
 	add := func(strategy chunk.Strategy, size, overlap int) {

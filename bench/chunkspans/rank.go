@@ -14,7 +14,7 @@ type ranker struct {
 	counts  []map[string]int
 	lengths []float64
 	mean    float64
-	holders map[string]int // texts that have the word
+	holders map[string]int // number of texts that have the word
 }
 
 const (
