@@ -9,7 +9,7 @@ import (
 
 const topK = 10
 
-// data holds the vectors and the questions for both sides.
+// data has the vectors and the questions for both sides.
 type data struct {
 	values [][]float32
 	asked  [][]float32
@@ -21,7 +21,7 @@ func (d data) question(n int) []float32 { return d.asked[n%len(d.asked)] }
 func entryID(n int) string { return fmt.Sprintf("%06d", n) }
 
 // recall returns the fraction of the nearest loaded vectors with the field set to 1 that
-// ragd finds; an empty field means all vectors. NaN if a query fails.
+// ragd finds; an empty field means all vectors. A query that fails finds nothing.
 func recall(ctx context.Context, d data, r *ragd, field string) float64 {
 	found, wanted := 0, 0
 	for _, question := range d.asked[:min(len(d.asked), 50)] {

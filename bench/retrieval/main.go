@@ -20,7 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
-// options holds the flags of a run.
+// options are the flags of a run.
 type options struct {
 	ragd      string
 	vectors   int

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rate is the result of measuring many calls.
+// rate has the latencies and the throughput of many calls.
 type rate struct {
 	p50, p99  time.Duration
 	perSecond float64
@@ -26,8 +26,8 @@ type side struct {
 // machine evenly over the sides.
 const rounds = 8
 
-// measure runs calls of each side from several concurrent clients for the given duration,
-// in turns, after a warm-up round.
+// measure runs calls of each side from several concurrent clients for the given duration
+// in total. The sides take turns; the first round is a warm-up that does not count.
 func measure(ctx context.Context, clients int, duration time.Duration, sides []side) ([]rate, error) {
 	took := make([][]time.Duration, len(sides))
 	for round := range rounds + 1 {
@@ -49,7 +49,8 @@ func measure(ctx context.Context, clients int, duration time.Duration, sides []s
 	return rates, nil
 }
 
-// calls returns the duration of each call.
+// calls runs calls from several concurrent clients for the given duration, at least one
+// for each client, and returns the duration of each call.
 func calls(ctx context.Context, clients int, duration time.Duration, call func(ctx context.Context, n int) error) ([]time.Duration, error) {
 	took := make([][]time.Duration, clients)
 	var next atomic.Int64
