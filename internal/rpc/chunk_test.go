@@ -181,7 +181,7 @@ func TestChunkTextRefusesBadOptions(t *testing.T) {
 	}
 }
 
-func TestAnIndexExistsWithEqualChunkingOrWithOther(t *testing.T) {
+func TestCreatingAnIndexAgainRequiresEqualChunking(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")

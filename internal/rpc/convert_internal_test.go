@@ -40,7 +40,7 @@ func TestChunkingSurvivesConversion(t *testing.T) {
 	}
 }
 
-func TestNoChunkingIsNoMessage(t *testing.T) {
+func TestEmptyChunkingConvertsToNoMessage(t *testing.T) {
 	t.Parallel()
 	for _, sent := range []*ragdv1.Chunking{nil, {}, {Separators: []string{}, KeepSeparator: structpb.NewNullValue()}} {
 		settings, err := chunkingSettings(sent)

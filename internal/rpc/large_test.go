@@ -13,7 +13,7 @@ import (
 
 // One call accepts as many vectors as fit into a message of 32 MiB; a larger one is
 // rejected as a whole.
-func TestUpsertsAreAsLargeAsAMessage(t *testing.T) {
+func TestAnUpsertMayBeAsLargeAsAMessage(t *testing.T) {
 	t.Parallel()
 	const dimension = 1536
 	acme := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")

@@ -14,7 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// found runs a query and returns the uris of its sources, and the whole answer.
+// found runs a query and returns the uris of its sources and the response.
 func found(t *testing.T, c servicetest.Client, req *ragdv1.VectorQueryRequest) ([]string, *ragdv1.VectorQueryResponse) {
 	t.Helper()
 	res, err := c.VectorQuery(t.Context(), req)
@@ -114,7 +114,7 @@ func TestKeywordSearch(t *testing.T) {
 	}
 }
 
-func TestSourcesAreArranged(t *testing.T) {
+func TestQueryOptionsArrangeSources(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	acme.Index(t, "docs")

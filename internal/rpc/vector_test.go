@@ -18,7 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// vectors creates an index of ready-made vectors.
+// vectors creates an index whose vectors the caller supplies.
 func vectors(t *testing.T, c servicetest.Client, req *ragdv1.CreateIndexRequest) {
 	t.Helper()
 	if _, err := c.CreateIndex(t.Context(), req); err != nil {
@@ -316,7 +316,7 @@ func TestIndexesAreBuiltOnceTheyAreLargeEnough(t *testing.T) {
 	}
 }
 
-func TestIndexLife(t *testing.T) {
+func TestIndexLifecycle(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8, MetadataIndexes: []string{"n"}})

@@ -64,7 +64,7 @@ func TestJSONHasEveryField(t *testing.T) {
 
 // Repeated or malformed context headers are rejected, so that a restriction is never
 // lost.
-func TestContextHeadersAreNeverGuessed(t *testing.T) {
+func TestInvalidContextHeadersAreRejected(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
@@ -118,7 +118,7 @@ func TestCompressedBombs(t *testing.T) {
 	}
 }
 
-func TestKeysThatRestrictNothingAreRefused(t *testing.T) {
+func TestEmptyMandatoryFiltersAreRejected(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
