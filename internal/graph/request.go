@@ -104,7 +104,7 @@ type walkPlan struct {
 // effective returns the request with the overrides of the request context applied.
 func (r Request) effective(c *tenant.Request) (Request, error) {
 	var err error
-	r.Question, err = r.Question.Effective(c)
+	r.Question, err = r.Effective(c)
 	r.Options.Steps = cmp.Or(c.Overrides.RandomWalkSteps, r.Options.Steps)
 	r.Options.Restart = cmp.Or(c.Overrides.RestartProb, r.Options.Restart)
 	return r, err

@@ -189,7 +189,7 @@ func finish(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, tasks []*
 	counts := make([]int, len(tasks))
 	done := make([]backlog.Document, len(tasks))
 	for i, t := range tasks {
-		counts[i], done[i] = t.count(), t.Claim.Document
+		counts[i], done[i] = t.count(), t.Document
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		if err := job.SucceedAll(ctx, tx, jobs, counts); err != nil {
@@ -226,8 +226,8 @@ func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t 
 			return err
 		}
 		if last {
-			return b.Done(ctx, tx, t.Claim.Document)
+			return b.Done(ctx, tx, t.Document)
 		}
-		return b.Postpone(ctx, tx, t.Claim.Document, job.Backoff(t.Attempt))
+		return b.Postpone(ctx, tx, t.Document, job.Backoff(t.Attempt))
 	})
 }

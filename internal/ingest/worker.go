@@ -307,7 +307,7 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 			chunks += len(t.chunks)
 			log.DebugContext(ctx, "document ingested", "chunks", len(t.chunks))
 		case errors.Is(t.err, job.ErrEnded), isGone(t.err), fault.KindOf(t.err) == fault.NotFound:
-			overtaken = append(overtaken, t.Claim.Document)
+			overtaken = append(overtaken, t.Document)
 			log.InfoContext(ctx, "ingest job overtaken")
 		default:
 			if t.err != logged { //nolint:errorlint // an error shared by the batch is logged once

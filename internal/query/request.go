@@ -77,7 +77,7 @@ type prepared struct {
 // effective returns the request with the overrides of the request context applied.
 func (r Request) effective(c *tenant.Request) (Request, error) {
 	var err error
-	if r.Question, err = r.Question.Effective(c); err != nil {
+	if r.Question, err = r.Effective(c); err != nil {
 		return r, err
 	}
 	if raw := c.Overrides.DatabaseConfig; raw != nil {

@@ -50,7 +50,7 @@ func (w *world) post(t *testing.T, token, tool, arguments string) (status int, c
 	t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.Service.URL+mcphttp.Path, strings.NewReader(message))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+mcphttp.Path, strings.NewReader(message))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestTokensOverConnectAndMCP(t *testing.T) {
 		Resource             string   `json:"resource"`
 		AuthorizationServers []string `json:"authorization_servers"`
 	}
-	found, err := http.Get(w.Service.URL + "/.well-known/oauth-protected-resource/mcp")
+	found, err := http.Get(w.URL + "/.well-known/oauth-protected-resource/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func (w *world) listen(t *testing.T, secret string) (ended func() error) {
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Service.URL+mcphttp.Path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL+mcphttp.Path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
