@@ -22,4 +22,4 @@ if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 	echo "$wanted" >"$dir/installed"
 fi
 cp internal/mcp/testdata/clients/*.mjs "$dir/"
-RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^TestClientsOfOthers$' ./internal/mcp
+RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^TestThirdPartyClients$' ./internal/mcp
