@@ -127,7 +127,7 @@ func (n *neighborhood) buildAdjacency() {
 	for i, edge := range n.edges {
 		edges[i] = walk.Edge{From: n.node[edge.from], To: n.node[edge.to], Weight: edge.weight}
 	}
-	n.adjacency = walk.NewAdjacency(len(n.chunks), edges, walk.Shape{Least: leastWeight})
+	n.adjacency = walk.NewAdjacency(len(n.chunks), edges, leastWeight)
 }
 
 // walk returns the score of each node.

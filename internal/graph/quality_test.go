@@ -220,7 +220,7 @@ func (g *corpusGraph) adjacency(t *testing.T, d design) *walk.Adjacency {
 			}
 		}
 	}
-	return walk.NewAdjacency(len(g.set.Documents), edges, walk.Shape{Least: d.least})
+	return walk.NewAdjacency(len(g.set.Documents), edges, d.least)
 }
 
 // within returns the edges between chunks of one document.

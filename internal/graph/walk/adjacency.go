@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // Edge is a directed edge between two nodes. Nodes are numbered from 0.
@@ -33,23 +31,15 @@ type Adjacency struct {
 	}
 }
 
-// Shape says how weights become probabilities. With the zero value the
-// probability of an edge is its weight divided by the sum over its source.
-type Shape struct {
-	// Damping makes nodes with heavy incoming edges less attractive: each weight
-	// is divided by the sum of the weights into its target, raised to the power
-	// Damping. 0 means none.
-	Damping float64
-	// Least is the lowest sum of outgoing weights that uses all steps of a node.
-	// A node with a smaller sum sends the remaining steps back to the seeds, so
-	// that a weak edge stays weak where there is no other.
-	Least float64
-}
-
 // NewAdjacency returns the graph of the nodes 0 to nodes-1 with the given edges,
 // in any order. Parallel edges are added up. Edges whose weight is not positive
 // and finite are ignored. Time and memory are linear in nodes and edges.
-func NewAdjacency(nodes int, edges []Edge, shape Shape) *Adjacency {
+//
+// The probability of an edge is its weight divided by the larger of least and the
+// sum of the weights out of its source. A node whose sum is below least sends the
+// remaining steps back to the seeds, so that a weak edge stays weak where there is
+// no other.
+func NewAdjacency(nodes int, edges []Edge, least float64) *Adjacency {
 	edges = merge(nodes, edges)
 	a := &Adjacency{
 		nodes: nodes, first: make([]int32, nodes+1),
@@ -62,10 +52,7 @@ func NewAdjacency(nodes int, edges []Edge, shape Shape) *Adjacency {
 	for v := range nodes {
 		a.first[v+1] += a.first[v]
 	}
-	if shape.Damping != 0 {
-		a.damp(shape.Damping)
-	}
-	a.normalize(shape.Least)
+	a.normalize(least)
 	return a
 }
 
@@ -114,13 +101,6 @@ func sum(edges []Edge) Edge {
 		total.Weight += edge.Weight
 	}
 	return total
-}
-
-func (a *Adjacency) damp(damping float64) {
-	for v := range a.nodes {
-		incoming := a.shares[a.first[v]:a.first[v+1]]
-		floats.Scale(math.Pow(floats.Sum(incoming), -damping), incoming)
-	}
 }
 
 // normalize turns weights into probabilities.

@@ -33,7 +33,7 @@ const blockRows = 64
 // A product of float32 matrices finds the pairs that may be above the threshold;
 // the weights of those are then computed in float64.
 func NewCandidates(ctx context.Context, embeddings [][]float64, threshold float64) (*Candidates, error) {
-	c := &Candidates{adjacency: NewAdjacency(len(embeddings), nil, Shape{}), embeddings: embeddings}
+	c := &Candidates{adjacency: NewAdjacency(len(embeddings), nil, 0), embeddings: embeddings}
 	if len(embeddings) == 0 || len(embeddings[0]) == 0 {
 		return c, nil
 	}
@@ -52,7 +52,7 @@ func NewCandidates(ctx context.Context, embeddings [][]float64, threshold float6
 	if err != nil {
 		return nil, err
 	}
-	c.adjacency = NewAdjacency(len(embeddings), edges, Shape{})
+	c.adjacency = NewAdjacency(len(embeddings), edges, 0)
 	return c, nil
 }
 

@@ -60,7 +60,7 @@ func TestCandidatesAreConnectedByTheirCosine(t *testing.T) {
 				}
 			}
 		}
-		want, got := NewAdjacency(len(embeddings), edges, Shape{}), newCandidates(t, embeddings, threshold).adjacency
+		want, got := NewAdjacency(len(embeddings), edges, 0), newCandidates(t, embeddings, threshold).adjacency
 		if threshold < 1 && got.EdgeCount() != want.EdgeCount() {
 			t.Errorf("threshold %v: %d edges, want %d", threshold, got.EdgeCount(), want.EdgeCount())
 			continue

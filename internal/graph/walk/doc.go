@@ -7,7 +7,7 @@
 // computed by power iteration, not sampled, so equal input gives equal output.
 //
 //	edges := []walk.Edge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: 1}}
-//	a := walk.NewAdjacency(3, edges, walk.Shape{})
+//	a := walk.NewAdjacency(3, edges, 0)
 //	scores, err := a.Walk(ctx, []walk.Seed{{Node: 0, Weight: 1}}, walk.Options{Restart: 0.5})
 //
 // An Adjacency is also a gonum graph.WeightedDirected: gonum's algorithms for

@@ -50,7 +50,7 @@ func TestAdjacencyIsAGonumGraph(t *testing.T) {
 	t.Parallel()
 	for trial := range uint64(50) {
 		n, edges := loopless(rand.New(rand.NewPCG(trial, 4)))
-		got := NewAdjacency(n, edges, Shape{Least: float64(trial % 2)})
+		got := NewAdjacency(n, edges, float64(trial%2))
 		want := copied(got)
 		if !slices.Equal(ids(got.Nodes()), ids(want.Nodes())) {
 			t.Fatalf("trial %d: nodes %v", trial, ids(got.Nodes()))
@@ -81,7 +81,7 @@ func TestAdjacencyIsAGonumGraph(t *testing.T) {
 
 func TestNodesCanBeIteratedAgain(t *testing.T) {
 	t.Parallel()
-	it := NewAdjacency(3, []Edge{{0, 1, 1}, {0, 2, 1}}, Shape{}).From(0)
+	it := NewAdjacency(3, []Edge{{0, 1, 1}, {0, 2, 1}}, 0).From(0)
 	for range 2 {
 		if it.Len() != 2 || it.Node() != nil || !it.Next() || it.Node().ID() != 1 || it.Len() != 1 || !it.Next() || it.Node().ID() != 2 || it.Next() || it.Next() || it.Len() != 0 || it.Node() != nil {
 			t.Fatalf("the iterator is at %v with %d left", it.Node(), it.Len())
@@ -92,7 +92,7 @@ func TestNodesCanBeIteratedAgain(t *testing.T) {
 
 func TestComponentsOfAnAdjacency(t *testing.T) {
 	t.Parallel()
-	a := NewAdjacency(7, []Edge{{0, 1, 1}, {1, 2, 1}, {2, 0, 1}, {3, 2, 1}, {4, 5, 1}}, Shape{})
+	a := NewAdjacency(7, []Edge{{0, 1, 1}, {1, 2, 1}, {2, 0, 1}, {3, 2, 1}, {4, 5, 1}}, 0)
 	sizes := func(components [][]graph.Node) (out []int) {
 		for _, c := range components {
 			out = append(out, len(c))
@@ -123,7 +123,7 @@ func (c costs) Weight(u, v int64) (float64, bool) {
 func TestShortestPathsOnAnAdjacency(t *testing.T) {
 	t.Parallel()
 	// From 0 straight to 3 with probability 0.2, by 1 and 2 with 0.8·0.75·1.
-	a := NewAdjacency(4, []Edge{{0, 1, 8}, {0, 3, 2}, {1, 2, 3}, {1, 0, 1}, {2, 3, 5}}, Shape{})
+	a := NewAdjacency(4, []Edge{{0, 1, 8}, {0, 3, 2}, {1, 2, 3}, {1, 0, 1}, {2, 3, 5}}, 0)
 	nodes, cost := path.DijkstraFrom(simple.Node(0), costs{a}).To(3)
 	var got []int64
 	for _, n := range nodes {
@@ -154,7 +154,7 @@ func TestAWalkFromAllNodesIsPageRank(t *testing.T) {
 			seeds[v] = Seed{int32(v), 3}
 		}
 		restart := 0.05 + 0.9*random.Float64()
-		weighted := NewAdjacency(n, edges, Shape{})
+		weighted := NewAdjacency(n, edges, 0)
 		once := map[[2]int32]bool{}
 		edges = slices.DeleteFunc(edges, func(e Edge) bool {
 			pair := [2]int32{e.From, e.To}
@@ -165,7 +165,7 @@ func TestAWalkFromAllNodesIsPageRank(t *testing.T) {
 		for i := range edges {
 			edges[i].Weight = 1
 		}
-		plain := NewAdjacency(n, edges, Shape{})
+		plain := NewAdjacency(n, edges, 0)
 		for _, c := range []struct {
 			name string
 			a    *Adjacency
@@ -192,7 +192,7 @@ func TestAWalkSolvesItsEquations(t *testing.T) {
 	for trial := range uint64(50) {
 		random := rand.New(rand.NewPCG(trial, 7))
 		n, edges := sparse(random)
-		a := NewAdjacency(n, edges, Shape{Least: float64(trial % 3), Damping: float64(trial%2) / 2})
+		a := NewAdjacency(n, edges, float64(trial%3))
 		seeds := someSeeds(random, n)
 		restart := 0.05 + 0.9*random.Float64()
 
@@ -227,7 +227,7 @@ func TestAWalkSolvesItsEquations(t *testing.T) {
 // graphs, to the same tolerance.
 func BenchmarkPageRank(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		a := NewAdjacency(n, randomEdges(rand.New(rand.NewPCG(1, 2)), n, 16), Shape{})
+		a := NewAdjacency(n, randomEdges(rand.New(rand.NewPCG(1, 2)), n, 16), 0)
 		seeds := make([]Seed, n)
 		for v := range seeds {
 			seeds[v] = Seed{int32(v), 1}

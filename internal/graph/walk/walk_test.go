@@ -51,7 +51,7 @@ func walked(t testing.TB, a *Adjacency, seeds []Seed, o Options) []float64 {
 
 func TestWalkOfALine(t *testing.T) {
 	t.Parallel()
-	a := NewAdjacency(3, []Edge{{0, 1, 2}, {1, 2, 5}}, Shape{})
+	a := NewAdjacency(3, []Edge{{0, 1, 2}, {1, 2, 5}}, 0)
 	seeds := []Seed{{0, 7}}
 	for _, c := range []struct {
 		name    string
@@ -75,7 +75,7 @@ func TestWalkOfALine(t *testing.T) {
 
 func TestWalkWithoutSeedsHasNoScores(t *testing.T) {
 	t.Parallel()
-	a := NewAdjacency(2, []Edge{{0, 1, 1}, {1, 0, math.NaN()}, {1, 0, math.Inf(1)}, {1, 0, -1}}, Shape{})
+	a := NewAdjacency(2, []Edge{{0, 1, 1}, {1, 0, math.NaN()}, {1, 0, math.Inf(1)}, {1, 0, -1}}, 0)
 	if a.EdgeCount() != 1 {
 		t.Errorf("%d edges are valid, want 1", a.EdgeCount())
 	}
@@ -96,8 +96,8 @@ func TestPropertiesOfWalks(t *testing.T) {
 		if trial%2 == 0 {
 			options.Steps = 1 + random.IntN(50)
 		}
-		shape := Shape{Damping: float64(trial%3) / 2, Least: float64(trial%4) / 2}
-		scores := walked(t, NewAdjacency(n, edges, shape), seeds, options)
+		least := float64(trial%4) / 2
+		scores := walked(t, NewAdjacency(n, edges, least), seeds, options)
 
 		sum := 0.0
 		for v, score := range scores {
@@ -112,12 +112,12 @@ func TestPropertiesOfWalks(t *testing.T) {
 
 		shuffled := slices.Clone(edges)
 		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if again := walked(t, NewAdjacency(n, shuffled, shape), seeds, options); !slices.Equal(again, scores) {
+		if again := walked(t, NewAdjacency(n, shuffled, least), seeds, options); !slices.Equal(again, scores) {
 			t.Fatalf("trial %d: scores depend on the order of edges", trial)
 		}
 
 		seeds[0].Weight *= 1.5
-		if more := walked(t, NewAdjacency(n, edges, shape), seeds, options); more[seeds[0].Node] < scores[seeds[0].Node]-1e-9 {
+		if more := walked(t, NewAdjacency(n, edges, least), seeds, options); more[seeds[0].Node] < scores[seeds[0].Node]-1e-9 {
 			t.Fatalf("trial %d: a seed with more weight went from %v down to %v", trial, scores[seeds[0].Node], more[seeds[0].Node])
 		}
 	}
@@ -126,7 +126,7 @@ func TestPropertiesOfWalks(t *testing.T) {
 func TestLongWalksComeCloseToEndlessOnes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 5))
-	a := NewAdjacency(200, randomEdges(random, 200, 4), Shape{})
+	a := NewAdjacency(200, randomEdges(random, 200, 4), 0)
 	seeds := someSeeds(random, 200)
 	long, endless := walked(t, a, seeds, Options{Restart: 0.15, Steps: 200_000}), walked(t, a, seeds, Options{Restart: 0.15})
 	for v := range long {
@@ -139,7 +139,7 @@ func TestLongWalksComeCloseToEndlessOnes(t *testing.T) {
 func TestEndlessWalkKeepsItsTolerance(t *testing.T) {
 	t.Parallel()
 	// Two nodes that take turns are the slowest to settle.
-	pair := NewAdjacency(2, []Edge{{0, 1, 1}, {1, 0, 1}}, Shape{})
+	pair := NewAdjacency(2, []Edge{{0, 1, 1}, {1, 0, 1}}, 0)
 	for _, restart := range []float64{0.01, 0.15, 0.5, 0.99} {
 		got := walked(t, pair, []Seed{{0, 1}}, Options{Restart: restart, Tolerance: 1e-6})
 		exact := 1 / (2 - restart)
@@ -149,26 +149,11 @@ func TestEndlessWalkKeepsItsTolerance(t *testing.T) {
 	}
 }
 
-func TestDampingMakesHubsLessAttractive(t *testing.T) {
-	t.Parallel()
-	// Everything points to 0; the seed points to 0 and to 1 alike.
-	edges := []Edge{{5, 0, 1}, {5, 1, 1}, {2, 0, 1}, {3, 0, 1}, {4, 0, 1}}
-	seeds := []Seed{{5, 1}}
-	plain := walked(t, NewAdjacency(6, edges, Shape{}), seeds, Options{Restart: 0.5})
-	damped := walked(t, NewAdjacency(6, edges, Shape{Damping: 1}), seeds, Options{Restart: 0.5})
-	if plain[0] != plain[1] {
-		t.Errorf("without damping the hub has %v, the other %v", plain[0], plain[1])
-	}
-	if ratio := damped[1] / damped[0]; math.Abs(ratio-4) > 1e-9 {
-		t.Errorf("damped, the other has %v times the hub's score, want 4", ratio)
-	}
-}
-
 func TestCancellingEndsAWalk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := NewAdjacency(2, []Edge{{0, 1, 1}, {1, 0, 1}}, Shape{})
+	a := NewAdjacency(2, []Edge{{0, 1, 1}, {1, 0, 1}}, 0)
 	for _, steps := range []int{0, math.MaxInt} {
 		scores, err := a.Walk(ctx, []Seed{{0, 1}}, Options{Restart: 1e-300, Steps: steps})
 		if scores != nil || !errors.Is(err, context.Canceled) {
@@ -181,7 +166,7 @@ func BenchmarkWalk(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			random := rand.New(rand.NewPCG(1, 2))
-			a := NewAdjacency(n, randomEdges(random, n, 16), Shape{})
+			a := NewAdjacency(n, randomEdges(random, n, 16), 0)
 			seeds := someSeeds(random, n)
 			for b.Loop() {
 				walked(b, a, seeds, Options{Restart: 0.15})
@@ -194,6 +179,6 @@ func BenchmarkNewAdjacency(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	edges := randomEdges(random, 10_000, 16)
 	for b.Loop() {
-		NewAdjacency(10_000, edges, Shape{})
+		NewAdjacency(10_000, edges, 0)
 	}
 }
