@@ -80,7 +80,7 @@ func (m *Model) Resolve(ctx context.Context) (*Model, error) {
 // Errors by kind: Invalid for a blank text or one that the provider refuses;
 // Precondition when the provider refuses its API key or does not have the model;
 // Exhausted, with the time to wait, when the provider asks for a longer wait than
-// endpoint.Config.MaxWait; Unavailable when it does not answer, answers nonsense, or
+// endpoint.Config.MaxWait; Unavailable when it does not answer, answers something unusable, or
 // answers with vectors of another dimension; the error of ctx when that ends first.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embed(ctx, texts, document)

@@ -172,7 +172,7 @@ func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
 		return nil, err
 	}
 	if len(answer.Data) != n {
-		return nil, endpoint.Nonsense("%d vectors for %d texts", len(answer.Data), n)
+		return nil, endpoint.BadAnswer("%d vectors for %d texts", len(answer.Data), n)
 	}
 	vectors := make([][]float32, n)
 	for at, item := range answer.Data {
@@ -180,7 +180,7 @@ func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
 			at = *item.Index
 		}
 		if at < 0 || at >= n || vectors[at] != nil {
-			return nil, endpoint.Nonsense("index %d twice or out of range for %d texts", at, n)
+			return nil, endpoint.BadAnswer("index %d twice or out of range for %d texts", at, n)
 		}
 		vector, err := decodeVector(item.Embedding)
 		if err != nil {
@@ -196,7 +196,7 @@ func decodeVector(raw json.RawMessage) ([]float32, error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		bytes, err := base64.StdEncoding.DecodeString(string(raw[1 : len(raw)-1]))
 		if err != nil || len(bytes) == 0 || len(bytes)%4 != 0 {
-			return nil, endpoint.Nonsense("a vector that is not base64 of float32 values")
+			return nil, endpoint.BadAnswer("a vector that is not base64 of float32 values")
 		}
 		vector := make([]float32, len(bytes)/4)
 		for i := range vector {
@@ -206,7 +206,7 @@ func decodeVector(raw json.RawMessage) ([]float32, error) {
 	}
 	var vector []float32
 	if json.Unmarshal(raw, &vector) != nil || len(vector) == 0 {
-		return nil, endpoint.Nonsense("a vector that is not an array of numbers")
+		return nil, endpoint.BadAnswer("a vector that is not an array of numbers")
 	}
 	return vector, nil
 }

@@ -111,12 +111,12 @@ func (c *Client) Name() string { return c.name }
 //
 //   - a *fault.Error is returned as it is;
 //   - a *StatusError is retried for 408, 409, 425, 429 and 5xx;
-//   - a *NonsenseError is retried once;
+//   - a *BadAnswerError is retried once;
 //   - any other error is taken for one of the network and retried.
 //
 // Errors by kind: Precondition when the key is refused or the model unknown; Invalid
 // when the request is refused; Exhausted with RetryAfter when the endpoint limits the
-// rate of calls; Unavailable when it is down, slow or answers nonsense; the error of
+// rate of calls; Unavailable when it is down, slow or answers something unusable; the error of
 // ctx when that ends first. The cause is for logs.
 func (c *Client) Do(ctx context.Context, tenant string, attempt func(context.Context) error) error {
 	if err := c.calls.Acquire(ctx, tenant); err != nil {
@@ -152,9 +152,9 @@ func (c *Client) retry(err error, n int) (time.Duration, bool) {
 	wait := c.config.MinWait << (n - 1)
 	wait = wait/2 + rand.N(wait/2+1) // calls that failed together are retried at different times
 	var (
-		known    *fault.Error
-		status   *StatusError
-		nonsense *NonsenseError
+		known     *fault.Error
+		status    *StatusError
+		badAnswer *BadAnswerError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -162,7 +162,7 @@ func (c *Client) retry(err error, n int) (time.Duration, bool) {
 	case errors.As(err, &status):
 		wait = max(wait, status.RetryAfter)
 		return wait, status.transient() && wait <= c.config.MaxWait
-	case errors.As(err, &nonsense):
+	case errors.As(err, &badAnswer):
 		return wait, n == 1
 	}
 	return min(wait, c.config.MaxWait), true
@@ -187,17 +187,17 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // classify returns the last attempt's error with a kind.
 func (c *Client) classify(err error) error {
 	var (
-		known    *fault.Error
-		status   *StatusError
-		nonsense *NonsenseError
-		address  *url.Error
+		known     *fault.Error
+		status    *StatusError
+		badAnswer *BadAnswerError
+		address   *url.Error
 	)
 	switch {
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &status):
 		return c.classifyStatus(status)
-	case errors.As(err, &nonsense):
+	case errors.As(err, &badAnswer):
 		return fault.Wrap(fault.Unavailable, err, "%s gave an answer that makes no sense", c.name)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Unavailable, "%s did not answer within %v", c.name, c.config.Timeout)

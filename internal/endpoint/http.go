@@ -83,10 +83,10 @@ func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	return Decode(answer, out)
 }
 
-// Decode decodes a JSON answer into out. Errors: *NonsenseError.
+// Decode decodes a JSON answer into out. Errors: *BadAnswerError.
 func Decode(answer []byte, out any) error {
 	if err := json.Unmarshal(answer, out); err != nil {
-		return Nonsense("%d bytes that are not the JSON expected", len(answer))
+		return BadAnswer("%d bytes that are not the JSON expected", len(answer))
 	}
 	return nil
 }

@@ -54,16 +54,16 @@ func (e *StatusError) transient() bool {
 	return e.Status >= 500
 }
 
-// NonsenseError is a successful answer whose content cannot be used: it is not JSON,
+// BadAnswerError is a successful answer whose content cannot be used: it is not JSON,
 // cut off, or incomplete.
-type NonsenseError struct{ What string }
+type BadAnswerError struct{ What string }
 
-func (e *NonsenseError) Error() string { return e.What }
+func (e *BadAnswerError) Error() string { return e.What }
 
-// Nonsense returns a *NonsenseError. The text must not quote the answer, which may
+// BadAnswer returns a *BadAnswerError. The text must not quote the answer, which may
 // repeat what a tenant sent.
-func Nonsense(format string, args ...any) error {
-	return &NonsenseError{What: fmt.Sprintf(format, args...)}
+func BadAnswer(format string, args ...any) error {
+	return &BadAnswerError{What: fmt.Sprintf(format, args...)}
 }
 
 // check returns nil for a success. Otherwise it reads and closes the body and returns

@@ -161,5 +161,5 @@ func firstOf(errs []error) error {
 			return err
 		}
 	}
-	return endpoint.Nonsense("no title")
+	return endpoint.BadAnswer("no title")
 }

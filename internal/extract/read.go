@@ -24,18 +24,18 @@ func readText(answer, field string, most int) (string, error) {
 	if json.Unmarshal([]byte(answer), &object) == nil {
 		text, ok := object[field].(string)
 		if !ok {
-			return "", endpoint.Nonsense("JSON without the text %q", field)
+			return "", endpoint.BadAnswer("JSON without the text %q", field)
 		}
 		answer = text
 	} else if isBroken(answer) {
-		return "", endpoint.Nonsense("broken JSON")
+		return "", endpoint.BadAnswer("broken JSON")
 	}
 	text := tidy(withoutLabel(answer, field))
 	switch {
 	case text == "":
-		return "", endpoint.Nonsense("an empty %s", field)
+		return "", endpoint.BadAnswer("an empty %s", field)
 	case len(text) > most:
-		return "", endpoint.Nonsense("a %s of %d bytes, over the limit of %d", field, len(text), most)
+		return "", endpoint.BadAnswer("a %s of %d bytes, over the limit of %d", field, len(text), most)
 	}
 	return text, nil
 }
@@ -58,7 +58,7 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 		}
 	} else if json.Unmarshal([]byte(answer), &parts) != nil {
 		if isBroken(answer) {
-			return nil, endpoint.Nonsense("broken JSON")
+			return nil, endpoint.BadAnswer("broken JSON")
 		}
 		parts = split(withoutLabel(answer, field))
 	}
@@ -72,7 +72,7 @@ func readList(answer, field string, most int, split func(string) []string) ([]st
 		}
 	}
 	if len(list) == 0 {
-		return nil, endpoint.Nonsense("no %s", field)
+		return nil, endpoint.BadAnswer("no %s", field)
 	}
 	return list, nil
 }

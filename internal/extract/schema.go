@@ -72,14 +72,14 @@ func (s *Schema) read(answer string) (map[string]any, error) {
 	answer = inBraces(answer)
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
 	if err != nil {
-		return nil, endpoint.Nonsense("%d bytes that are not JSON", len(answer))
+		return nil, endpoint.BadAnswer("%d bytes that are not JSON", len(answer))
 	}
 	if err := s.compiled.Validate(value); err != nil {
-		return nil, endpoint.Nonsense("fields that do not have the shape asked for: %v", err)
+		return nil, endpoint.BadAnswer("fields that do not have the shape asked for: %v", err)
 	}
 	var fields map[string]any
 	if err := json.Unmarshal([]byte(answer), &fields); err != nil || fields == nil {
-		return nil, endpoint.Nonsense("JSON that is not an object")
+		return nil, endpoint.BadAnswer("JSON that is not an object")
 	}
 	return fields, nil
 }

@@ -47,7 +47,7 @@ type Question struct {
 	// answer in any case.
 	Schema *Schema
 	// Accept returns an error for an answer that cannot be used. If it is a
-	// *endpoint.NonsenseError, the model is asked once more. Nil accepts any answer.
+	// *endpoint.BadAnswerError, the model is asked once more. Nil accepts any answer.
 	Accept func(answer string) error
 	// MaxTokens bounds the tokens of the answer, with those of reasoning. 0 means 2048.
 	MaxTokens int
@@ -236,16 +236,16 @@ func decode(body []byte) (text string, usage Usage, err error) {
 	}
 	usage = Usage{InputTokens: completion.Usage.PromptTokens, OutputTokens: completion.Usage.CompletionTokens}
 	if len(completion.Choices) == 0 {
-		return "", usage, endpoint.Nonsense("an answer without choices")
+		return "", usage, endpoint.BadAnswer("an answer without choices")
 	}
 	choice := completion.Choices[0]
 	switch {
 	case choice.Message.Refusal != "":
-		return "", usage, endpoint.Nonsense("the model declined to answer")
+		return "", usage, endpoint.BadAnswer("the model declined to answer")
 	case choice.FinishReason == "length":
-		return "", usage, endpoint.Nonsense("an answer cut off at the most tokens allowed")
+		return "", usage, endpoint.BadAnswer("an answer cut off at the most tokens allowed")
 	case strings.TrimSpace(choice.Message.Content) == "":
-		return "", usage, endpoint.Nonsense("an empty answer")
+		return "", usage, endpoint.BadAnswer("an empty answer")
 	}
 	return unfence(choice.Message.Content), usage, nil
 }

@@ -108,7 +108,7 @@ func TestAskAgainWhenTheAnswerIsNotAccepted(t *testing.T) {
 	}
 	question := llm.Question{Model: "openai/m", User: "12345678", Schema: schema, Accept: func(answer string) error {
 		if !strings.HasPrefix(answer, "{") {
-			return endpoint.Nonsense("not an object")
+			return endpoint.BadAnswer("not an object")
 		}
 		return nil
 	}}

@@ -171,7 +171,7 @@ func (a *answer) UnmarshalJSON(data []byte) error {
 }
 
 // fill stores the scores in verdicts by index. A text without a valid score gets an
-// error in its verdict. Errors: *endpoint.NonsenseError if an index is out of range or
+// error in its verdict. Errors: *endpoint.BadAnswerError if an index is out of range or
 // no text has a valid score.
 func (a *answer) fill(verdicts []verdict) error {
 	copy(verdicts, failAll(len(verdicts), fault.New(fault.Unavailable, "the rerank provider gave no usable score for them")))
@@ -182,7 +182,7 @@ func (a *answer) fill(verdicts []verdict) error {
 			score = s.TEI
 		}
 		if s.Index == nil || *s.Index < 0 || *s.Index >= len(verdicts) {
-			return endpoint.Nonsense("an index out of range for %d texts", len(verdicts))
+			return endpoint.BadAnswer("an index out of range for %d texts", len(verdicts))
 		}
 		if score == nil || !(*score >= 0 && *score <= 1) {
 			continue
@@ -191,7 +191,7 @@ func (a *answer) fill(verdicts []verdict) error {
 		found++
 	}
 	if found == 0 {
-		return endpoint.Nonsense("no score between 0 and 1 for %d texts", len(verdicts))
+		return endpoint.BadAnswer("no score between 0 and 1 for %d texts", len(verdicts))
 	}
 	return nil
 }

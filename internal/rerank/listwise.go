@@ -100,7 +100,7 @@ func (s listwise) sort(ctx context.Context, t task, part []int) (llm.Usage, erro
 }
 
 // readOrder decodes a permutation of the passages. Models often leave out the worst
-// passages; these are appended in their present order. Errors: *endpoint.NonsenseError
+// passages; these are appended in their present order. Errors: *endpoint.BadAnswerError
 // for an empty list, and for an id that is unknown or occurs twice.
 func readOrder(answer string, indexes map[string]int) ([]int, error) {
 	var reply struct {
@@ -114,13 +114,13 @@ func readOrder(answer string, indexes map[string]int) ([]int, error) {
 	for _, id := range reply.Order {
 		i, ok := indexes[id]
 		if !ok || named[i] {
-			return nil, endpoint.Nonsense("an order with an id that is unknown or named twice")
+			return nil, endpoint.BadAnswer("an order with an id that is unknown or named twice")
 		}
 		named[i] = true
 		order = append(order, i)
 	}
 	if len(order) == 0 {
-		return nil, endpoint.Nonsense("an empty order")
+		return nil, endpoint.BadAnswer("an empty order")
 	}
 	for i, ok := range named {
 		if !ok {

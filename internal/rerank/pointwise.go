@@ -83,14 +83,14 @@ func (s pointwise) askForAll(ctx context.Context, t task, texts []string, verdic
 		Accept: func(answer string) error { return readScores(answer, indexes, verdicts) },
 	})
 	meter.add(answer.Usage)
-	var nonsense *endpoint.NonsenseError
-	if err != nil && !errors.As(err, &nonsense) {
+	var badAnswer *endpoint.BadAnswerError
+	if err != nil && !errors.As(err, &badAnswer) {
 		copy(verdicts, failAll(len(verdicts), err))
 	}
 }
 
 // readScores stores the scores of an answer in verdicts. An id that occurs twice has no
-// score. Errors: *endpoint.NonsenseError for an unknown id or a text without a score.
+// score. Errors: *endpoint.BadAnswerError for an unknown id or a text without a score.
 func readScores(answer string, indexes map[string]int, verdicts []verdict) error {
 	var reply struct {
 		Scores []struct {
@@ -122,7 +122,7 @@ func readScores(answer string, indexes map[string]int, verdicts []verdict) error
 		}
 	}
 	if unknown > 0 || missing > 0 {
-		return endpoint.Nonsense("%d of %d passages without a score, %d scores of no passage", missing, len(verdicts), unknown)
+		return endpoint.BadAnswer("%d of %d passages without a score, %d scores of no passage", missing, len(verdicts), unknown)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func readScore(answer string) (float64, error) {
 	}
 	score, ok := relevance(string(reply.Score))
 	if !ok {
-		return 0, endpoint.Nonsense("a score that is not between 0 and 1")
+		return 0, endpoint.BadAnswer("a score that is not between 0 and 1")
 	}
 	return score, nil
 }

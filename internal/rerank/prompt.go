@@ -52,15 +52,15 @@ func passages(texts []string) (shown []passage, indexes map[string]int) {
 }
 
 // parse decodes an answer that must be exactly one JSON value without unknown fields.
-// Errors: *endpoint.NonsenseError.
+// Errors: *endpoint.BadAnswerError.
 func parse(answer string, out any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(answer)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(out); err != nil {
-		return endpoint.Nonsense("an answer that is not the JSON asked for")
+		return endpoint.BadAnswer("an answer that is not the JSON asked for")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return endpoint.Nonsense("an answer with more than the JSON asked for")
+		return endpoint.BadAnswer("an answer with more than the JSON asked for")
 	}
 	return nil
 }
