@@ -35,7 +35,7 @@ func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue *job.
 // Create creates an index, or returns the existing one with the same name and settings.
 // Errors: Exists when the name is taken by an index with other settings, Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
-	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -175,7 +175,7 @@ const deleteAttempts = 10
 
 // Delete deletes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ type Change struct {
 // settings start a job that builds the graph again. Creating Postgres indexes on
 // metadata blocks writers. Errors: Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
-	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -281,7 +281,7 @@ func (i Index) changed(c Change) (Index, error) {
 // Build starts a job that builds the Postgres index over the embeddings, however few
 // there are, and returns its id. Errors: NotFound, Precondition for a flat index.
 func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
-	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return "", err
 	}
@@ -310,7 +310,7 @@ func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID 
 
 // Truncate deletes all documents and vectors of an index. Errors: NotFound.
 func (s *Service) Truncate(ctx context.Context, name string) error {
-	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}

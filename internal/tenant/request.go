@@ -153,9 +153,9 @@ func Require(ctx context.Context, need Scope) (*Request, error) {
 	return r, nil
 }
 
-// RequireWhole is like Require, for operations on whole indexes, which include documents
+// RequireUnfiltered is like Require, for operations on whole indexes, which include documents
 // that a mandatory filter hides. It returns Denied for credentials with such a filter.
-func RequireWhole(ctx context.Context, need Scope) (*Request, error) {
+func RequireUnfiltered(ctx context.Context, need Scope) (*Request, error) {
 	r, err := Require(ctx, need)
 	if err != nil {
 		return nil, err

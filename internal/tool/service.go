@@ -34,7 +34,7 @@ func (s *Service) Create(ctx context.Context, wanted Tool) (Tool, error) {
 // whole returns a handle of the caller's tenant. Errors: Denied unless the caller may
 // change what the whole tenant sees.
 func (s *Service) whole(ctx context.Context) (*tenant.Handle, error) {
-	r, err := tenant.RequireWhole(ctx, tenant.Write)
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return nil, err
 	}
