@@ -64,6 +64,18 @@ func (p *program) connect(choose func(credentials) access) (*client, error) {
 	return p.client, nil
 }
 
+// call returns the function of a command that calls the service: it connects as connect
+// does and runs do with the arguments of the command.
+func (p *program) call(choose func(credentials) access, do func(ctx context.Context, c *client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(choose)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), c, args)
+	}
+}
+
 func newClient(server string, as access, caller *http.Client) *client {
 	options := connect.WithInterceptors(as)
 	return &client{

@@ -42,18 +42,14 @@ func checkPostgres(context.Context) (string, error) {
 func (p *program) doctorCommand() *cobra.Command {
 	return p.clientFlags(&cobra.Command{
 		Use:   "doctor",
-		Short: "Check that everything is in its place",
+		Short: "Check the service, the keys and this machine",
 		Long: `Check that the service answers and is ready, that the keys are valid, and what
 this machine needs to run the service itself. Each check says what it found, or
 what is wrong. It exits with 0 only if nothing is.`,
 		Example: `  ragd doctor
   ragd doctor --server https://ragd.example.com --json`,
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
 			checks := append([]check{
 				{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
 				{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
@@ -61,8 +57,8 @@ what is wrong. It exits with 0 only if nothing is.`,
 				{"tenant access", c.checkTenant},
 				{"operator key", p.checkOperator},
 			}, p.localChecks...)
-			return p.runChecks(cmd.Context(), checks)
-		},
+			return p.runChecks(ctx, checks)
+		}),
 	})
 }
 

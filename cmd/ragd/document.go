@@ -84,17 +84,13 @@ func (p *program) documentList() *cobra.Command {
 	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
 	filter := objectFlag(cmd.Flags(), "filter", "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
-		index, err := c.existingIndex(cmd.Context(), *name)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		index, err := c.existingIndex(ctx, *name)
 		if err != nil {
 			return err
 		}
 		documents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
-			page, err := c.documents.ListDocuments(cmd.Context(), &ragdv1.ListDocumentsRequest{
+			page, err := c.documents.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{
 				IndexName: index, Namespace: *namespace, Filter: filter(), PageSize: size, PageToken: token,
 			})
 			return page.GetDocuments(), page.GetNextPageToken(), err
@@ -104,7 +100,7 @@ func (p *program) documentList() *cobra.Command {
 				d.GetDocumentId(), d.GetUri(), d.GetStatus(), d.GetChunkCount(), d.GetByteSize(), output.Stamp(d.GetUpdateTime()),
 			}
 		})
-	}
+	})
 	return cmd
 }
 
@@ -117,17 +113,13 @@ func (p *program) documentGet() *cobra.Command {
 	}
 	named := newDocumentFlags(cmd)
 	cmd.Args = named.arguments
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
-		document, err := named.find(cmd.Context(), c, args)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		document, err := named.find(ctx, c, args)
 		if err != nil {
 			return err
 		}
 		return p.out.Show(document, showDocument(document))
-	}
+	})
 	return cmd
 }
 
@@ -159,22 +151,18 @@ func (p *program) documentChunks() *cobra.Command {
 	named := newDocumentFlags(cmd)
 	limit := limitFlag(cmd.Flags())
 	cmd.Args = named.arguments
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
-		document, err := named.find(cmd.Context(), c, args)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		document, err := named.find(ctx, c, args)
 		if err != nil {
 			return err
 		}
 		return p.printChunks(paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Chunk, string, error) {
-			page, err := c.documents.ListChunks(cmd.Context(), &ragdv1.ListChunksRequest{
+			page, err := c.documents.ListChunks(ctx, &ragdv1.ListChunksRequest{
 				IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId(), PageSize: size, PageToken: token,
 			})
 			return page.GetChunks(), page.GetNextPageToken(), err
 		}))
-	}
+	})
 	return cmd
 }
 
@@ -200,16 +188,14 @@ Of several that are named, those that are not there are passed over, and it says
 	dryRun := flags.Bool("dry-run", false, "say what would be deleted")
 	yes := yesFlag(cmd)
 	cmd.Args = func(_ *cobra.Command, args []string) error { return checkDeletion(flags, args) }
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forTenant)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		name, err := c.existingIndex(ctx, *index)
 		if err != nil {
 			return err
 		}
-		if which.IndexName, err = c.existingIndex(cmd.Context(), *index); err != nil {
-			return err
-		}
+		which.IndexName = name
 		which.DocumentIds, which.Filter, which.DryRun = args, filter(), true
-		res, err := c.documents.DeleteDocuments(cmd.Context(), which)
+		res, err := c.documents.DeleteDocuments(ctx, which)
 		if err != nil {
 			return err
 		}
@@ -217,16 +203,16 @@ Of several that are named, those that are not there are passed over, and it says
 			return err
 		}
 		if !*dryRun && res.GetDeletedCount() > 0 {
-			if err := p.confirm(cmd.Context(), *yes, "yes", "This deletes %s.", selectedDocuments(which, res)); err != nil {
+			if err := p.confirm(ctx, *yes, "yes", "This deletes %s.", selectedDocuments(which, res)); err != nil {
 				return err
 			}
 			which.DryRun = false
-			if res, err = c.documents.DeleteDocuments(cmd.Context(), which); err != nil {
+			if res, err = c.documents.DeleteDocuments(ctx, which); err != nil {
 				return err
 			}
 		}
 		return p.out.Show(res, showDeleted(which, res))
-	}
+	})
 	return cmd
 }
 

@@ -120,17 +120,13 @@ func (p *program) indexDescribe() *cobra.Command {
 		Short:   "Show an index and how many documents it has",
 		Example: `  ragd index describe handbook --json | jq .documentCount`,
 		Args:    arguments("INDEX"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			index, err := c.indexes.DescribeIndex(cmd.Context(), &ragdv1.DescribeIndexRequest{IndexName: args[0]})
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			index, err := c.indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(index, showIndex(index))
-		},
+		}),
 	}
 }
 
@@ -142,13 +138,9 @@ func (p *program) indexList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
 		indexes := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Index, string, error) {
-			page, err := c.indexes.ListIndexes(cmd.Context(), &ragdv1.ListIndexesRequest{PageSize: size, PageToken: token})
+			page, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: size, PageToken: token})
 			return page.GetIndexes(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "indexes", indexes, "INDEX MODEL DIMENSION READY PENDING FAILED CHUNKS STATUS", func(i *ragdv1.Index) []any {
@@ -157,7 +149,7 @@ func (p *program) indexList() *cobra.Command {
 				i.GetPendingDocumentCount(), i.GetFailedDocumentCount(), i.GetCount(), i.GetStatus(),
 			}
 		})
-	}
+	})
 	return cmd
 }
 

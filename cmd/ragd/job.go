@@ -58,13 +58,9 @@ func (p *program) jobList() *cobra.Command {
 	}
 	status := cmd.Flags().String("status", "", "only jobs in this state")
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
 		jobs := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Job, string, error) {
-			page, err := c.documents.ListJobs(cmd.Context(), &ragdv1.ListJobsRequest{
+			page, err := c.documents.ListJobs(ctx, &ragdv1.ListJobsRequest{
 				Status: *status, PageSize: size, PageToken: token,
 			})
 			return page.GetJobs(), page.GetNextPageToken(), err
@@ -75,7 +71,7 @@ func (p *program) jobList() *cobra.Command {
 				output.Stamp(j.GetCreateTime()), j.GetError(),
 			}
 		})
-	}
+	})
 	return cmd
 }
 
@@ -85,17 +81,13 @@ func (p *program) jobGet() *cobra.Command {
 		Short:   "Show a job",
 		Example: `  ragd job get 4711`,
 		Args:    arguments("JOB"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			job, err := c.documents.GetJob(cmd.Context(), &ragdv1.GetJobRequest{JobId: args[0]})
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			job, err := c.documents.GetJob(ctx, &ragdv1.GetJobRequest{JobId: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(job, showJob(job))
-		},
+		}),
 	}
 }
 
@@ -107,12 +99,8 @@ func (p *program) jobWatch() *cobra.Command {
 the job succeeded.`,
 		Example: `  ragd job watch 4711`,
 		Args:    arguments("JOB"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			job, err := p.watch(cmd.Context(), c, args[0])
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			job, err := p.watch(ctx, c, args[0])
 			switch {
 			case err != nil:
 				return err
@@ -122,7 +110,7 @@ the job succeeded.`,
 				return fmt.Errorf("job %s ended as %s: %s", args[0], job.GetStatus(), job.GetError())
 			}
 			return fmt.Errorf("the service stopped following job %s before its end", args[0])
-		},
+		}),
 	}
 }
 
@@ -156,17 +144,13 @@ func (p *program) jobCancel() *cobra.Command {
 then, and its last good version, if it has one, stays searchable.`,
 		Example: `  ragd job cancel 4711`,
 		Args:    arguments("JOB"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			job, err := c.documents.CancelJob(cmd.Context(), &ragdv1.CancelJobRequest{JobId: args[0]})
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			job, err := c.documents.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(job, showJob(job))
-		},
+		}),
 	}
 }
 
@@ -176,16 +160,12 @@ func (p *program) jobRetry() *cobra.Command {
 		Short:   "Start the work of a failed or cancelled job again, as a new job",
 		Example: `  ragd job retry 4711`,
 		Args:    arguments("JOB"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			job, err := c.documents.RetryJob(cmd.Context(), &ragdv1.RetryJobRequest{JobId: args[0]})
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			job, err := c.documents.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(job, showJob(job))
-		},
+		}),
 	}
 }

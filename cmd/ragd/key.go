@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -42,11 +43,7 @@ service; each includes those before it.`,
 	scopes := flags.StringSlice("scopes", nil, "what the key may do (default read,write)")
 	expires := flags.Duration("expires", 0, "how long the key is valid, such as 720h (default for ever)")
 	filter := objectFlag(flags, "filter", "filter that every read with this key is subject to")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forKeys)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) error {
 		req := &ragdv1.CreateApiKeyRequest{
 			TenantId: c.access.tenant, DisplayName: *name, Scopes: *scopes, MandatoryFilter: filter(),
 		}
@@ -56,7 +53,7 @@ service; each includes those before it.`,
 		if *expires != 0 {
 			req.ExpireTime = timestamppb.New(time.Now().Add(*expires))
 		}
-		res, err := c.tenants.CreateApiKey(cmd.Context(), req)
+		res, err := c.tenants.CreateApiKey(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -71,7 +68,7 @@ service; each includes those before it.`,
 			output.Field(w, "secret", res.GetSecret())
 			output.Note(p.out.Stderr, "the secret is shown this once")
 		})
-	}
+	})
 	return cmd
 }
 
@@ -83,13 +80,9 @@ func (p *program) keyList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forKeys)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) error {
 		keys := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ApiKey, string, error) {
-			page, err := c.tenants.ListApiKeys(cmd.Context(), &ragdv1.ListApiKeysRequest{
+			page, err := c.tenants.ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{
 				TenantId: c.access.tenant, PageSize: size, PageToken: token,
 			})
 			return page.GetApiKeys(), page.GetNextPageToken(), err
@@ -100,7 +93,7 @@ func (p *program) keyList() *cobra.Command {
 				output.Stamp(k.GetCreateTime()), keyState(k, time.Now()),
 			}
 		})
-	}
+	})
 	return cmd
 }
 
@@ -127,16 +120,12 @@ KEY is the id that "ragd key list" shows, not the secret. It does not ask, so
 that a leaked key is ended quickly.`,
 		Example: `  ragd key revoke --tenant acme 01hx3e8g`,
 		Args:    arguments("KEY"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forKeys)
-			if err != nil {
-				return err
-			}
-			res, err := c.tenants.RevokeApiKey(cmd.Context(), &ragdv1.RevokeApiKeyRequest{ApiKeyId: args[0]})
+		RunE: p.call(credentials.forKeys, func(ctx context.Context, c *client, args []string) error {
+			res, err := c.tenants.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "revoked key %s\n", args[0]) })
-		},
+		}),
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"connectrpc.com/connect"
@@ -19,16 +20,12 @@ that --server names, with the rights of the key.`,
 		Example: `  ragd mcp
   RAGD_API_KEY=... ragd mcp --server https://ragd.example.com`,
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			return mcp.ServeStdio(cmd.Context(), mcp.Config{
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+			return mcp.ServeStdio(ctx, mcp.Config{
 				API:     mcp.NewClient(c.http, c.server, connect.WithInterceptors(c.access)),
 				Logger:  slog.New(slog.NewTextHandler(p.out.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 				Version: readBuild().Version,
 			}, p.stdin, p.out.Stdout)
-		},
+		}),
 	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -41,18 +42,14 @@ question may be left out.`,
 	request := queryFlags(flags)
 	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
 	onlyContext := flags.Bool("context", false, "print only the text for a prompt")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		question := ""
 		if len(args) > 0 {
 			question = args[0]
 		}
 		req := request(question)
 		req.IndexName = *index
-		answer, err := c.queries.VectorQuery(cmd.Context(), req)
+		answer, err := c.queries.VectorQuery(ctx, req)
 		switch {
 		case err != nil:
 			return err
@@ -66,7 +63,7 @@ question may be left out.`,
 			return err
 		}
 		return p.printStages(answer.GetExplain())
-	}
+	})
 	return cmd
 }
 

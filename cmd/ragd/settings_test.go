@@ -127,7 +127,7 @@ func TestOAuthSettings(t *testing.T) {
 		"an issuer and no address":       {settings: settings{OAuth: oauth.Config{Issuer: id}}, wrong: true},
 		"an audience and no issuer":      {settings: settings{Service: published, OAuth: oauth.Config{Audiences: []string{"a"}}}, wrong: true},
 		"a filter's claim and no issuer": {settings: settings{Service: published, OAuth: oauth.Config{FilterClaim: "see"}}, wrong: true},
-		"an open line":                   {settings: settings{Service: published, OAuth: oauth.Config{Issuer: "http://id.example.com"}}, wrong: true},
+		"issuer over http":               {settings: settings{Service: published, OAuth: oauth.Config{Issuer: "http://id.example.com"}}, wrong: true},
 	} {
 		tokens, err := tc.settings.tokens()
 		if (err != nil) != tc.wrong || (tokens != nil) != tc.takes {

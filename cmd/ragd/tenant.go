@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -43,19 +44,15 @@ characters of a-z, 0-9 and -, the first a letter.`,
 	}
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := objectFlag(cmd.Flags(), "settings", "free-form settings")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forOperator)
-		if err != nil {
-			return err
-		}
-		tenant, err := c.tenants.CreateTenant(cmd.Context(), &ragdv1.CreateTenantRequest{
+	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+		tenant, err := c.tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
 			TenantId: args[0], DisplayName: *name, Settings: settings(),
 		})
 		if err != nil {
 			return err
 		}
 		return p.out.Show(tenant, showTenant(tenant))
-	}
+	})
 	return cmd
 }
 
@@ -65,17 +62,13 @@ func (p *program) tenantGet() *cobra.Command {
 		Short:   "Show a tenant",
 		Example: `  ragd tenant get acme --json`,
 		Args:    arguments("TENANT"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forOperator)
-			if err != nil {
-				return err
-			}
-			tenant, err := c.tenants.GetTenant(cmd.Context(), &ragdv1.GetTenantRequest{TenantId: args[0]})
+		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+			tenant, err := c.tenants.GetTenant(ctx, &ragdv1.GetTenantRequest{TenantId: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(tenant, showTenant(tenant))
-		},
+		}),
 	}
 }
 
@@ -87,19 +80,15 @@ func (p *program) tenantList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forOperator)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
 		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
-			page, err := c.tenants.ListTenants(cmd.Context(), &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
+			page, err := c.tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
 			return page.GetTenants(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "tenants", tenants, "TENANT NAME CREATED", func(t *ragdv1.Tenant) []any {
 			return []any{t.GetTenantId(), t.GetDisplayName(), output.Stamp(t.GetCreateTime())}
 		})
-	}
+	})
 	return cmd
 }
 

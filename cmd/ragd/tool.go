@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -102,12 +103,8 @@ filters are joined.`,
 	}
 	kind := cmd.Flags().String("kind", "vector_query", "vector_query, graph_rag or document_chunker")
 	flags := newToolFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
-		tool, err := c.tools.CreateTool(cmd.Context(), &ragdv1.CreateToolRequest{
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		tool, err := c.tools.CreateTool(ctx, &ragdv1.CreateToolRequest{
 			ToolName: args[0], Kind: *kind, Title: *flags.title, Description: *flags.description,
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: *flags.fixed,
 		})
@@ -115,7 +112,7 @@ filters are joined.`,
 			return err
 		}
 		return p.out.Show(tool, showTool(tool))
-	}
+	})
 	return cmd
 }
 
@@ -130,12 +127,8 @@ are replaced as a whole.`,
 		Args: arguments("TOOL"),
 	}
 	flags := newToolFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
-		tool, err := c.tools.UpdateTool(cmd.Context(), &ragdv1.UpdateToolRequest{
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		tool, err := c.tools.UpdateTool(ctx, &ragdv1.UpdateToolRequest{
 			ToolName: args[0], Title: given(flags, "title", flags.title), Description: given(flags, "description", flags.description),
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: given(flags, "fixed", flags.fixed),
 		})
@@ -143,7 +136,7 @@ are replaced as a whole.`,
 			return err
 		}
 		return p.out.Show(tool, showTool(tool))
-	}
+	})
 	return cmd
 }
 
@@ -153,17 +146,13 @@ func (p *program) toolGet() *cobra.Command {
 		Short:   "Show a tool",
 		Example: `  ragd tool get ask_handbook --json`,
 		Args:    arguments("TOOL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			tool, err := c.tools.GetTool(cmd.Context(), &ragdv1.GetToolRequest{ToolName: args[0]})
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			tool, err := c.tools.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(tool, showTool(tool))
-		},
+		}),
 	}
 }
 
@@ -175,20 +164,16 @@ func (p *program) toolList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
 		tools := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tool, string, error) {
-			page, err := c.tools.ListTools(cmd.Context(), &ragdv1.ListToolsRequest{PageSize: size, PageToken: token})
+			page, err := c.tools.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: size, PageToken: token})
 			return page.GetTools(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "tools", tools, "TOOL KIND INDEX DESCRIPTION", func(t *ragdv1.Tool) []any {
 			index := t.GetSettings().GetFields()["indexName"].GetStringValue()
 			return []any{t.GetToolName(), t.GetKind(), index, t.GetDescription()}
 		})
-	}
+	})
 	return cmd
 }
 
@@ -198,16 +183,12 @@ func (p *program) toolDelete() *cobra.Command {
 		Short:   "Delete a tool",
 		Example: `  ragd tool delete ask_handbook`,
 		Args:    arguments("TOOL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.connect(credentials.forTenant)
-			if err != nil {
-				return err
-			}
-			res, err := c.tools.DeleteTool(cmd.Context(), &ragdv1.DeleteToolRequest{ToolName: args[0]})
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			res, err := c.tools.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: args[0]})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tool %s\n", args[0]) })
-		},
+		}),
 	}
 }
