@@ -5,6 +5,9 @@
 // runs, and tests can set the clock. When a cache is full, otter evicts the entries that
 // were used least often and least recently (W-TinyLFU). These may be the newest, so a
 // caller must not rely on an entry being present.
+//
+// Keys and values are boxed, and otter is instantiated here only: each instance of its
+// generic code adds megabytes to a package, for every type of cache and every importer.
 package cache
 
 import (
@@ -16,15 +19,18 @@ import (
 
 // Cache maps keys to values. Safe for concurrent use. All callers share
 // the values and must not change them.
-type Cache[K comparable, V any] struct {
-	entries *otter.Cache[K, item[V]]
+type Cache[K comparable, V any] struct{ store *store }
+
+// store is a Cache whose types are erased.
+type store struct {
+	entries *otter.Cache[any, item]
 	clock   clock
 	ttl     time.Duration
 }
 
 // item is a value with the time at which it expires.
-type item[V any] struct {
-	value V
+type item struct {
+	value any
 	until int64 // by the cache's clock; unused without a TTL
 }
 
@@ -54,65 +60,92 @@ func New[K comparable, V any](config Config[K, V]) *Cache[K, V] {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	c := &Cache[K, V]{clock: clock{config.Now, config.Now()}, ttl: config.TTL}
+	var weigh func(key, value any) int
+	if config.Weigh != nil {
+		weigh = func(key, value any) int { return config.Weigh(key.(K), value.(V)) }
+	}
+	return &Cache[K, V]{newStore(Config[any, any]{config.Entries, config.Bytes, weigh, config.TTL, config.Now})}
+}
+
+func newStore(config Config[any, any]) *store {
+	s := &store{clock: clock{config.Now, config.Now()}, ttl: config.TTL}
 	// Maintenance runs on the goroutine of the caller: it takes microseconds, and the
 	// limit holds when Put returns.
-	options := otter.Options[K, item[V]]{Executor: func(maintain func()) { maintain() }}
+	options := otter.Options[any, item]{Executor: func(maintain func()) { maintain() }}
 	if config.Weigh == nil {
 		options.MaximumSize = config.Entries
 	} else {
 		options.MaximumWeight = uint64(max(config.Bytes, 1))
-		options.Weigher = func(key K, i item[V]) uint32 {
+		options.Weigher = func(key any, i item) uint32 {
 			return uint32(min(overhead+config.Weigh(key, i.value), math.MaxUint32))
 		}
 	}
 	if config.TTL > 0 {
-		options.Clock = c.clock
-		options.ExpiryCalculator = otter.ExpiryWritingFunc(func(e otter.Entry[K, item[V]]) time.Duration {
+		options.Clock = s.clock
+		options.ExpiryCalculator = otter.ExpiryWritingFunc(func(e otter.Entry[any, item]) time.Duration {
 			// Less than a nanosecond would mean no expiry to otter.
 			return max(time.Duration(e.Value.until-e.SnapshotAtNano), 1)
 		})
 	}
-	c.entries = otter.Must(&options)
-	return c
+	s.entries = otter.Must(&options)
+	return s
+}
+
+func (s *store) get(key any) (any, bool) {
+	found, ok := s.entries.GetIfPresent(key)
+	return found.value, ok
+}
+
+func (s *store) put(key, value any, loaded int64) {
+	s.entries.Set(key, item{value, loaded + int64(s.ttl)})
+}
+
+func (s *store) putIfAbsent(key, value any) any {
+	stored, _ := s.entries.SetIfAbsent(key, item{value, s.clock.NowNano() + int64(s.ttl)})
+	return stored.value
+}
+
+func (s *store) remove(key any) { s.entries.Invalidate(key) }
+
+func (s *store) clear() { s.entries.InvalidateAll() }
+
+func (s *store) bytes() int64 {
+	s.entries.CleanUp()
+	return int64(s.entries.WeightedSize())
 }
 
 // Get returns the value of the key, and whether there is one that has not expired.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
-	found, ok := c.entries.GetIfPresent(key)
-	return found.value, ok
+	found, ok := c.store.get(key)
+	value, _ := found.(V)
+	return value, ok
 }
 
 // Put stores a value that was loaded just now.
-func (c *Cache[K, V]) Put(key K, value V) { c.put(key, value, c.clock.NowNano()) }
+func (c *Cache[K, V]) Put(key K, value V) { c.store.put(key, value, c.store.clock.NowNano()) }
 
 // PutLoaded stores a value that was loaded at the given time. Pass the time at which
 // loading started, so that no value is returned later than TTL after it was current.
-func (c *Cache[K, V]) PutLoaded(key K, value V, at time.Time) { c.put(key, value, c.clock.nano(at)) }
-
-func (c *Cache[K, V]) put(key K, value V, loaded int64) {
-	c.entries.Set(key, item[V]{value, loaded + int64(c.ttl)})
+func (c *Cache[K, V]) PutLoaded(key K, value V, at time.Time) {
+	c.store.put(key, value, c.store.clock.nano(at))
 }
 
 // PutIfAbsent stores a value unless there is one already, and returns the one that
 // is now stored.
 func (c *Cache[K, V]) PutIfAbsent(key K, value V) V {
-	stored, _ := c.entries.SetIfAbsent(key, item[V]{value, c.clock.NowNano() + int64(c.ttl)})
-	return stored.value
+	stored, _ := c.store.putIfAbsent(key, value).(V)
+	return stored
 }
 
 // Remove drops the value of a key.
-func (c *Cache[K, V]) Remove(key K) { c.entries.Invalidate(key) }
+func (c *Cache[K, V]) Remove(key K) { c.store.remove(key) }
 
 // Clear drops all values.
-func (c *Cache[K, V]) Clear() { c.entries.InvalidateAll() }
+func (c *Cache[K, V]) Clear() { c.store.clear() }
 
 // Bytes returns the size of all entries, with the overhead of each, of a cache that is
 // limited by Bytes.
-func (c *Cache[K, V]) Bytes() int64 {
-	c.entries.CleanUp()
-	return int64(c.entries.WeightedSize())
-}
+func (c *Cache[K, V]) Bytes() int64 { return c.store.bytes() }
 
 // clock is an otter.Clock without ticks, so that otter starts no goroutine to wait for
 // them. It counts from its start, so that changes of the system clock do not change the
