@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/testing/daemon"
 	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
@@ -47,16 +48,18 @@ func main() {
 
 // compare runs everything and prints the tables.
 func compare(ctx context.Context, o options) (err error) {
-	s, err := startService(ctx, o.ragd)
+	s, err := daemon.Start(ctx, daemon.Config{
+		Program: o.ragd, Args: []string{"--mcp-request-rate", "0"}, Env: []string{"RAGD_LOG_LEVEL=warn"},
+	})
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	r, err := s.connect(ctx)
+	defer s.Stop()
+	r, err := connectTo(ctx, s.URL())
 	if err != nil {
 		return err
 	}
-	b, err := openBare(ctx, s.databaseURL())
+	b, err := openBare(ctx, s.DatabaseURL())
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/testing/daemon"
 	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
@@ -31,11 +32,11 @@ type ragd struct {
 	mcp       *client.Client
 }
 
-// connect creates a tenant with an index and connects to it, over Connect with binary
-// messages and over MCP.
-func (s *service) connect(ctx context.Context) (*ragd, error) {
-	headers := map[string]string{"Authorization": "Bearer " + operatorKey}
-	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, "http://"+s.address, withHeaders(headers))
+// connectTo creates a tenant with an index in the service at url, and connects to it,
+// over Connect with binary messages and over MCP.
+func connectTo(ctx context.Context, url string) (*ragd, error) {
+	headers := map[string]string{"Authorization": "Bearer " + daemon.OperatorKey}
+	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, url, withHeaders(headers))
 	if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: tenantID}); err != nil {
 		return nil, err
 	}
@@ -46,14 +47,14 @@ func (s *service) connect(ctx context.Context) (*ragd, error) {
 	headers = map[string]string{"Authorization": "Bearer " + key.GetSecret()}
 	connections := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	r := &ragd{
-		indexes:   ragdv1connect.NewIndexServiceClient(connections, "http://"+s.address, withHeaders(headers)),
-		vectors:   ragdv1connect.NewVectorServiceClient(connections, "http://"+s.address, withHeaders(headers)),
-		documents: ragdv1connect.NewDocumentServiceClient(connections, "http://"+s.address, withHeaders(headers)),
+		indexes:   ragdv1connect.NewIndexServiceClient(connections, url, withHeaders(headers)),
+		vectors:   ragdv1connect.NewVectorServiceClient(connections, url, withHeaders(headers)),
+		documents: ragdv1connect.NewDocumentServiceClient(connections, url, withHeaders(headers)),
 	}
 	if _, err := r.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: indexName, Dimension: synthetic.Dimension}); err != nil {
 		return nil, err
 	}
-	r.mcp, err = client.NewStreamableHttpClient("http://"+s.address+"/mcp", transport.WithHTTPHeaders(headers), transport.WithHTTPBasicClient(connections))
+	r.mcp, err = client.NewStreamableHttpClient(url+"/mcp", transport.WithHTTPHeaders(headers), transport.WithHTTPBasicClient(connections))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,181 @@
+// Package daemon runs a built ragd as a process of its own, on a data directory of its
+// own, for programs that measure or attack it from outside.
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// OperatorKey is the operator's secret of every Daemon.
+const OperatorKey = "operator-key-of-a-measurement"
+
+// Config configures a Daemon.
+type Config struct {
+	// Program is the path of the binary.
+	Program string
+	// Args are further arguments of "ragd serve".
+	Args []string
+	// Env holds further variables of its environment, as NAME=value.
+	Env []string
+	// Dir is the folder of its data, which Stop removes. Default: a temporary folder.
+	Dir string
+	// Memory limits the bytes that the process and its children use together. Default: no
+	// limit. See Limited.
+	Memory int64
+	// Log gets what the process writes to standard error. Default: os.Stderr.
+	Log io.Writer
+}
+
+// Daemon is a running ragd.
+type Daemon struct {
+	Address string // host:port
+	Dir     string
+	// Limited reports whether Config.Memory applies. It does not on a machine whose
+	// control groups cannot be written.
+	Limited bool
+
+	command *exec.Cmd
+	group   *group        // nil without a limit
+	ended   chan struct{} // closed when the process has ended
+}
+
+// Start starts the program and waits until it is ready.
+func Start(ctx context.Context, config Config) (*Daemon, error) {
+	d := &Daemon{Dir: config.Dir, ended: make(chan struct{})}
+	var err error
+	if d.Dir == "" {
+		if d.Dir, err = os.MkdirTemp("", "ragd-daemon-"); err != nil {
+			return nil, err
+		}
+	}
+	if d.Address, err = freeAddress(ctx); err != nil {
+		return nil, err
+	}
+	args := append([]string{"serve", "--listen", d.Address, "--data-dir", d.Dir}, config.Args...)
+	if config.Memory > 0 {
+		if d.group, err = newGroup(config.Memory); err == nil {
+			d.Limited = true
+		}
+	}
+	d.command = d.group.run(ctx, config.Program, args...)
+	d.command.Cancel = func() error { return d.command.Process.Signal(os.Interrupt) }
+	d.command.WaitDelay = time.Minute
+	d.command.Env = append(os.Environ(), "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
+	d.command.Env = append(d.command.Env, config.Env...)
+	d.command.Stderr = os.Stderr
+	if config.Log != nil {
+		d.command.Stderr = config.Log
+	}
+	if err := d.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = d.command.Wait()
+		close(d.ended)
+	}()
+	const patience = 2 * time.Minute
+	if !d.AwaitReady(ctx, patience) {
+		d.Stop()
+		return nil, fmt.Errorf("%s did not answer within %v", config.Program, patience)
+	}
+	return d, nil
+}
+
+// freeAddress returns an address of this machine on which nothing listens.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// URL returns the base URL of the service.
+func (d *Daemon) URL() string { return "http://" + d.Address }
+
+// AwaitReady waits until the service is ready, and reports whether it became so in time.
+func (d *Daemon) AwaitReady(ctx context.Context, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil && d.Alive() {
+		if d.ready(ctx) {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
+}
+
+func (d *Daemon) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL()+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+}
+
+// Alive reports whether the process has not ended.
+func (d *Daemon) Alive() bool {
+	select {
+	case <-d.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Cluster returns the folder of the service's own PostgreSQL, which contains its socket.
+func (d *Daemon) Cluster() string { return filepath.Join(d.Dir, "postgres", "cluster") }
+
+// DatabaseURL returns the address of the service's own PostgreSQL.
+func (d *Daemon) DatabaseURL() string { return "host=" + d.Cluster() + " user=ragd dbname=ragd" }
+
+// Postmaster returns the process id of the service's own PostgreSQL, 0 if it does not run.
+func (d *Daemon) Postmaster() int {
+	content, err := os.ReadFile(filepath.Join(d.Cluster(), "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil || syscall.Kill(pid, 0) != nil {
+		return 0
+	}
+	return pid
+}
+
+// Stop ends the service and its PostgreSQL, by force if they do not end in time, and
+// removes its data.
+func (d *Daemon) Stop() {
+	const patience = 15 * time.Second
+	_ = d.command.Process.Signal(os.Interrupt)
+	select {
+	case <-d.ended:
+	case <-time.After(patience):
+		_ = d.command.Process.Kill()
+		<-d.ended
+	}
+	if pid := d.Postmaster(); pid != 0 {
+		_ = syscall.Kill(pid, syscall.SIGQUIT)
+	}
+	for end := time.Now().Add(patience); d.Postmaster() != 0 && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.group.remove()
+	_ = os.RemoveAll(d.Dir)
+}
