@@ -87,7 +87,14 @@ type Request struct {
 
 // New starts a server that stops at the end of the test.
 func New(t testing.TB) *Server {
-	s := &Server{Dimension: 8, done: make(chan struct{})}
+	s, stop := Start()
+	t.Cleanup(stop)
+	return s
+}
+
+// Start starts a server for a program that is no test. The caller must call stop.
+func Start() (s *Server, stop func()) {
+	s = &Server{Dimension: 8, done: make(chan struct{})}
 	s.Embed = func(text string) []float32 { return vector(text, s.Dimension) }
 	s.Score = overlap
 	s.Chat = func(Chat) string { return "ok" }
@@ -99,12 +106,11 @@ func New(t testing.TB) *Server {
 	mux.HandleFunc("POST /rerank", s.handle(s.rerankTEI))
 	s.server = httptest.NewServer(mux)
 	s.URL = s.server.URL
-	t.Cleanup(func() {
+	return s, func() {
 		close(s.done)
 		s.server.CloseClientConnections()
 		s.server.Close()
-	})
-	return s
+	}
 }
 
 // Set replaces the fault, from the next request on. Set(Fault{}) ends all failures.
