@@ -16,8 +16,9 @@ const module = "github.com/ragdhq/ragd/"
 // mayImport says which of our packages each of our packages may import. The
 // arrows point one way: fronts, services, leaves.
 var mayImport = map[string][]string{
+	"bench/attack":                 {"gen/ragd/v1", "internal/testing/daemon", "internal/testing/modelserver", "internal/testing/randomcalls"},
 	"bench/chunkspans":             {"internal/chunk"},
-	"bench/retrieval":              {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/dataset/synthetic"},
+	"bench/retrieval":              {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
 	"cmd/ragd/internal/config":     {},
 	"cmd/ragd/internal/graphdraw":  {},
 	"cmd/ragd/internal/localfiles": {"internal/fault", "internal/parse"},

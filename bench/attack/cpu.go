@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Calls that need much processor time. Another tenant must not notice, and the work must
+// end when the caller leaves or its deadline passes.
+
+// cpuAttacks returns the attacks that need much processor time.
+func cpuAttacks() []attack {
+	all := []attack{
+		burn("cpu-diversity", "VectorQuery of topK 1000 with diversity and neighbours", 8, func(int, int) (string, object) {
+			return "QueryService/VectorQuery", object{"indexName": "docs", "queryText": "harbour quarry", "topK": 1000, "diversity": 0.5, "neighbours": 3}
+		}),
+		burn("cpu-lists", "ListChunks and ListDocuments of pages of 1000", 8, func(_, n int) (string, object) {
+			if n%2 == 0 {
+				return "DocumentService/ListDocuments", object{"indexName": "docs", "pageSize": 1000}
+			}
+			return "QueryService/VectorQuery", object{"indexName": "docs", "queryText": "harbour", "topK": 1000, "includeVectors": true}
+		}),
+		burn("cpu-lexical-rerank", "VectorQuery with diversity and lexical reranking of 1000 candidates", 8, func(_, n int) (string, object) {
+			return "QueryService/VectorQuery", object{
+				"indexName": "docs", "queryText": strings.Repeat(fmt.Sprintf("harbour quarry %d ", n), 100), "topK": 500, "diversity": 0.5,
+				"reranker": object{"model": "builtin/lexical", "candidates": 1000},
+			}
+		}),
+		burn("cpu-graph", "GraphRag over the stored and the candidate graph", 16, func(client, _ int) (string, object) {
+			return "QueryService/GraphRag", object{
+				"indexName": "docs", "queryText": "harbour quarry", "topK": 1000, "explain": true,
+				"graphOptions": object{"candidates": 1000 * (client % 2), "threshold": 0.1, "randomWalkSteps": 10_000},
+			}
+		}),
+		burn("cpu-rerank", "Rerank of 1000 texts of 25 KB", 8, func(_, n int) (string, object) {
+			results := make([]object, 1000)
+			for i := range results {
+				results[i] = object{"id": fmt.Sprint(i), "document": longText}
+			}
+			return "QueryService/Rerank", object{"queryText": fmt.Sprint("harbour quarry valve ", n), "results": results}
+		}),
+		burn("cpu-embed", "Embed of 2048 texts of 10 KB", 8, func(_, n int) (string, object) {
+			texts := make([]string, 2048)
+			for i := range texts {
+				texts[i] = fmt.Sprint(n, i, longText[:10_000])
+			}
+			return "QueryService/Embed", object{"texts": texts}
+		}),
+		burn("cpu-chunk", "ChunkText of 10 MB of Markdown", 8, func(int, int) (string, object) {
+			return "ChunkService/ChunkText", object{"text": strings.Repeat("# Harbour\n\n"+longText+"\n\n", 400), "contentType": "text/markdown"}
+		}),
+	}
+	for _, regex := range [][2]string{{"nested", `(a+)+b`}, {"counted", `a{1,50}$`}, {"alternatives", `(a|aa)+c`}} {
+		name, pattern := regex[0], regex[1]
+		all = append(all,
+			attack{name: "regex-leave-" + name, what: "8x ChunkText of 10 MB of a, separator " + code(pattern) + ", leaving after 5 s", run: leave(pattern)},
+			attack{name: "regex-deadline-" + name, what: "8x ChunkText of 10 MB of a, separator " + code(pattern) + ", with a deadline of 10 s", run: overstay(pattern)},
+		)
+	}
+	return all
+}
+
+// code returns a pattern as it can stand in a table of Markdown.
+func code(pattern string) string { return "`" + strings.ReplaceAll(pattern, "|", `\|`) + "`" }
+
+// longText is a text of 25 KB.
+var longText = prose("mallory", 1, 25_000)
+
+// burn returns an attack that repeats a call from several clients without a pause.
+func burn(name, what string, clients int, request func(client, n int) (procedure string, body object)) attack {
+	what = fmt.Sprintf("%dx %s, with a read key", clients, what)
+	return attack{name: name, what: what, run: func(ctx context.Context, s *arena) (result, error) {
+		if err := s.upload(ctx, s.attacker, 120); err != nil {
+			return result{}, err
+		}
+		if err := s.upload(ctx, s.victim, 10); err != nil {
+			return result{}, err
+		}
+		return fairness{
+			service: s, clients: clients,
+			attack: func(ctx context.Context, client, n int) answer {
+				procedure, body := request(client, n)
+				return s.rpc(ctx, s.attacker.read, procedure, body)
+			},
+			victim: s.ask,
+		}.run(ctx)
+	}}
+}
+
+// ask is the call of the other tenant whose latency is measured.
+func (s *arena) ask(ctx context.Context) answer {
+	return s.rpc(ctx, s.victim.read, "QueryService/VectorQuery", object{"indexName": "docs", "queryText": "lantern orchard", "topK": 5})
+}
+
+// idle is the processor time a second that a service without requests may use.
+const idle = 250 * time.Millisecond
+
+// letters returns 10 MB of a to be split at a pattern, in 27 KB.
+func letters(pattern string) []byte {
+	return jsonZipped(object{
+		"text":     strings.Repeat("a", 10_000_000),
+		"chunking": object{"strategy": "recursive", "separators": []string{pattern}, "isSeparatorRegex": true, "maxSize": 1000, "overlap": 0},
+	})
+}
+
+// leave splits at a pattern and leaves after five seconds. The work must then end.
+func leave(pattern string) func(context.Context, *arena) (result, error) {
+	return func(ctx context.Context, s *arena) (result, error) {
+		body := letters(pattern)
+		leaving, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		answers := times(8, func(int) answer {
+			return s.sendZipped(leaving, s.attacker.read, "ChunkService/ChunkText", "application/json", body)
+		})
+		r := reject(answers)
+		s.checkIdle(&r, "its callers had left")
+		return r, nil
+	}
+}
+
+// overstay splits at a pattern with a deadline. The answer must come and the work must end
+// soon after it.
+func overstay(pattern string) func(context.Context, *arena) (result, error) {
+	return func(ctx context.Context, s *arena) (result, error) {
+		body := letters(pattern)
+		bounded, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		defer cancel()
+		answers := times(8, func(int) answer {
+			return s.sendZipped(bounded, s.attacker.read, "ChunkService/ChunkText", "application/json", body, "Connect-Timeout-Ms", "10000")
+		})
+		r := reject(answers)
+		for _, a := range answers {
+			if a.took > 15*time.Second {
+				r.breaks("a call with a deadline of 10 s took %.0f s", a.took.Seconds())
+				break
+			}
+		}
+		s.checkIdle(&r, "its deadline")
+		return r, nil
+	}
+}
+
+// checkIdle breaks the result unless the service is idle three seconds from now.
+func (s *arena) checkIdle(r *result, after string) {
+	time.Sleep(3 * time.Second)
+	const window = 3 * time.Second
+	before := s.CPU()
+	time.Sleep(window)
+	if used := (s.CPU() - before) / (window / time.Second); used > idle {
+		r.breaks("3 s after %s the service still used %.2f s of processor time a second", after, used.Seconds())
+	}
+}
