@@ -6,8 +6,8 @@
 // were used least often and least recently (W-TinyLFU). These may be the newest, so a
 // caller must not rely on an entry being present.
 //
-// Keys and values are boxed, and otter is instantiated here only: each instance of its
-// generic code adds megabytes to a package, for every type of cache and every importer.
+// Keys and values are boxed behind an interface, so that otter is instantiated here
+// only: its generic code takes megabytes and seconds of every package that compiles it.
 package cache
 
 import (
@@ -19,10 +19,22 @@ import (
 
 // Cache maps keys to values. Safe for concurrent use. All callers share
 // the values and must not change them.
-type Cache[K comparable, V any] struct{ store *store }
+type Cache[K comparable, V any] struct{ store store }
 
-// store is a Cache whose types are erased.
-type store struct {
+// store is a Cache whose types are erased. It is an interface because the compiler
+// instantiates the generic types that it finds in structs and inlined functions.
+type store interface {
+	get(key any) (any, bool)
+	put(key, value any)
+	putLoaded(key, value any, at time.Time)
+	putIfAbsent(key, value any) any
+	remove(key any)
+	clear()
+	bytes() int64
+}
+
+// otterStore implements store.
+type otterStore struct {
 	entries *otter.Cache[any, item]
 	clock   clock
 	ttl     time.Duration
@@ -67,8 +79,8 @@ func New[K comparable, V any](config Config[K, V]) *Cache[K, V] {
 	return &Cache[K, V]{newStore(Config[any, any]{config.Entries, config.Bytes, weigh, config.TTL, config.Now})}
 }
 
-func newStore(config Config[any, any]) *store {
-	s := &store{clock: clock{config.Now, config.Now()}, ttl: config.TTL}
+func newStore(config Config[any, any]) store {
+	s := &otterStore{clock: clock{config.Now, config.Now()}, ttl: config.TTL}
 	// Maintenance runs on the goroutine of the caller: it takes microseconds, and the
 	// limit holds when Put returns.
 	options := otter.Options[any, item]{Executor: func(maintain func()) { maintain() }}
@@ -91,25 +103,29 @@ func newStore(config Config[any, any]) *store {
 	return s
 }
 
-func (s *store) get(key any) (any, bool) {
+func (s *otterStore) get(key any) (any, bool) {
 	found, ok := s.entries.GetIfPresent(key)
 	return found.value, ok
 }
 
-func (s *store) put(key, value any, loaded int64) {
+func (s *otterStore) put(key, value any) { s.set(key, value, s.clock.NowNano()) }
+
+func (s *otterStore) putLoaded(key, value any, at time.Time) { s.set(key, value, s.clock.nano(at)) }
+
+func (s *otterStore) set(key, value any, loaded int64) {
 	s.entries.Set(key, item{value, loaded + int64(s.ttl)})
 }
 
-func (s *store) putIfAbsent(key, value any) any {
+func (s *otterStore) putIfAbsent(key, value any) any {
 	stored, _ := s.entries.SetIfAbsent(key, item{value, s.clock.NowNano() + int64(s.ttl)})
 	return stored.value
 }
 
-func (s *store) remove(key any) { s.entries.Invalidate(key) }
+func (s *otterStore) remove(key any) { s.entries.Invalidate(key) }
 
-func (s *store) clear() { s.entries.InvalidateAll() }
+func (s *otterStore) clear() { s.entries.InvalidateAll() }
 
-func (s *store) bytes() int64 {
+func (s *otterStore) bytes() int64 {
 	s.entries.CleanUp()
 	return int64(s.entries.WeightedSize())
 }
@@ -122,13 +138,11 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 }
 
 // Put stores a value that was loaded just now.
-func (c *Cache[K, V]) Put(key K, value V) { c.store.put(key, value, c.store.clock.NowNano()) }
+func (c *Cache[K, V]) Put(key K, value V) { c.store.put(key, value) }
 
 // PutLoaded stores a value that was loaded at the given time. Pass the time at which
 // loading started, so that no value is returned later than TTL after it was current.
-func (c *Cache[K, V]) PutLoaded(key K, value V, at time.Time) {
-	c.store.put(key, value, c.store.clock.nano(at))
-}
+func (c *Cache[K, V]) PutLoaded(key K, value V, at time.Time) { c.store.putLoaded(key, value, at) }
 
 // PutIfAbsent stores a value unless there is one already, and returns the one that
 // is now stored.

@@ -44,7 +44,7 @@ func TestCacheKeepsItsLimits(t *testing.T) {
 		}
 		entries.Put(i, i)
 	}
-	if n := entries.store.entries.EstimatedSize(); n > 20 || n < 15 {
+	if n := entries.store.(*otterStore).entries.EstimatedSize(); n > 20 || n < 15 {
 		t.Errorf("%d entries, want about 20", n)
 	}
 }
@@ -162,8 +162,8 @@ func TestCacheUnderContention(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if used := c.Bytes(); used > 20*overhead || used != int64(c.store.entries.EstimatedSize())*overhead {
-		t.Errorf("%d bytes are counted for %d entries", used, c.store.entries.EstimatedSize())
+	if used := c.Bytes(); used > 20*overhead || used != int64(c.store.(*otterStore).entries.EstimatedSize())*overhead {
+		t.Errorf("%d bytes are counted for %d entries", used, c.store.(*otterStore).entries.EstimatedSize())
 	}
 }
 
