@@ -10,8 +10,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ragdhq/ragd/internal/endpoint"
@@ -34,11 +32,8 @@ const (
 	questionWait    = 2 * time.Second
 )
 
-// openAI embeds through any endpoint that speaks OpenAI's /embeddings. The
-// client library is openai-go v3, the major version under maintenance; its
-// services, unlike its whole client, read nothing from the environment.
+// openAI embeds through any endpoint that speaks OpenAI's /embeddings.
 type openAI struct {
-	api       openai.EmbeddingService
 	documents *endpoint.Client
 	questions *endpoint.Client // separate, so that questions do not wait behind an ingest
 }
@@ -50,21 +45,10 @@ func newOpenAI(config endpoint.Config) *openAI {
 	forQuestions := config
 	forQuestions.Timeout = min(cmp.Or(config.Timeout, questionTimeout), questionTimeout)
 	forQuestions.MaxWait = min(cmp.Or(config.MaxWait, questionWait), questionWait)
-	o := &openAI{
+	return &openAI{
 		documents: endpoint.New("the embedding provider openai", config),
 		questions: endpoint.New("the embedding provider openai", forQuestions),
 	}
-	options := []option.RequestOption{
-		option.WithBaseURL(config.BaseURL),
-		option.WithHTTPClient(o.documents.HTTP()),
-		option.WithMaxRetries(0), // endpoint.Client retries, with what it knows of deadlines
-		option.WithMiddleware(o.documents.Check),
-	}
-	if config.APIKey != "" {
-		options = append(options, option.WithAPIKey(config.APIKey))
-	}
-	o.api = openai.NewEmbeddingService(options...)
-	return o
 }
 
 func (o *openAI) embed(ctx context.Context, job job) ([][]float32, error) {
@@ -135,42 +119,42 @@ func (o *openAI) embedSpan(ctx context.Context, job job, at span, vectors [][]fl
 // request sends one request, with retries.
 func (o *openAI) request(ctx context.Context, job job, at span) (vectors [][]float32, err error) {
 	texts := job.texts[at.start:at.end]
-	params := openai.EmbeddingNewParams{
-		Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		Model: job.model,
-		// Base64 takes a quarter of the bytes of decimal numbers. Servers that do not
-		// support it answer with numbers, which are decoded too.
-		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatBase64,
-	}
-	if job.dimension != 0 {
-		params.Dimensions = openai.Int(int64(job.dimension))
-	}
+	body := embeddingsRequest{Input: texts, Model: job.model, EncodingFormat: "base64", Dimensions: job.dimension}
 	client := o.documents
 	if job.purpose == question {
 		client = o.questions
 	}
 	err = client.Do(ctx, "", func(ctx context.Context) error {
-		var body []byte // as bytes, because not every server sends the content type of JSON
-		if _, err := o.api.New(ctx, params, option.WithResponseBodyInto(&body)); err != nil {
+		var answer embeddingsAnswer
+		if err := client.PostJSON(ctx, "/embeddings", body, &answer); err != nil {
 			return err
 		}
-		vectors, err = decodeEmbeddings(body, len(texts))
+		vectors, err = answer.vectors(len(texts))
 		return err
 	})
 	return vectors, err
 }
 
-// decodeEmbeddings decodes an answer that must hold n vectors, in any order.
-func decodeEmbeddings(body []byte, n int) ([][]float32, error) {
-	var answer struct {
-		Data []struct {
-			Index     *int            `json:"index"`
-			Embedding json.RawMessage `json:"embedding"`
-		} `json:"data"`
-	}
-	if err := endpoint.Decode(body, &answer); err != nil {
-		return nil, err
-	}
+// embeddingsRequest is the body of a request to /embeddings.
+type embeddingsRequest struct {
+	Input []string `json:"input"`
+	Model string   `json:"model"`
+	// EncodingFormat base64 takes a quarter of the bytes of decimal numbers. Servers
+	// that do not support it answer with numbers, which are decoded too.
+	EncodingFormat string `json:"encoding_format"`
+	Dimensions     int    `json:"dimensions,omitempty"`
+}
+
+// embeddingsAnswer is the body of an answer of /embeddings.
+type embeddingsAnswer struct {
+	Data []struct {
+		Index     *int            `json:"index"`
+		Embedding json.RawMessage `json:"embedding"`
+	} `json:"data"`
+}
+
+// vectors decodes the vectors of an answer, of which there must be n, in any order.
+func (answer embeddingsAnswer) vectors(n int) ([][]float32, error) {
 	if len(answer.Data) != n {
 		return nil, endpoint.BadAnswer("%d vectors for %d texts", len(answer.Data), n)
 	}

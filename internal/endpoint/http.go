@@ -38,24 +38,9 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// HTTP returns the HTTP client for requests to the endpoint, for use by SDKs.
-func (c *Client) HTTP() *http.Client { return c.http }
-
-// Check is a middleware for SDKs. It returns a *StatusError for an answer that is not
-// a success.
-func (c *Client) Check(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	response, err := next(request)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.check(response); err != nil {
-		return nil, err
-	}
-	return response, nil
-}
-
 // PostJSON posts in to the path below the base URL, with the API key, and decodes the
-// answer into out. It is one attempt, for use inside Do.
+// answer into out, whatever content type it has. It is one attempt, for use inside Do.
+// Errors: *StatusError; *BadAnswerError if the answer is not JSON of the shape of out.
 func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -71,8 +56,11 @@ func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	if c.config.APIKey != "" {
 		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
 	}
-	response, err := c.Check(request, c.http.Do)
+	response, err := c.http.Do(request)
 	if err != nil {
+		return err
+	}
+	if err := c.check(response); err != nil {
 		return err
 	}
 	defer response.Body.Close()
@@ -80,11 +68,6 @@ func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	return Decode(answer, out)
-}
-
-// Decode decodes a JSON answer into out. Errors: *BadAnswerError.
-func Decode(answer []byte, out any) error {
 	if err := json.Unmarshal(answer, out); err != nil {
 		return BadAnswer("%d bytes that are not the JSON expected", len(answer))
 	}

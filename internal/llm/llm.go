@@ -14,10 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -32,8 +28,7 @@ type Config struct {
 // Client asks language models. Safe for concurrent use.
 type Client struct {
 	openai *endpoint.Client // nil if not configured
-	api    openai.ChatCompletionService
-	modes  sync.Map // model -> the mode that it accepted
+	modes  sync.Map         // model -> the mode that it accepted
 }
 
 // Question is a question to a language model.
@@ -100,16 +95,6 @@ func New(config Config) *Client {
 	}
 	config.OpenAI.BaseURL = cmp.Or(config.OpenAI.BaseURL, "https://api.openai.com/v1")
 	c.openai = endpoint.New("the language model provider openai", config.OpenAI)
-	options := []option.RequestOption{
-		option.WithBaseURL(config.OpenAI.BaseURL),
-		option.WithHTTPClient(c.openai.HTTP()),
-		option.WithMaxRetries(0), // endpoint.Client retries
-		option.WithMiddleware(c.openai.Check),
-	}
-	if config.OpenAI.APIKey != "" {
-		options = append(options, option.WithAPIKey(config.OpenAI.APIKey))
-	}
-	c.api = openai.NewChatCompletionService(options...)
 	return c
 }
 
@@ -179,29 +164,27 @@ func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 // ask sends the question in one mode.
 func (c *Client) ask(ctx context.Context, q Question, m mode, answer *Answer) error {
 	_, model, _ := strings.Cut(q.Model, "/")
-	params := openai.ChatCompletionNewParams{
+	body := chatRequest{
 		Model:               model,
-		Messages:            []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(q.System), openai.UserMessage(q.User)},
-		MaxCompletionTokens: openai.Int(int64(cmp.Or(q.MaxTokens, 2048))),
+		Messages:            []message{{"system", q.System}, {"user", q.User}},
+		MaxCompletionTokens: cmp.Or(q.MaxTokens, 2048),
 	}
 	if m.cool {
-		params.Temperature = openai.Float(0)
+		body.Temperature = new(float64)
 	}
 	switch m.format {
 	case inSchema:
-		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: q.Schema.Name, Schema: q.Schema.JSON, Strict: openai.Bool(true)},
-		}
+		body.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: &jsonSchema{q.Schema.Name, q.Schema.JSON, true}}
 	case inJSON:
-		params.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+		body.ResponseFormat = &responseFormat{Type: "json_object"}
 	}
 	return c.openai.Do(ctx, q.Tenant, func(ctx context.Context) error {
 		answer.Usage.Calls++
-		var body []byte // as bytes, because not every server sends the content type of JSON
-		if _, err := c.api.New(ctx, params, option.WithResponseBodyInto(&body)); err != nil {
+		var completion chatAnswer
+		if err := c.openai.PostJSON(ctx, "/chat/completions", body, &completion); err != nil {
 			return err
 		}
-		text, usage, err := decode(body)
+		text, usage, err := completion.text()
 		answer.Usage.Add(usage)
 		if err != nil {
 			return err
@@ -216,24 +199,48 @@ func (c *Client) ask(ctx context.Context, q Question, m mode, answer *Answer) er
 	})
 }
 
-// decode decodes the body of an answer.
-func decode(body []byte) (text string, usage Usage, err error) {
-	var completion struct {
-		Choices []struct {
-			Message struct {
-				Content string `json:"content"`
-				Refusal string `json:"refusal"`
-			} `json:"message"`
-			FinishReason string `json:"finish_reason"`
-		} `json:"choices"`
-		Usage struct {
-			PromptTokens     int `json:"prompt_tokens"`
-			CompletionTokens int `json:"completion_tokens"`
-		} `json:"usage"`
-	}
-	if err := endpoint.Decode(body, &completion); err != nil {
-		return "", usage, err
-	}
+// chatRequest is the body of a request to /chat/completions.
+type chatRequest struct {
+	Model               string          `json:"model"`
+	Messages            []message       `json:"messages"`
+	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	Temperature         *float64        `json:"temperature,omitempty"`
+	ResponseFormat      *responseFormat `json:"response_format,omitempty"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type responseFormat struct {
+	Type       string      `json:"type"`
+	JSONSchema *jsonSchema `json:"json_schema,omitempty"`
+}
+
+type jsonSchema struct {
+	Name   string         `json:"name"`
+	Schema map[string]any `json:"schema"`
+	Strict bool           `json:"strict"`
+}
+
+// chatAnswer is the body of an answer of /chat/completions.
+type chatAnswer struct {
+	Choices []struct {
+		Message struct {
+			Content string `json:"content"`
+			Refusal string `json:"refusal"`
+		} `json:"message"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+// text returns the text of an answer. The usage is set even if there is an error.
+func (completion chatAnswer) text() (text string, usage Usage, err error) {
 	usage = Usage{InputTokens: completion.Usage.PromptTokens, OutputTokens: completion.Usage.CompletionTokens}
 	if len(completion.Choices) == 0 {
 		return "", usage, endpoint.BadAnswer("an answer without choices")
