@@ -17,6 +17,8 @@
 package filter
 
 import (
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -123,6 +125,44 @@ func (f Filter) String() string {
 // Equal reports whether f and g have the same JSON text. Filters that are written
 // differently but select the same rows are not equal.
 func (f Filter) Equal(g Filter) bool { return f.String() == g.String() }
+
+// Within reports whether f has every condition of g, so that f matches only where g
+// matches. Conditions count if all the others must hold too, as in And(g, other). A false
+// result does not mean that f matches elsewhere: conditions are only compared, not
+// understood.
+func (f Filter) Within(g Filter) bool {
+	if f.root == constant(false) {
+		return true
+	}
+	has := map[string]bool{}
+	for condition := range f.conditions() {
+		has[condition] = true
+	}
+	for condition := range g.conditions() {
+		if !has[condition] {
+			return false
+		}
+	}
+	return true
+}
+
+// conditions yields the conditions of which f is the conjunction, as texts that are equal
+// for equal conditions only.
+func (f Filter) conditions() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		all, ok := f.root.(and)
+		if !ok && f.root != nil {
+			all = and{f.root}
+		}
+		for _, condition := range all {
+			args := NewArgs()
+			sql := from(condition, "").SQL("m", args)
+			if !yield(fmt.Sprintf("%s %#v", sql, args.Values())) {
+				return
+			}
+		}
+	}
+}
 
 // Fields returns the distinct names of the metadata fields that f tests, sorted.
 // Fields inside $elemMatch are not included.

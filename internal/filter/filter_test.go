@@ -179,3 +179,35 @@ func TestDocumentedExamplesParse(t *testing.T) {
 		}
 	}
 }
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		f, g string
+		want bool
+	}{
+		{`{"team": "red"}`, `{}`, true},
+		{`{}`, `{}`, true},
+		{`{}`, `{"team": "red"}`, false},
+		{`{"team": "red"}`, `{"team": "red"}`, true},
+		{`{"team": {"$eq": "red"}}`, `{"team": "red"}`, true},
+		{`{"team": "red"}`, `{"team": "blue"}`, false},
+		{`{"team": "red"}`, `{"squad": "red"}`, false},
+		{`{"n": 1}`, `{"n": "1"}`, true}, // equal in the filter language
+		{`{"n": 1.0}`, `{"n": 1}`, true},
+		{`{"team": "red", "year": 1}`, `{"team": "red"}`, true},
+		{`{"$and": [{"$and": [{"team": "red"}, {"year": 1}]}, {"day": 2}]}`, `{"year": 1, "team": "red"}`, true},
+		{`{"$or": [{"team": "red"}, {"year": 1}]}`, `{"team": "red"}`, false},
+		{`{"$or": [{"team": "red"}, {"year": 1}], "day": 1}`, `{"$or": [{"team": "red"}, {"year": 1}]}`, true},
+		{`{"team": {"$ne": "red"}}`, `{"team": "red"}`, false},
+		{`{"team": {"$in": ["a", "b"]}}`, `{"team": {"$in": ["a"]}}`, false},
+		{`{"team": {"$in": []}}`, `{"team": "red"}`, true},
+		{`{"team": {"$regex": "^r"}}`, `{"team": {"$regex": "^re"}}`, false},
+		{`{"team": {"$regex": "^r", "$options": "i"}}`, `{"team": {"$regex": "^r"}}`, false},
+		{`{"team": {"$elemMatch": {"a": 1}}, "b": 1}`, `{"team": {"$elemMatch": {"a": 1}}}`, true},
+	} {
+		if got := parse(t, c.f).Within(parse(t, c.g)); got != c.want {
+			t.Errorf("%s within %s = %v", c.f, c.g, got)
+		}
+	}
+}

@@ -94,10 +94,7 @@ func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err != nil {
 		return newDocument{}, err
 	}
-	if visible := in.request.Principal.MandatoryFilter; !visible.IsZero() && !visible.Match(d.Metadata) {
-		return newDocument{}, fault.New(fault.Denied, "this credential's mandatory filter does not let it write a document with this metadata")
-	}
-	return d, nil
+	return d, in.request.Principal.CheckWrite("metadata", d.Metadata)
 }
 
 func (in *intake) index(ctx context.Context, name string) (index.Index, error) {

@@ -108,3 +108,72 @@ func TestOperatorsMustNameATenant(t *testing.T) {
 		t.Errorf("acme's indexes = %v, %v", list, err)
 	}
 }
+
+// No admin manages a key with rights that it lacks: a key with a mandatory filter neither
+// sees nor revokes one that shows more.
+func TestAdminsManageOnlyKeysWithoutMoreRights(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	bolt := s.Tenant(t, "bolt")
+	ctx := t.Context()
+	made := func(c servicetest.Client, scope string, mandatory map[string]any) *ragdv1.CreateApiKeyResponse {
+		t.Helper()
+		req := &ragdv1.CreateApiKeyRequest{Scopes: []string{scope}}
+		if mandatory != nil {
+			req.MandatoryFilter = servicetest.Object(t, mandatory)
+		}
+		res, err := c.CreateApiKey(ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	red, blue := map[string]any{"team": "red"}, map[string]any{"team": "blue"}
+	root := made(acme, "admin", nil)
+	admin := s.Client(made(acme, "admin", red).Secret)
+	more := map[string]*ragdv1.CreateApiKeyResponse{
+		"an unfiltered admin's": root, "an unfiltered reader's": made(acme, "read", nil), "another filter's": made(acme, "read", blue),
+		"a wider filter's":  made(acme, "read", map[string]any{"$or": []any{red, blue}}),
+		"another tenant's":  made(bolt, "read", red),
+		"an operator's":     made(s.Operator(), "operator", nil),
+		"one that is blank": {ApiKey: &ragdv1.ApiKey{ApiKeyId: "aaaaaaaaaaaa"}},
+	}
+	fewer := map[string]*ragdv1.CreateApiKeyResponse{
+		"the same filter's": made(acme, "admin", red), "a narrower filter's": made(acme, "write", map[string]any{"team": "red", "year": 2024}),
+		"its own": made(admin, "admin", nil), "its own, narrower": made(admin, "read", map[string]any{"year": map[string]any{"$gt": 2000}}),
+	}
+	for name, key := range more {
+		id := key.ApiKey.ApiKeyId
+		_, err := admin.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: id})
+		servicetest.WantCode(t, "RevokeApiKey of "+name, err, connect.CodeNotFound)
+		if err != nil && !strings.Contains(err.Error(), `API key "`+id+`" not found`) {
+			t.Errorf("RevokeApiKey of %s tells why: %v", name, err)
+		}
+	}
+	listed := map[string]bool{}
+	for token, more := "", true; more; more = token != "" {
+		page, err := admin.ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{PageSize: 2, PageToken: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range page.ApiKeys {
+			listed[key.ApiKeyId] = true
+		}
+		token = page.NextPageToken
+	}
+	if len(listed) != len(fewer)+1 { // and the admin's own
+		t.Errorf("ListApiKeys shows %d keys: %v", len(listed), listed)
+	}
+	for name, key := range fewer {
+		if !listed[key.ApiKey.ApiKeyId] {
+			t.Errorf("ListApiKeys does not show %s", name)
+		}
+		if _, err := admin.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: key.ApiKey.ApiKeyId}); err != nil {
+			t.Errorf("RevokeApiKey of %s: %v", name, err)
+		}
+	}
+	if _, err := s.Client(root.Secret).ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{}); err != nil {
+		t.Errorf("the unfiltered admin's key does not work any more: %v", err)
+	}
+}

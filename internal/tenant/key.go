@@ -2,7 +2,10 @@ package tenant
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -91,7 +94,8 @@ func (s *Service) storeKey(ctx context.Context, key *APIKey) (string, error) {
 }
 
 // ListKeys returns a page of a tenant's keys, newest first, including revoked ones, and the
-// token of the next page. For an operator with an empty tenantID it lists operator keys.
+// token of the next page. An admin sees only keys without rights that it lacks. For an
+// operator with an empty tenantID it lists operator keys.
 func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32, pageToken string) ([]APIKey, string, error) {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
@@ -105,22 +109,43 @@ func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32,
 	}
 	position := func(k APIKey) *apiKeyPosition { return &apiKeyPosition{k.CreatedAt, k.APIKeyID} }
 	return pagination.List(pageSize, pageToken, nil, position, func(after *apiKeyPosition, most int) ([]APIKey, error) {
-		return s.store.apiKeys(ctx, id, after, most)
+		return s.managed(ctx, r.Principal, id, after, most)
 	})
 }
 
-// RevokeKey revokes a key: at once on this instance, within keyCacheTTL on others.
+// managed returns up to limit keys of a tenant after a position that the principal manages.
+func (s *Service) managed(ctx context.Context, p Principal, id ID, after *apiKeyPosition, limit int) ([]APIKey, error) {
+	var managed []APIKey
+	for {
+		keys, err := s.store.apiKeys(ctx, id, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			if p.manages(k) {
+				managed = append(managed, k)
+			}
+			after = &apiKeyPosition{k.CreatedAt, k.APIKeyID}
+		}
+		if len(managed) >= limit || len(keys) < limit {
+			return managed[:min(len(managed), limit)], nil
+		}
+	}
+}
+
+// RevokeKey revokes a key: at once on this instance, within keyCacheTTL on others. Errors:
+// NotFound, also for a key with rights that the caller lacks.
 func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
 		return err
 	}
-	owner, err := s.store.apiKeyTenant(ctx, apiKeyID)
+	key, _, err := s.store.apiKeyWithHash(ctx, apiKeyID)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !r.Principal.manages(key) {
+		return fault.New(fault.NotFound, "API key %q not found", apiKeyID)
+	}
 	if err != nil {
 		return err
-	}
-	if !r.Principal.Has(Operator) && owner != r.Tenant {
-		return fault.New(fault.NotFound, "API key %q not found", apiKeyID)
 	}
 	if err := s.store.revokeAPIKey(ctx, apiKeyID); err != nil {
 		return err

@@ -65,6 +65,28 @@ type Principal struct {
 	ByToken bool
 }
 
+// manages reports whether the principal may see and revoke a key: an operator every key,
+// others those of their tenant that have no scope that the principal lacks and show nothing
+// that its mandatory filter hides.
+func (p Principal) manages(k APIKey) bool {
+	if p.Has(Operator) {
+		return true
+	}
+	lacks := func(s Scope) bool { return !p.Has(s) }
+	return k.TenantID == p.Tenant && !slices.ContainsFunc(k.Scopes, lacks) && k.MandatoryFilter.Within(p.MandatoryFilter)
+}
+
+// CheckWrite returns Denied, naming the field, unless the mandatory filter lets the
+// principal read what has this metadata: nobody writes what they could not read.
+func (p Principal) CheckWrite(field string, metadata map[string]any) error {
+	if p.MandatoryFilter.Match(metadata) {
+		return nil
+	}
+	err := fault.Field(field, "does not match this credential's mandatory filter, which bounds what it writes too")
+	err.Kind = fault.Denied
+	return err
+}
+
 // Has reports whether the principal has the scope or a higher one.
 func (p Principal) Has(need Scope) bool {
 	least := slices.Index(scopeOrder, need)

@@ -226,16 +226,6 @@ func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit
 	return keys, nil
 }
 
-// apiKeyTenant returns the tenant of a key; "" for an operator key. Errors: NotFound.
-func (s *store) apiKeyTenant(ctx context.Context, apiKeyID string) (ID, error) {
-	var id ID
-	err := s.pool.QueryRow(ctx, `SELECT coalesce(tenant_id, '') FROM ragd.api_keys WHERE api_key_id = $1`, apiKeyID).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", fault.New(fault.NotFound, "API key %q not found", apiKeyID)
-	}
-	return id, postgres.Fault(err)
-}
-
 func (s *store) revokeAPIKey(ctx context.Context, apiKeyID string) error {
 	_, err := s.pool.Exec(ctx, `UPDATE ragd.api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE api_key_id = $1`, apiKeyID)
 	return postgres.Fault(err)
