@@ -523,8 +523,49 @@ func TestMandatoryFilterOnVectors(t *testing.T) {
 	if res, err := red.Delete(ctx, &ragdv1.DeleteRequest{IndexName: "v", Ids: []string{"red", "blue"}}); err != nil || res.DeletedCount != 1 {
 		t.Errorf("Delete = %v, %v", res, err)
 	}
-	_, err := red.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{{Id: "blue", Values: []float32{0, 1}}}})
+	_, err := red.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{{Id: "blue", Values: []float32{0, 1}, Metadata: team("red")}}})
 	servicetest.WantCode(t, "Upsert over what is hidden", err, connect.CodePermissionDenied)
+}
+
+// A credential with a mandatory filter writes no vector that it could not read, and moves
+// none out of the filter.
+func TestMandatoryFilterBoundsVectorWrites(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 2})
+	team := func(name string) *structpb.Struct { return servicetest.Object(t, map[string]any{"team": name}) }
+	all := value(t, map[string]any{"team": map[string]any{"$in": []any{"red", "blue"}}})
+	upsert(t, acme, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{
+		{Id: "red", Values: []float32{1, 0}, Metadata: team("red")}, {Id: "blue", Values: []float32{1, 0}, Metadata: team("blue")},
+	}})
+	red := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"write"}, MandatoryFilter: team("red")}))
+	ctx := t.Context()
+	for name, metadata := range map[string]*structpb.Struct{"another team's": team("blue"), "no team": nil, "a list": servicetest.Object(t, map[string]any{"team": []any{"blue"}})} {
+		_, err := red.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "v", Entries: []*ragdv1.Entry{
+			{Id: "ok", Values: []float32{0, 1}, Metadata: team("red")}, {Id: "new", Values: []float32{0, 1}, Metadata: metadata},
+		}})
+		servicetest.WantCode(t, "Upsert with "+name, err, connect.CodePermissionDenied)
+		if !strings.Contains(err.Error(), "entries[1].metadata") {
+			t.Errorf("Upsert with %s: the error does not name the entry: %v", name, err)
+		}
+	}
+	_, err := red.Update(ctx, &ragdv1.UpdateRequest{IndexName: "v", Id: "red", Metadata: team("blue")})
+	servicetest.WantCode(t, "Update of an id", err, connect.CodePermissionDenied)
+	_, err = red.Update(ctx, &ragdv1.UpdateRequest{IndexName: "v", Filter: all, Metadata: team("blue")})
+	servicetest.WantCode(t, "Update by a filter", err, connect.CodePermissionDenied)
+	_, err = s.Client(red.Secret, "Ragd-Context", `{"filter": {"team": "blue"}}`).Update(ctx, &ragdv1.UpdateRequest{IndexName: "v", Id: "red", Metadata: team("blue")})
+	servicetest.WantCode(t, "Update under a filter of the request context", err, connect.CodePermissionDenied)
+	if res, err := red.Update(ctx, &ragdv1.UpdateRequest{IndexName: "v", Filter: all, Metadata: team("red")}); err != nil || res.UpdatedCount != 1 {
+		t.Errorf("Update by a filter that selects hidden vectors: %v, %v", res, err)
+	}
+	if _, err := red.Upsert(ctx, &ragdv1.UpsertRequest{
+		IndexName: "v", DeleteFilter: all, Entries: []*ragdv1.Entry{{Id: "red", Values: []float32{0, 1}, Metadata: team("red")}},
+	}); err != nil {
+		t.Errorf("Upsert of its own: %v", err)
+	}
+	same(t, "vectors of blue", nearest(t, acme, &ragdv1.QueryRequest{IndexName: "v", QueryVector: []float32{1, 0}, Filter: value(t, map[string]any{"team": "blue"})}), []string{"blue"})
+	same(t, "vectors of red", nearest(t, acme, &ragdv1.QueryRequest{IndexName: "v", QueryVector: []float32{1, 0}, Filter: value(t, map[string]any{"team": "red"})}), []string{"red"})
 }
 
 // Concurrent upserts of the same ids succeed and keep the index's count right.

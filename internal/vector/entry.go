@@ -52,15 +52,18 @@ type row struct {
 
 // rows validates entries. It returns them in the order of their ids, in which all
 // writers lock them, and the ids in the order of the entries. Of entries with the
-// same id the last one wins. Errors: Invalid naming the field.
-func rows(into index.Index, entries []Entry) ([]row, []string, error) {
+// same id the last one wins. Errors: Invalid or Denied, naming the field.
+func (t target) rows(entries []Entry) ([]row, []string, error) {
 	if len(entries) == 0 || len(entries) > MaxEntries {
 		return nil, nil, fault.Field("entries", "must be 1 to %d, got %d", MaxEntries, len(entries))
 	}
 	ids := make([]string, len(entries))
 	byID := make(map[string]row, len(entries))
 	for n, e := range entries {
-		r, err := e.row(into)
+		r, err := e.row(t.index)
+		if err == nil {
+			err = t.principal.CheckWrite("metadata", e.Metadata)
+		}
 		if err != nil {
 			return nil, nil, fault.Under(entryField(n), err)
 		}

@@ -25,16 +25,15 @@ func New(indexes *index.Service, queue *job.Queue) *Service {
 	return &Service{indexes: indexes, queue: queue}
 }
 
-// target is the index that a write is about, and what of it the credential may
-// see, and so change.
+// target is the index of a write and the entries of it that the request may change.
 type target struct {
-	tenant  tenant.ID
-	handle  *tenant.Handle
-	index   index.Index
-	visible filter.Filter
+	handle    *tenant.Handle
+	index     index.Index
+	principal tenant.Principal
+	visible   filter.Filter // the principal's mandatory filter and the context's
 }
 
-// write calls do with the index that the name and the request context mean, as
+// write calls do with the named index, or the one in the request context, as
 // index.Service.Use does.
 func (s *Service) write(ctx context.Context, indexName string, do func(t target) error) error {
 	r, err := tenant.Require(ctx, tenant.Write)
@@ -43,7 +42,7 @@ func (s *Service) write(ctx context.Context, indexName string, do func(t target)
 	}
 	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
 		return do(target{
-			tenant: r.Tenant, handle: tables, index: i, visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+			handle: tables, index: i, principal: r.Principal, visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
 		})
 	})
 }
@@ -51,14 +50,15 @@ func (s *Service) write(ctx context.Context, indexName string, do func(t target)
 // Upsert writes entries, all or none, and returns their ids in order. An entry
 // replaces an earlier entry with its id as a whole; of entries with the same id the
 // last wins. They go into the namespace of replaced, whose filter selects the entries
-// to delete first, in the same transaction. Errors: Invalid, NotFound for an unknown index, Denied for an id that belongs
-// to what the credential may not change.
+// to delete first, in the same transaction. Errors: Invalid; NotFound for an unknown
+// index; Denied for metadata outside of the credential's mandatory filter, and for an id
+// of an entry that the credential may not change.
 func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry, replaced Selection) (ids []string, err error) {
 	if err := replaced.check("delete"); err != nil {
 		return nil, fault.Rename("filter", "deleteFilter", err)
 	}
 	err = s.write(ctx, indexName, func(t target) error {
-		rows, inOrder, err := rows(t.index, entries)
+		rows, inOrder, err := t.rows(entries)
 		if err != nil {
 			return err
 		}
@@ -85,8 +85,8 @@ type Change struct {
 }
 
 // Update changes the entries that a selection selects, by one id or by a filter, and
-// returns how many. Errors: Invalid, NotFound for an unknown
-// index.
+// returns how many. Errors: Invalid; NotFound for an unknown index; Denied for metadata
+// outside of the credential's mandatory filter.
 func (s *Service) Update(ctx context.Context, indexName string, which Selection, c Change) (n int64, err error) {
 	switch {
 	case len(which.IDs) > 0 && which.FilterGiven:
@@ -112,6 +112,9 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 			changed.embedding = t.index.Column(c.Values)
 		}
 		if c.Metadata != nil {
+			if err := t.principal.CheckWrite("metadata", c.Metadata); err != nil {
+				return err
+			}
 			changed.metadata = string(raw)
 		}
 		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
