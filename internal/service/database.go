@@ -95,7 +95,9 @@ func migrateControl(ctx context.Context, config Config, d database, onDelete ...
 	if err := job.Migrate(ctx, riverpgxv5.New(d.requests)); err != nil {
 		return nil, err
 	}
-	return tenant.New(ctx, d.requests, tenant.Config{OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete})
+	return tenant.New(ctx, d.requests, tenant.Config{
+		OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
+	})
 }
 
 // Migrate migrates the control schema and the schemas of all tenants to the newest

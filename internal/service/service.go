@@ -178,6 +178,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	if !s.config.NoWorkers {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
+		group.Go(func() error { return s.Tenants.Run(groupCtx) })
 	}
 	group.Go(func() error { return s.Events.Run(groupCtx) })
 	group.Go(func() error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,6 +33,7 @@ type Authenticator struct {
 	tokens       Tokens                                     // nil when only API keys are taken
 	tenants      *cache.Cache[string, struct{}]             // the names of tenants that were seen
 	now          func() time.Time
+	forgotten    atomic.Int64 // calls of forget
 }
 
 type cachedKey struct {
@@ -83,7 +85,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 	}
 	// The time is taken before the read, so that what is cached is never older
 	// than it says.
-	now := a.now()
+	now, forgotten := a.now(), a.forgotten.Load()
 	key, stored, err := a.store.apiKeyWithHash(ctx, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Principal{}, errUnauthenticated
@@ -98,6 +100,9 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter,
 	}
 	a.keys.PutLoaded(hash, cachedKey{key: key, principal: principal}, now)
+	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read
+		a.keys.Remove(hash)
+	}
 	return principal, nil
 }
 
@@ -110,8 +115,10 @@ func (a *Authenticator) authenticateToken(ctx context.Context, secret string) (P
 	return a.fromToken(ctx, secret)
 }
 
-// forget clears the caches, after a key was revoked or a tenant deleted on this instance.
+// forget clears the caches, after a key was revoked on this instance or the deletion of a
+// tenant has begun.
 func (a *Authenticator) forget() {
+	a.forgotten.Add(1)
 	a.keys.Clear()
 	a.tenants.Clear()
 }

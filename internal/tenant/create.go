@@ -76,10 +76,7 @@ func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL s
 }
 
 // setReady marks a tenant as ready and returns its row.
-func setReady(ctx context.Context, on interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}, id ID,
-) (tenantRow, error) {
+func setReady(ctx context.Context, on querier, id ID) (tenantRow, error) {
 	rows, err := on.Query(ctx, `
 		UPDATE ragd.tenants SET status = 'ready', updated_at = now() WHERE tenant_id = $1 RETURNING `+tenantColumns, id)
 	if err != nil {

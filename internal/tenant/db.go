@@ -247,13 +247,17 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 		return err
 	}
 	defer release()
-	begin := pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.id.quoted()}
-	tx, err := h.pool.BeginTx(ctx, begin)
+	return h.run(ctx, h.pool, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+}
+
+// run runs do in a transaction as the tenant.
+func (h *Handle) run(ctx context.Context, on beginner, do func(tx pgx.Tx) error) error {
+	tx, err := on.BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.schema})
 	if err != nil {
 		return h.translate(err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	if err := do(&Tx{handle: h, tx: tx}); err != nil {
+	if err := do(tx); err != nil {
 		return h.translate(err)
 	}
 	return h.translate(tx.Commit(ctx))
@@ -264,10 +268,7 @@ func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Ro
 }
 
 // queryRows runs a query and passes its rows to read.
-func queryRows(ctx context.Context, on interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}, sql string, args []any, read func(pgx.Rows) error,
-) error {
+func queryRows(ctx context.Context, on querier, sql string, args []any, read func(pgx.Rows) error) error {
 	rows, err := on.Query(ctx, sql, args...)
 	if err != nil {
 		return err
@@ -298,6 +299,13 @@ func (t *Tx) Tenant() ID { return t.handle.id }
 // CopyFrom loads rows into the chunk table of the handle's index.
 func (t *Tx) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return t.tx.CopyFrom(ctx, t.handle.ChunkTable(), columns, rows)
+}
+
+// Lock takes an advisory lock until the transaction ends. It waits while another
+// transaction or session of the tenant has the lock of this name.
+func (t *Tx) Lock(ctx context.Context, name string) error {
+	_, err := t.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", t.handle.id.Schema()+"/"+name)
+	return err
 }
 
 // AsService runs do inside the transaction with the rights of the service, for tables of

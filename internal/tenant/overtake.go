@@ -4,10 +4,18 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
-// overtakeDelay is how long TxOvertaking waits for a COPY before it cancels it.
+// overtakeDelay is how long a transaction waits for a statement before it cancels it.
 const overtakeDelay = time.Second
+
+// Patterns of the statements that a transaction may cancel.
+const (
+	copyStatement = "copy %"
+	anyStatement  = "%"
+)
 
 // TxOvertaking is Tx for a transaction that makes loading data pointless, because it
 // deletes or replaces what is loaded. A COPY whose locks it waits for longer than
@@ -15,19 +23,32 @@ const overtakeDelay = time.Second
 // finds nothing to do when it is retried. With a connection pooler between service and
 // server, where process ids are not the server's, it waits for the COPY to end.
 func (h *Handle) TxOvertaking(ctx context.Context, do func(tx *Tx) error) error {
-	return h.Tx(ctx, func(tx *Tx) error {
+	release, err := h.connections.acquire(ctx, h.id)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return h.overtaking(ctx, h.pool, copyStatement, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+}
+
+// overtaking runs do in a transaction as the tenant. It cancels statements of the service
+// that match the pattern and whose locks the transaction waits for longer than
+// overtakeDelay.
+func (h *Handle) overtaking(ctx context.Context, on beginner, pattern string, do func(tx pgx.Tx) error) error {
+	return h.run(ctx, on, func(tx pgx.Tx) error {
 		watch, stop := context.WithCancel(ctx)
 		var watcher sync.WaitGroup
-		watcher.Go(func() { h.cancelBlockingCopies(watch, tx.tx.Conn().PgConn().PID()) })
+		watcher.Go(func() { h.cancelBlocking(watch, tx.Conn().PgConn().PID(), pattern) })
 		defer watcher.Wait()
 		defer stop()
 		return do(tx)
 	})
 }
 
-// cancelBlockingCopies cancels, until ctx ends, each COPY that blocks the connection with
-// this process id.
-func (h *Handle) cancelBlockingCopies(ctx context.Context, pid uint32) {
+// cancelBlocking cancels, until ctx ends, each statement of the service that matches the
+// pattern and blocks the connection with this process id. A backup, which is not a
+// connection of the service, is waited for.
+func (h *Handle) cancelBlocking(ctx context.Context, pid uint32, pattern string) {
 	ticker := time.NewTicker(overtakeDelay)
 	defer ticker.Stop()
 	for {
@@ -39,6 +60,7 @@ func (h *Handle) cancelBlockingCopies(ctx context.Context, pid uint32) {
 		// An error needs no handling: the transaction goes on waiting and the next tick retries.
 		_, _ = h.pool.Exec(ctx, `
 			SELECT pg_cancel_backend(a.pid) FROM unnest(pg_blocking_pids($1)) AS b (pid)
-			JOIN pg_catalog.pg_stat_activity AS a USING (pid) WHERE a.query ILIKE 'copy %'`, int32(pid))
+			JOIN pg_catalog.pg_stat_activity AS a USING (pid)
+			WHERE a.query ILIKE $2 AND a.application_name LIKE 'ragd%'`, int32(pid), pattern)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -56,24 +56,22 @@ type Config struct {
 	// OperatorKey is an operator credential that is accepted besides the operator keys
 	// in the database. Default: only those are accepted.
 	OperatorKey string
+	// Logger gets a line for each interrupted deletion. Default: none.
+	Logger *slog.Logger
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Tokens verifies access tokens; nil if only API keys are accepted.
 	Tokens Tokens
-	// OnDelete are called when a tenant is deleted. They delete its rows of other
-	// packages from the control schema.
+	// OnDelete delete the rows of other packages about a tenant from the control schema.
 	OnDelete []DeleteFunc
 }
-
-// DeleteFunc deletes a tenant's rows from the control schema, in the transaction that
-// deletes the tenant. It runs with the rights of the service, after the tenant's schema was
-// dropped.
-type DeleteFunc func(ctx context.Context, tx pgx.Tx, id ID) error
 
 // Service manages tenants and API keys. Safe for concurrent use.
 type Service struct {
 	Auth     *Authenticator
 	store    *store
+	db       *DB
+	log      *slog.Logger
 	migrator *postgres.Migrator // for the tenants' schemas
 	now      func() time.Time
 	onDelete []DeleteFunc
@@ -88,6 +86,9 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
 	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
 		return nil, fault.Field("operator-key", "has %d bytes and could be guessed: use 32 random characters or more, at least %d", n, minOperatorKeyBytes)
 	}
@@ -96,11 +97,15 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Auth: newAuthenticator(s, config), store: s, migrator: migrator, now: config.Now, onDelete: config.OnDelete}, nil
+	return &Service{
+		Auth: newAuthenticator(s, config), store: s, db: NewDB(pool), log: config.Logger, migrator: migrator,
+		now: config.Now, onDelete: config.OnDelete,
+	}, nil
 }
 
 // Create creates a tenant with its role and schema. If an earlier creation of the tenant
-// was interrupted, it completes that. Errors: Exists, Invalid.
+// was interrupted, it completes that. Errors: Exists, Invalid, Precondition while a tenant of
+// this name is being deleted.
 func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
@@ -115,12 +120,19 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 	if settings == nil {
 		settings = map[string]any{}
 	}
-	var row tenantRow
+	row, err := s.store.tenant(ctx, id)
+	if err == nil && row.Status == statusDeleting { // do not wait for the lock of the deletion
+		return Tenant{}, beingDeleted(id)
+	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
 		row, err = s.provision(ctx, conn, id, displayName, settings)
 		return err
 	})
 	return row.tenant(), err
+}
+
+func beingDeleted(id ID) error {
+	return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then create it", id)
 }
 
 // provision creates the tenant's row, role and schema, and returns the row. A new schema is
@@ -131,7 +143,11 @@ func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, disp
 	if err != nil {
 		return tenantRow{}, err
 	}
-	if row.Status != statusCreating {
+	switch row.Status {
+	case statusCreating:
+	case statusDeleting:
+		return tenantRow{}, beingDeleted(id)
+	default:
 		return tenantRow{}, fault.New(fault.Exists, "tenant %q exists already", id)
 	}
 	row, created, err := createSchema(ctx, conn, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
@@ -209,28 +225,6 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 		return Tenant{}, err
 	}
 	return s.tenant(ctx, id)
-}
-
-// Delete deletes a tenant with its schema, role, API keys and waiting jobs. If an earlier
-// deletion of the tenant was interrupted, it completes that. Errors: NotFound.
-func (s *Service) Delete(ctx context.Context, name string) error {
-	if _, err := requireScope(ctx, Operator); err != nil {
-		return err
-	}
-	id, err := ParseID(name)
-	if err != nil {
-		return err
-	}
-	defer s.Auth.forget()
-	return s.store.locked(ctx, id, func(*pgxpool.Conn) error {
-		if _, err := s.store.tenant(ctx, id); err != nil {
-			return err
-		}
-		if err := s.store.setTenantStatus(ctx, id, statusDeleting); err != nil {
-			return err
-		}
-		return s.store.dropTenant(ctx, id, s.onDelete)
-	})
 }
 
 func checkTenant(displayName string, settings map[string]any) error {

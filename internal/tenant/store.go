@@ -13,13 +13,18 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
+// querier runs queries: a pool, one of its connections, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 // store reads and writes tenants and API keys in the control schema.
 type store struct {
 	pool *pgxpool.Pool
 }
 
 // Status of a tenant's row. If a creation or deletion is interrupted, the row keeps the
-// status creating or deleting until the call is repeated.
+// status creating or deleting until the call is repeated; Service.Run repeats deletions.
 const (
 	statusCreating = "creating"
 	statusReady    = "ready"
@@ -38,7 +43,12 @@ type tenantRow struct {
 const tenantColumns = `tenant_id, display_name, settings, status, created_at, updated_at`
 
 func (s *store) tenant(ctx context.Context, id ID) (tenantRow, error) {
-	rows, _ := s.pool.Query(ctx, `SELECT `+tenantColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id)
+	return tenantByID(ctx, s.pool, id)
+}
+
+// tenantByID returns the row of a tenant. Errors: NotFound.
+func tenantByID(ctx context.Context, on querier, id ID) (tenantRow, error) {
+	rows, _ := on.Query(ctx, `SELECT `+tenantColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id)
 	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, fault.New(fault.NotFound, "tenant %q not found", id)
@@ -73,11 +83,6 @@ func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenantR
 	return out, postgres.Fault(err)
 }
 
-func (s *store) setTenantStatus(ctx context.Context, id ID, status string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE ragd.tenants SET status = $2, updated_at = now() WHERE tenant_id = $1`, id, status)
-	return postgres.Fault(err)
-}
-
 func (s *store) updateTenant(ctx context.Context, id ID, displayName *string, settings map[string]any) error {
 	_, err := s.pool.Exec(ctx, `
 		UPDATE ragd.tenants SET
@@ -98,14 +103,26 @@ func nullIfNil(m map[string]any) any {
 }
 
 // locked runs do under an advisory lock, so that no other call on any instance creates or
-// deletes the same tenant meanwhile. conn is the connection that has the lock.
+// deletes the same tenant meanwhile. conn is the connection that has the lock. do should
+// use no other: calls that wait for a second connection could occupy the whole pool.
 func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) error) error {
+	return s.withLock(ctx, id, `SELECT pg_advisory_lock(hashtextextended($1, 0)) IS NOT NULL`, do)
+}
+
+// unlessLocked is locked, but does nothing if another call has the lock.
+func (s *store) unlessLocked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) error) error {
+	return s.withLock(ctx, id, `SELECT pg_try_advisory_lock(hashtextextended($1, 0))`, do)
+}
+
+// withLock runs do if the query returns true, which means that the connection has the lock.
+func (s *store) withLock(ctx context.Context, id ID, query string, do func(conn *pgxpool.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return postgres.Fault(err)
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, id.Schema()); err != nil {
+	var locked bool
+	if err := conn.QueryRow(ctx, query, id.Schema()).Scan(&locked); err != nil || !locked {
 		return postgres.Fault(err)
 	}
 	defer func() {
@@ -115,33 +132,6 @@ func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) e
 		}
 	}()
 	return do(conn)
-}
-
-// dropTenant drops the tenant's schema, calls onDelete, and deletes its row and keys, in
-// one transaction; then it drops the role.
-func (s *store) dropTenant(ctx context.Context, id ID, onDelete []DeleteFunc) error {
-	role := id.quoted()
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `DROP SCHEMA IF EXISTS `+role+` CASCADE`); err != nil {
-			return err
-		}
-		for _, remove := range onDelete {
-			if err := remove(ctx, tx, id); err != nil {
-				return err
-			}
-		}
-		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // deletes its keys too (ON DELETE CASCADE)
-		return err
-	})
-	if err != nil {
-		return postgres.Fault(err)
-	}
-	// dependentObjects: another database of the server still uses the role.
-	_, err = s.pool.Exec(ctx, `DROP ROLE IF EXISTS `+role)
-	if err != nil && postgres.Code(err) != dependentObjects {
-		return postgres.Fault(err)
-	}
-	return nil
 }
 
 const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, revoked_at`
@@ -170,9 +160,13 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 	}, nil
 }
 
-// apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows.
+// apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows, also for a key
+// of a tenant that is not ready.
 func (s *store) apiKeyWithHash(ctx context.Context, id string) (APIKey, []byte, error) {
-	rows, _ := s.pool.Query(ctx, `SELECT `+apiKeyColumns+`, secret_hash FROM ragd.api_keys WHERE api_key_id = $1`, id)
+	rows, _ := s.pool.Query(ctx, `
+		SELECT `+apiKeyColumns+`, secret_hash FROM ragd.api_keys AS k
+		WHERE api_key_id = $1
+			AND (k.tenant_id IS NULL OR EXISTS (SELECT FROM ragd.tenants AS t WHERE t.tenant_id = k.tenant_id AND t.status = 'ready'))`, id)
 	type rowWithHash struct {
 		apiKeyRow
 		SecretHash []byte

@@ -69,10 +69,13 @@ func (a *Authenticator) existing(ctx context.Context, name string) (ID, error) {
 	if _, ok := a.tenants.Get(name); ok {
 		return ID(name), nil
 	}
-	asked := a.now()
+	asked, forgotten := a.now(), a.forgotten.Load()
 	id, err := a.store.existing(ctx, name)
 	if err == nil {
 		a.tenants.PutLoaded(name, struct{}{}, asked)
+		if a.forgotten.Load() != forgotten { // its deletion may have begun after the read
+			a.tenants.Remove(name)
+		}
 	}
 	return id, err
 }

@@ -1,0 +1,166 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// DeleteFunc deletes a tenant's rows from the control schema, in a transaction that runs
+// with the rights of the service. It is called twice: when the deletion begins, and when
+// the tenant's schema has been dropped.
+type DeleteFunc func(ctx context.Context, tx pgx.Tx, id ID) error
+
+// Delete deletes a tenant with its schema, role, API keys and waiting jobs. From its start
+// the tenant's credentials are rejected: at once on this instance, within keyCacheTTL on
+// others. If an earlier deletion of the tenant was interrupted, it completes that. If ctx
+// ends before the tenant is deleted, Run of any instance completes it. Errors: NotFound.
+func (s *Service) Delete(ctx context.Context, name string) error {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return err
+	}
+	id, err := ParseID(name)
+	if err != nil {
+		return err
+	}
+	return s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
+		found, err := beginDeletion(ctx, conn, id, s.onDelete)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fault.New(fault.NotFound, "tenant %q not found", id)
+		}
+		s.Auth.forget()
+		return s.completeDeletion(ctx, conn, id)
+	})
+}
+
+// completeDeletion deletes what a tenant with the status deleting still has.
+func (s *Service) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id ID) error {
+	var has bool
+	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, id.Schema()).Scan(&has)
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	if has {
+		if err := s.db.Handle(id).dropSchema(ctx, conn); err != nil {
+			return fmt.Errorf("drop the schema of tenant %s: %w", id, err)
+		}
+	}
+	if err := endDeletion(ctx, conn, id, s.onDelete); err != nil {
+		return err
+	}
+	// dependentObjects: another database of the server still uses the role.
+	_, err = conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
+	if err != nil && postgres.Code(err) != dependentObjects {
+		return postgres.Fault(err)
+	}
+	return nil
+}
+
+// beginDeletion sets the status deleting and removes the tenant's waiting work. It returns
+// false if there is no such tenant.
+func beginDeletion(ctx context.Context, conn *pgxpool.Conn, id ID, onDelete []DeleteFunc) (found bool, err error) {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE ragd.tenants SET status = 'deleting', updated_at = now() WHERE tenant_id = $1`, id)
+		if found = tag.RowsAffected() > 0; !found || err != nil {
+			return err
+		}
+		return callAll(ctx, tx, id, onDelete)
+	})
+	return found, postgres.Fault(err)
+}
+
+// endDeletion deletes the tenant's row and its keys.
+func endDeletion(ctx context.Context, conn *pgxpool.Conn, id ID, onDelete []DeleteFunc) error {
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if err := callAll(ctx, tx, id, onDelete); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM ragd.tenants WHERE tenant_id = $1`, id) // deletes its keys too (ON DELETE CASCADE)
+		return err
+	})
+	return postgres.Fault(err)
+}
+
+func callAll(ctx context.Context, tx pgx.Tx, id ID, onDelete []DeleteFunc) error {
+	for _, remove := range onDelete {
+		if err := remove(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// sweepInterval is how often Run looks for interrupted deletions.
+	sweepInterval = time.Minute
+	// sweepTimeout is how long one attempt to complete a deletion may take.
+	sweepTimeout = 10 * time.Minute
+)
+
+// Run completes deletions of tenants that were interrupted on any instance, until ctx
+// ends. It may run on several instances.
+func (s *Service) Run(ctx context.Context) error {
+	ticker := time.NewTicker(sweepInterval)
+	defer ticker.Stop()
+	for {
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "looking for interrupted deletions of tenants failed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// sweep completes the deletions of all tenants with the status deleting, except those
+// that another call is deleting. A deletion that fails is logged.
+func (s *Service) sweep(ctx context.Context) error {
+	rows, err := s.store.pool.Query(ctx, `SELECT tenant_id FROM ragd.tenants WHERE status = 'deleting' ORDER BY updated_at LIMIT 1000`)
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[ID])
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	for _, id := range ids {
+		err := s.sweepTenant(ctx, id)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			s.log.WarnContext(ctx, "completing an interrupted deletion failed; it will be tried again", "tenant", id, "err", err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) sweepTenant(ctx context.Context, id ID) error {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	return s.store.unlessLocked(ctx, id, func(conn *pgxpool.Conn) error {
+		row, err := tenantByID(ctx, conn, id)
+		if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != statusDeleting {
+			return nil // the call that was deleting it has ended
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.completeDeletion(ctx, conn, id); err != nil {
+			return err
+		}
+		s.log.InfoContext(ctx, "interrupted deletion completed", "tenant", id)
+		return nil
+	})
+}
