@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -56,9 +57,10 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.StringVar(&c.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
+	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")
 	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
-	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-queued-documents", "max-queued-bytes")
+	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
 	config.MarkSecrets(flags, "database-url", "operator-key")

@@ -20,6 +20,8 @@ import (
 
 // Limits of an index.
 const (
+	// DefaultMaxIndexes is how many indexes a tenant may have by default.
+	DefaultMaxIndexes = 200
 	// MaxDimension is the widest vector that pgvector stores.
 	MaxDimension = 16_000
 	// MaxBits is the widest bit vector that pgvector indexes.

@@ -21,19 +21,32 @@ import (
 type Service struct {
 	db           *tenant.DB
 	models       *embed.Registry
-	defaultModel string
 	queue        *job.Queue
+	defaultModel string
+	quota        int
 	known        *known
 }
 
-// New returns a Service that queues its jobs. defaultModel is the embedding model of
-// indexes that name none.
-func New(db *tenant.DB, models *embed.Registry, defaultModel string, queue *job.Queue) *Service {
-	return &Service{db: db, models: models, defaultModel: defaultModel, queue: queue, known: newKnown()}
+// ServiceConfig holds the settings of a Service.
+type ServiceConfig struct {
+	// DefaultModel is the embedding model of indexes that name none.
+	DefaultModel string
+	// MaxIndexes is how many indexes a tenant may have unless its own settings say
+	// otherwise. Default: DefaultMaxIndexes.
+	MaxIndexes int
+}
+
+// New returns a Service that queues its jobs.
+func New(db *tenant.DB, models *embed.Registry, queue *job.Queue, config ServiceConfig) *Service {
+	return &Service{
+		db: db, models: models, queue: queue, known: newKnown(),
+		defaultModel: config.DefaultModel, quota: cmp.Or(config.MaxIndexes, DefaultMaxIndexes),
+	}
 }
 
 // Create creates an index, or returns the existing one with the same name and settings.
-// Errors: Exists when the name is taken by an index with other settings, Invalid.
+// Errors: Exists when the name is taken by an index with other settings, Exhausted when the
+// tenant has as many indexes as it may have, Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
 	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
@@ -43,7 +56,7 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 	if err := s.complete(ctx, h, &spec); err != nil {
 		return Index{}, Counts{}, err
 	}
-	made, err := insert(ctx, h, spec)
+	made, err := insert(ctx, h, spec, s.quota)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s.same(ctx, h, spec)
 	}

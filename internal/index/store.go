@@ -143,10 +143,13 @@ func listCounted(ctx context.Context, q tenant.Queryer, after string, limit int)
 }
 
 // insert creates the row and the tables of an index, or returns pgx.ErrNoRows if the
-// name is taken.
-func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
+// name is taken. A lock makes the quota hold for concurrent calls. Errors: Exhausted.
+func insert(ctx context.Context, h *tenant.Handle, spec Spec, quota int) (Index, error) {
 	var made Index
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
+		if err := checkQuota(ctx, tx, spec.Name, quota); err != nil {
+			return err
+		}
 		row, err := tenant.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
 				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, text_language, graph)
@@ -161,6 +164,25 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec) (Index, error) {
 		return makeTables(ctx, tx.OfIndex(made.ID, made.Generation), made)
 	})
 	return made, err
+}
+
+// checkQuota returns an Exhausted error if the tenant has as many indexes as it may have,
+// and the new one is not among them. Until the transaction ends no other creates an index.
+func checkQuota(ctx context.Context, tx *tenant.Tx, name string, quota int) error {
+	if err := tx.Lock(ctx, "indexes"); err != nil {
+		return err
+	}
+	own, err := tx.Quota(ctx, tenant.MaxIndexes, quota)
+	if err != nil {
+		return err
+	}
+	others, err := tenant.Value[int](ctx, tx, `
+		SELECT CASE WHEN count(*) FILTER (WHERE i.index_name = $1) = 0 THEN count(*) ELSE 0 END FROM tenant.indexes AS i`, name)
+	if err == nil && others >= own {
+		return fault.New(fault.Exhausted, "this tenant has %d indexes and may have %d: delete one, divide an index into namespaces, "+
+			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own)
+	}
+	return err
 }
 
 func languageExists(ctx context.Context, q tenant.Queryer, language string) (bool, error) {

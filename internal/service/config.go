@@ -38,6 +38,9 @@ type Config struct {
 	// MaxBodyPause is the longest pause in the arrival of a request's body, after which
 	// the request fails. Default: httpserver.MaxPause.
 	MaxBodyPause time.Duration
+	// MaxIndexes is how many indexes a tenant may have, unless its settings have another
+	// quota. Default: 200.
+	MaxIndexes int
 	// MaxQueuedBytes and MaxQueuedDocuments bound the backlog of each tenant. Default:
 	// 4 GiB and 100,000.
 	MaxQueuedBytes     int64

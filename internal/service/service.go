@@ -115,7 +115,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.worker = ingest.NewWorker(ingest.WorkerConfig{
 		DB: work, Models: models, Parse: s.parser(), Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
 	})
-	indexes := index.New(db, models, s.config.EmbeddingModel, s.queue)
+	indexes := index.New(db, models, s.queue, index.ServiceConfig{
+		DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes,
+	})
 	documents := ingest.New(db, indexes, s.backlog, extractor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel)
 	graphs := graph.New(db, indexes, queries, s.queue)

@@ -27,7 +27,7 @@ const (
 type Tenant struct {
 	TenantID    ID
 	DisplayName string
-	Settings    map[string]any // free-form, for the operator
+	Settings    map[string]any // free-form, for the operator; MaxIndexes is a quota
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -238,7 +238,7 @@ func checkTenant(displayName string, settings map[string]any) error {
 	if len(raw) > maxSettingsBytes {
 		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
 	}
-	return nil
+	return checkQuotas(settings)
 }
 
 func checkDisplayName(name string) error {
