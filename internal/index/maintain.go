@@ -57,7 +57,8 @@ func NewMaintainer(db *tenant.DB, queue *job.Queue, backlog *backlog.Backlog, lo
 
 var errDeleted = fault.New(fault.NotFound, "the index was deleted")
 
-// run does the maintenance that is due on an index.
+// run does the maintenance that is due on an index, or drops the tables of one that was
+// deleted.
 func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 	h := m.db.Handle(a.Tenant)
 	err := alone(ctx, h, a.IndexID, func(s *tenant.Session) error {
@@ -71,6 +72,9 @@ func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 	case err == nil, job.Snoozed(err):
 		return err
 	case ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
+		if failed := dropTables(ctx, h, a.IndexID); failed != nil && fault.KindOf(failed) != fault.NotFound {
+			return failed
+		}
 		return job.Stop(err)
 	}
 	m.log.WarnContext(ctx, "index maintenance failed", "tenant", a.Tenant, "index", a.IndexID, "attempt", a.Number, "err", err)

@@ -182,9 +182,20 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	return out, next, nil
 }
 
-// deleteAttempts is the maximum number of attempts to delete an index in use. Each takes a
-// second or more.
-const deleteAttempts = 10
+// maxAttempts is the maximum number of attempts to change or delete an index in use. An
+// attempt may deadlock with uploads and workers; PostgreSQL then ends it, after a second
+// or more.
+const maxAttempts = 10
+
+// untilNoConflict calls do until it returns another error than a Conflict, at most
+// maxAttempts times.
+func untilNoConflict(do func() error) error {
+	for attempt := 1; ; attempt++ {
+		if err := do(); fault.KindOf(err) != fault.Conflict || attempt == maxAttempts {
+			return err
+		}
+	}
+}
 
 // Delete deletes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
@@ -198,12 +209,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.known.forget(r.Tenant, name)
-	for attempt := 1; ; attempt++ {
-		// An attempt may deadlock with uploads and workers; PostgreSQL then ends it.
-		if err := drop(ctx, h, found); fault.KindOf(err) != fault.Conflict || attempt == deleteAttempts {
-			return err
-		}
-	}
+	return untilNoConflict(func() error { return drop(ctx, h, s.queue, found) })
 }
 
 // Change is what Update changes. nil leaves a setting as it is.

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -189,37 +190,54 @@ func languageExists(ctx context.Context, q tenant.Queryer, language string) (boo
 	return tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
 }
 
-// drop deletes an index with its tables and cancels its jobs.
-func drop(ctx context.Context, h *tenant.Handle, i Index) error {
+// drop deletes an index and cancels its jobs, and then drops its tables. If the tables
+// cannot be dropped now, the maintenance of the index drops them, which is queued.
+func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
-	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+	err := h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 		// Every writer of chunks locks the rows of their documents first.
 		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
 		if err != nil {
 			return err
 		}
-		generation, err := tenant.Value[int](ctx, tx, `DELETE FROM tenant.indexes WHERE index_id = $1 RETURNING generation`, i.ID)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return NotFound(i.Name)
-		}
+		n, err := tx.Exec(ctx, `DELETE FROM tenant.indexes WHERE index_id = $1`, i.ID)
 		if err != nil {
 			return err
 		}
-		if _, err = tx.OfIndex(i.ID, generation).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk, tenant.term, tenant.edge`); err != nil {
-			return err
-		}
-		if _, err = tx.OfIndex(i.ID, generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`); err != nil {
-			return err
+		if n == 0 {
+			return NotFound(i.Name)
 		}
 		// Uploads lock the index before they queue their jobs, so none is queued later.
 		documents, err := job.CancelIndex(ctx, tx, i.Name, "the index was deleted")
 		if err != nil {
 			return err
 		}
-		return backlog.Leave(ctx, tx, documents)
+		if err := backlog.Leave(ctx, tx, documents); err != nil {
+			return err
+		}
+		return queue.Enqueue(ctx, tx, job.Maintain, i.ID, "")
 	})
+	if err != nil {
+		return err
+	}
+	_ = dropTables(ctx, h, i.ID) // the index is deleted; the queued task drops what is left
+	return nil
+}
+
+// dropTables drops the tables of a deleted index, those that are left. The ids of indexes
+// are never used twice.
+func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
+	tables, err := tenant.Values[string](ctx, h, `
+		SELECT c.relname::text FROM pg_catalog.pg_class AS c
+		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
+			AND (c.relname IN ('chunk_' || $1::text, 'term_' || $1::text, 'edge_' || $1::text) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
+			AND c.relkind = 'r' AND NOT EXISTS (SELECT FROM tenant.indexes AS i WHERE i.index_id = $1::text::bigint)`, strconv.FormatInt(indexID, 10))
+	if err != nil {
+		return err
+	}
+	return h.DropTables(ctx, tables...)
 }
 
 // truncate deletes all documents and vectors of an index, and the Postgres index over
