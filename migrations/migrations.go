@@ -7,7 +7,9 @@
 // Names in the files are unqualified. The search path is the schema that is migrated
 // and the one of the extension pgvector; a tenant's files run as the tenant's role.
 //
-// The tables of an index are not here: internal/index makes them with the index.
+// The tables of an index are not here: internal/index makes them with the index. A file
+// runs in one transaction, so it must not change the tables of all indexes: it would lock
+// a number of relations that grows with data, and the lock table of the server is small.
 package migrations
 
 import (

@@ -66,6 +66,9 @@ func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 		if err != nil {
 			return err
 		}
+		if err := removeOrphans(ctx, h, s.OfIndex(i.ID, i.Generation), i); err != nil {
+			return err
+		}
 		return m.maintain(ctx, h.OfIndex(i.ID, i.Generation), s.OfIndex(i.ID, i.Generation), a.Task)
 	})
 	switch {
@@ -94,6 +97,44 @@ func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tena
 		}
 		return do(s)
 	})
+}
+
+// removeOrphans drops what interrupted work left: an unfinished Postgres index over the
+// embeddings, and Postgres indexes on metadata that do not match the settings, of which it
+// creates the missing ones. The session has the lock on the maintenance of the index, so no
+// build is running.
+func removeOrphans(ctx context.Context, h *tenant.Handle, s *tenant.Session, i Index) error {
+	unfinished, err := tenant.Value[bool](ctx, s, `SELECT to_regclass('tenant.`+i.unfinishedName()+`') IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	if unfinished {
+		if err := dropUnfinished(ctx, s, i); err != nil {
+			return err
+		}
+	}
+	existing, err := metadataIndexesOf(ctx, s)
+	if err != nil || i.matches(existing) {
+		return err
+	}
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		locked, err := byNameLocked(ctx, tx, i.Name)
+		if err != nil || locked.ID != i.ID {
+			return err
+		}
+		return matchMetadataIndexes(ctx, tx.OfIndex(locked.ID, locked.Generation), locked)
+	})
+}
+
+// matches reports whether existing Postgres indexes on metadata are those of the settings.
+func (i Index) matches(existing []metadataIndex) bool {
+	wanted := i.metadataIndexes()
+	for _, e := range existing {
+		if _, ok := wanted[e.Name]; !ok || !e.Valid {
+			return false
+		}
+	}
+	return len(existing) == len(wanted)
 }
 
 // maintain does all maintenance that is due. It repeats until nothing is due, because more

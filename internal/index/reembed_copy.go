@@ -28,6 +28,9 @@ type copier struct {
 // earlier attempt did.
 func (c *copier) prepare(ctx context.Context) error {
 	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
+		if err := c.lock(ctx, tx); err != nil {
+			return err
+		}
 		fresh := tx.OfIndex(c.to.ID, c.to.Generation)
 		made, err := tenant.Value[bool](ctx, fresh, `SELECT to_regclass('tenant.chunk') IS NOT NULL`)
 		if err != nil || made {
@@ -49,6 +52,18 @@ func (c *copier) prepare(ctx context.Context) error {
 		}
 		return job.Progress(ctx, tx, c.jobID, 0, int(n))
 	})
+}
+
+// lock locks the row of the index until the transaction ends, so that the job is not
+// cancelled meanwhile. Errors: job.ErrEnded if it has been.
+func (c *copier) lock(ctx context.Context, tx *tenant.Tx) error {
+	n, err := tx.Exec(ctx, `
+		SELECT FROM tenant.indexes AS i WHERE i.index_id = $1 AND i.reembed_job_id = $2 AND i.next_model IS NOT NULL FOR NO KEY UPDATE`,
+		c.from.ID, c.jobID)
+	if err == nil && n == 0 {
+		return job.ErrEnded
+	}
+	return err
 }
 
 // copyAll copies documents until none is recorded.

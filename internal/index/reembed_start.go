@@ -15,9 +15,15 @@ func (i Index) reembedding() error {
 	return fault.New(fault.Precondition, "index %q is being embedded with %s: wait for job %s or cancel it", i.Name, i.Next.EmbeddingModel, i.Next.JobID)
 }
 
-// next returns the next generation that a change requests; nil if the change names no
-// model, or the current model or that of the next generation.
-func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
+// newModel is the embedding model that a change names, with its dimension.
+type newModel struct {
+	name      string
+	dimension int
+}
+
+// newModel returns the model that a change names; nil if it names none. It may call the
+// provider of the model. Errors: Invalid.
+func (s *Service) newModel(ctx context.Context, i Index, c Change) (*newModel, error) {
 	if c.EmbeddingModel == nil {
 		if c.Dimension != 0 {
 			return nil, fault.Field("dimension", "changes only with embeddingModel")
@@ -27,10 +33,21 @@ func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
 	if i.EmbeddingModel == "" {
 		return nil, fault.Field("embeddingModel", "index %q is one of ready-made vectors", i.Name)
 	}
-	spec := Spec{EmbeddingModel: *c.EmbeddingModel, Dimension: c.Dimension, Metric: i.Metric, VectorType: i.VectorType, Config: i.Config}
+	spec := Spec{EmbeddingModel: *c.EmbeddingModel, Dimension: c.Dimension}
 	if err := s.completeDimension(ctx, &spec); err != nil {
 		return nil, err
 	}
+	return &newModel{spec.EmbeddingModel, spec.Dimension}, nil
+}
+
+// next returns the generation that a change to a model requests; nil if the model is nil,
+// or the current model or that of the next generation. Errors: Invalid, Precondition while
+// the index is embedded with another model.
+func (i Index) next(model *newModel) (*Next, error) {
+	if model == nil {
+		return nil, nil
+	}
+	spec := Spec{EmbeddingModel: model.name, Dimension: model.dimension, Metric: i.Metric, VectorType: i.VectorType, Config: i.Config}
 	if spec.checkTypes() != nil { // the dimension may be too large for the current type
 		spec.VectorType = ""
 		if err := spec.checkTypes(); err != nil {
@@ -51,30 +68,28 @@ func (s *Service) next(ctx context.Context, i Index, c Change) (*Next, error) {
 }
 
 // startReembed queues the job that makes the next generation. Errors: Precondition
-// for an index with ready-made vectors, or one that was just changed by another call.
-func (s *Service) startReembed(ctx context.Context, id tenant.ID, i Index, next Next) error {
+// for an index with ready-made vectors, or one whose last change of the model is being
+// completed.
+func (s *Service) startReembed(ctx context.Context, tx *tenant.Tx, i Index, next Next) error {
 	next.JobID = uuid.Must(uuid.NewV7()).String()
-	defer s.known.forget(id, i.Name)
-	return s.db.Handle(id).OfIndex(i.ID, i.Generation).Tx(ctx, func(tx *tenant.Tx) error {
-		if err := refuseReadyMade(ctx, tx); err != nil {
-			return err
-		}
-		n, err := tx.Exec(ctx, `
-			UPDATE tenant.indexes SET reembed_job_id = $3, next_model = $4, next_dimension = $5, next_vector_type = $6
-			WHERE index_id = $1 AND generation = $2 AND reembed_job_id IS NULL`,
-			i.ID, i.Generation, next.JobID, next.EmbeddingModel, next.Dimension, next.VectorType)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return fault.New(fault.Precondition, "index %q has just got another embedding model, which is being completed: try again in a moment", i.Name)
-		}
-		start := job.Start{JobID: next.JobID, Kind: job.Reembed, IndexName: i.Name, Unit: "documents"}
-		if err := job.Insert(ctx, tx, start); err != nil {
-			return err
-		}
-		return s.queue.Enqueue(ctx, tx, job.Reembed, i.ID, next.JobID)
-	})
+	if err := refuseReadyMade(ctx, tx.OfIndex(i.ID, i.Generation)); err != nil {
+		return err
+	}
+	n, err := tx.Exec(ctx, `
+		UPDATE tenant.indexes SET reembed_job_id = $2, next_model = $3, next_dimension = $4, next_vector_type = $5
+		WHERE index_id = $1 AND reembed_job_id IS NULL`,
+		i.ID, next.JobID, next.EmbeddingModel, next.Dimension, next.VectorType)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fault.New(fault.Precondition, "index %q has just got another embedding model, which is being completed: try again in a moment", i.Name)
+	}
+	start := job.Start{JobID: next.JobID, Kind: job.Reembed, IndexName: i.Name, Unit: "documents"}
+	if err := job.Insert(ctx, tx, start); err != nil {
+		return err
+	}
+	return s.queue.Enqueue(ctx, tx, job.Reembed, i.ID, next.JobID)
 }
 
 // cancelReembed cancels a job before its switch. The index stays unchanged. Errors:

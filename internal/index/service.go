@@ -225,53 +225,80 @@ type Change struct {
 // Update changes settings of an index. Another config starts a job that builds the
 // Postgres index over the embeddings again, while the old one serves; other graph
 // settings start a job that builds the graph again. Creating Postgres indexes on
-// metadata blocks writers. Errors: Invalid, NotFound.
+// metadata blocks writers. Concurrent updates of an index wait for each other, and one that
+// is interrupted changes nothing. Errors: Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
 	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
 	h := s.db.Handle(r.Tenant)
-	old, err := byName(ctx, h, name)
+	found, err := byName(ctx, h, name)
 	if err != nil {
 		return Index{}, Counts{}, err
+	}
+	if _, err := found.changed(c); err != nil {
+		return Index{}, Counts{}, err
+	}
+	model, err := s.newModel(ctx, found, c)
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	defer s.known.forget(r.Tenant, name)
+	err = untilNoConflict(func() error {
+		return h.Tx(ctx, func(tx *tenant.Tx) error { return s.update(ctx, tx, name, c, model) })
+	})
+	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	return counted(ctx, h, name)
+}
+
+// update changes an index and starts the jobs that follow. It starts from the settings as
+// the locked row has them, so that no concurrent change is lost.
+func (s *Service) update(ctx context.Context, tx *tenant.Tx, name string, c Change, model *newModel) error {
+	old, err := byNameLocked(ctx, tx, name)
+	if err != nil {
+		return err
 	}
 	changed, err := old.changed(c)
 	if err != nil {
-		return Index{}, Counts{}, err
+		return err
 	}
-	next, err := s.next(ctx, changed, c)
+	next, err := changed.next(model)
 	if err != nil {
-		return Index{}, Counts{}, err
+		return err
 	}
 	if old.Next != nil && (c.Config != nil || c.MetadataIndexes != nil) {
-		return Index{}, Counts{}, old.reembedding()
+		return old.reembedding()
 	}
-	if err := update(ctx, h, old, changed); err != nil {
-		return Index{}, Counts{}, err
+	if err := storeSettings(ctx, tx, changed); err != nil {
+		return err
 	}
-	s.known.forget(r.Tenant, name)
+	return s.startJobs(ctx, tx, old, changed, next)
+}
+
+// startJobs starts the jobs that a change of an index needs.
+func (s *Service) startJobs(ctx context.Context, tx *tenant.Tx, old, changed Index, next *Next) error {
 	if changed.Graph.String() != old.Graph.String() {
-		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.queue.Start(ctx, tx, job.Graph, old.ID) }); err != nil {
-			return Index{}, Counts{}, err
+		if err := s.queue.Start(ctx, tx, job.Graph, old.ID); err != nil {
+			return err
 		}
 	}
 	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
-		if _, err := s.startBuild(ctx, r.Tenant, changed); err != nil {
-			return Index{}, Counts{}, err
+		if _, err := s.startBuild(ctx, tx, changed); err != nil {
+			return err
 		}
 	}
 	if changed.Config != old.Config { // endBuild starts Link again after the build
-		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.queue.Start(ctx, tx, job.Link, old.ID) }); err != nil {
-			return Index{}, Counts{}, err
+		if err := s.queue.Start(ctx, tx, job.Link, old.ID); err != nil {
+			return err
 		}
 	}
-	if next != nil {
-		if err := s.startReembed(ctx, r.Tenant, changed, *next); err != nil {
-			return Index{}, Counts{}, err
-		}
+	if next == nil {
+		return nil
 	}
-	return counted(ctx, h, name)
+	return s.startReembed(ctx, tx, changed, *next)
 }
 
 // changed returns the index with its settings changed. Errors: Invalid.
@@ -311,20 +338,20 @@ func (s *Service) Build(ctx context.Context, name string) (jobID string, err err
 	if found.Config.Type == Flat {
 		return "", fault.New(fault.Precondition, "index %q is flat: there is nothing to build; choose another indexConfig.type first", name)
 	}
-	return s.startBuild(ctx, r.Tenant, found)
+	defer s.known.forget(r.Tenant, name)
+	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *tenant.Tx) error {
+		jobID, err = s.startBuild(ctx, tx, found)
+		return err
+	})
+	return jobID, err
 }
 
 // startBuild queues a build and returns the id of its job, or of the job under way.
-func (s *Service) startBuild(ctx context.Context, id tenant.ID, i Index) (jobID string, err error) {
-	defer s.known.forget(id, i.Name)
-	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		jobID, err = claimBuild(ctx, tx, i)
-		if err != nil {
-			return err
-		}
-		return s.queue.Enqueue(ctx, tx, job.Maintain, i.ID, jobID)
-	})
-	return jobID, err
+func (s *Service) startBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err error) {
+	if jobID, err = claimBuild(ctx, tx, i); err != nil {
+		return "", err
+	}
+	return jobID, s.queue.Enqueue(ctx, tx, job.Maintain, i.ID, jobID)
 }
 
 // Truncate deletes all documents and vectors of an index. Errors: NotFound.

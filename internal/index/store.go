@@ -275,16 +275,25 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	})
 }
 
-// update stores the changed settings, and creates and drops Postgres indexes on
-// metadata accordingly.
-func update(ctx context.Context, h *tenant.Handle, old, changed Index) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		_, err := tx.Exec(ctx, `
-			UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, updated_at = now()
-			WHERE index_id = $1`, old.ID, changed.Config, changed.MetadataIndexes, changed.Chunking, changed.Graph)
-		if err != nil {
-			return err
-		}
-		return replaceMetadataIndexes(ctx, tx.OfIndex(old.ID, old.Generation), old, changed)
-	})
+// byNameLocked is byName, and locks the row until the transaction ends: for others that
+// change the index, not for writers of documents.
+func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error) {
+	row, err := tenant.Get[indexRow](ctx, tx, `
+		SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1 FOR NO KEY UPDATE`, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Index{}, NotFound(name)
+	}
+	return row.index(), err
+}
+
+// storeSettings stores the settings of an index that Update changes, and makes the
+// Postgres indexes on metadata match them.
+func storeSettings(ctx context.Context, tx *tenant.Tx, i Index) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, updated_at = now()
+		WHERE index_id = $1`, i.ID, i.Config, i.MetadataIndexes, i.Chunking, i.Graph)
+	if err != nil {
+		return err
+	}
+	return matchMetadataIndexes(ctx, tx.OfIndex(i.ID, i.Generation), i)
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -63,8 +66,9 @@ func (i Index) makeChunks() []string {
 	if i.Dimension <= traits[i.VectorType].maxInline {
 		statements = append(statements, `ALTER TABLE tenant.chunk ALTER embedding SET STORAGE PLAIN`)
 	}
-	for _, field := range i.MetadataIndexes {
-		statements = append(statements, i.makeMetadataIndexes(field)...)
+	onMetadata := i.metadataIndexes()
+	for _, name := range slices.Sorted(maps.Keys(onMetadata)) {
+		statements = append(statements, onMetadata[name])
 	}
 	return statements
 }
@@ -89,38 +93,57 @@ func (i Index) executeAll(ctx context.Context, on executor, statements []string)
 	return nil
 }
 
-// metadataIndexNames returns the names of the two Postgres indexes of a field.
-func (i Index) metadataIndexNames(field string) (text, number string) {
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(field)) // never fails
-	suffix := hex.EncodeToString(hash.Sum(nil))
-	return fmt.Sprintf("metadata_%s_text_%s", i.tables(), suffix), fmt.Sprintf("metadata_%s_number_%s", i.tables(), suffix)
-}
-
-func (i Index) makeMetadataIndexes(field string) []string {
-	text, number := i.metadataIndexNames(field)
-	return []string{
-		fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, text, filter.TextIndex("metadata", field)),
-		fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, number, filter.NumberIndex("metadata", field)),
+// metadataIndexes returns the statements that create the Postgres indexes on metadata, two
+// for each field, by the names of these indexes.
+func (i Index) metadataIndexes() map[string]string {
+	statements := map[string]string{}
+	for _, field := range i.MetadataIndexes {
+		hash := fnv.New64a()
+		_, _ = hash.Write([]byte(field)) // never fails
+		suffix := hex.EncodeToString(hash.Sum(nil))
+		for kind, expression := range map[string]string{"text": filter.TextIndex("metadata", field), "number": filter.NumberIndex("metadata", field)} {
+			name := fmt.Sprintf("metadata_%s_%s_%s", i.tables(), kind, suffix)
+			statements[name] = fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, name, expression)
+		}
 	}
+	return statements
 }
 
-// replaceMetadataIndexes drops the Postgres indexes of removed fields and creates those
-// of new fields.
-func replaceMetadataIndexes(ctx context.Context, tx *tenant.Tx, old, changed Index) error {
+// metadataIndex is a Postgres index on metadata that exists.
+type metadataIndex struct {
+	Name  string
+	Valid bool
+}
+
+// metadataIndexesOf returns the Postgres indexes on metadata of the chunk table, by name.
+func metadataIndexesOf(ctx context.Context, q tenant.Queryer) ([]metadataIndex, error) {
+	return tenant.Select[metadataIndex](ctx, q, `
+		SELECT c.relname::text AS name, x.indisvalid AND x.indisready AS valid
+		FROM pg_catalog.pg_index AS x JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid
+		WHERE x.indrelid = 'tenant.chunk'::regclass AND c.relname LIKE 'metadata\_%' ORDER BY c.relname`)
+}
+
+// matchMetadataIndexes makes the Postgres indexes on metadata match the settings of an
+// index, whatever exists: it drops those that no setting names or that are not valid, and
+// creates those that are missing.
+func matchMetadataIndexes(ctx context.Context, tx *tenant.Tx, i Index) error {
+	existing, err := metadataIndexesOf(ctx, tx)
+	if err != nil {
+		return err
+	}
+	missing := i.metadataIndexes()
 	var statements []string
-	for _, field := range old.MetadataIndexes {
-		if !slices.Contains(changed.MetadataIndexes, field) {
-			text, number := old.metadataIndexNames(field)
-			statements = append(statements, fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s, tenant.%s`, text, number))
+	for _, e := range existing {
+		if _, wanted := missing[e.Name]; wanted && e.Valid {
+			delete(missing, e.Name)
+		} else {
+			statements = append(statements, `DROP INDEX tenant.`+pgx.Identifier{e.Name}.Sanitize())
 		}
 	}
-	for _, field := range changed.MetadataIndexes {
-		if !slices.Contains(old.MetadataIndexes, field) {
-			statements = append(statements, changed.makeMetadataIndexes(field)...)
-		}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		statements = append(statements, missing[name])
 	}
-	return changed.executeAll(ctx, tx, statements)
+	return i.executeAll(ctx, tx, statements)
 }
 
 // dropBuilt drops the Postgres index over the embeddings.
