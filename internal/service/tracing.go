@@ -52,7 +52,7 @@ func newTracing(ctx context.Context, config TraceConfig, version string, log *sl
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were not sent", "err", err) }))
 	sampler := sdktrace.TraceIDRatioBased(config.Share)
 	return &tracing{sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter),
+		sdktrace.WithBatcher(validExporter{exporter}),
 		// The fraction also applies to requests that continue a caller's trace.
 		sdktrace.WithSampler(sdktrace.ParentBased(sampler, sdktrace.WithRemoteParentSampled(sampler))),
 		sdktrace.WithResource(resource.NewSchemaless(
