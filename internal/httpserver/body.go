@@ -8,12 +8,17 @@ import (
 	"time"
 )
 
+// drainTime limits the time in which the server reads the rest of a body that its handler
+// left unread, to keep the connection usable.
+const drainTime = 5 * time.Second
+
 // MaxPause is the default longest time that a read of a request's body waits for data.
 const MaxPause = 30 * time.Second
 
 // Limit returns a handler that calls next with a body whose reads fail with
 // os.ErrDeadlineExceeded if nothing arrives for the pause. The total time of an upload is
-// not limited, and neither is the time between reads.
+// not limited, and neither is the time between reads. The rest of a body that next leaves
+// unread must arrive within drainTime, else the connection is closed.
 func Limit(next http.Handler, pause time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength == 0 {
@@ -26,7 +31,13 @@ func Limit(next http.Handler, pause time.Duration) http.Handler {
 		cut := time.AfterFunc(pause, func() { _ = conn.SetReadDeadline(time.Now()) })
 		cut.Stop()
 		defer cut.Stop()
-		r.Body = &body{ReadCloser: r.Body, pause: pause, cut: cut}
+		in := &body{ReadCloser: r.Body, pause: pause, cut: cut}
+		defer func() {
+			if !in.ended {
+				_ = conn.SetReadDeadline(time.Now().Add(min(drainTime, pause)))
+			}
+		}()
+		r.Body = in
 		next.ServeHTTP(w, r)
 	})
 }
@@ -37,6 +48,7 @@ type body struct {
 	pause time.Duration
 	cut   *time.Timer
 	late  bool
+	ended bool // a read returned an error, such as io.EOF
 }
 
 // Read implements io.Reader.
@@ -46,6 +58,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	b.cut.Reset(b.pause)
 	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err != nil
 	if b.late = !b.cut.Stop(); b.late && n == 0 {
 		return 0, stalledError{b.pause}
 	}

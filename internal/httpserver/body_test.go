@@ -67,6 +67,25 @@ func TestABodyThatStopsIsCutOff(t *testing.T) {
 	}
 }
 
+// The server does not wait for a body that its handler left unread.
+func TestAnUnreadBodyDoesNotDelayTheAnswer(t *testing.T) {
+	t.Parallel()
+	handler := Limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }), pause)
+	for version, s := range servers(t, handler) {
+		never, sender := io.Pipe()
+		defer sender.Close()
+		go func() { _, _ = sender.Write([]byte("tide")) }() // and nothing more
+		res, err := s.Client().Post(s.URL, "text/plain", never)
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		if res.StatusCode != http.StatusTeapot {
+			t.Errorf("%s: status %d", version, res.StatusCode)
+		}
+		_ = res.Body.Close()
+	}
+}
+
 // A slow sender and a slow reader may take longer than the pause in total.
 func TestABodyThatTakesItsTimeArrives(t *testing.T) {
 	t.Parallel()

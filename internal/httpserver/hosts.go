@@ -1,4 +1,4 @@
-package mcphttp
+package httpserver
 
 import (
 	"net"
@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-
-	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // hosts is the allow-list of Host headers. It protects against DNS rebinding: a page
@@ -18,7 +16,7 @@ type hosts struct {
 	known map[string]bool // without ports, lower case
 }
 
-func newHosts(cfg Config) hosts {
+func newHosts(cfg GuardConfig) hosts {
 	h := hosts{local: len(cfg.AllowedHosts) == 0, known: map[string]bool{}}
 	for _, name := range cfg.AllowedHosts {
 		h.any = h.any || name == "*"
@@ -51,14 +49,4 @@ func overLoopback(r *http.Request) bool {
 	}
 	at, err := netip.ParseAddrPort(address.String())
 	return err == nil && at.Addr().Unmap().IsLoopback()
-}
-
-func (h hosts) guard(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !h.allow(r) {
-			reject(w, r, fault.New(fault.Denied, "the service may not be called under this host name; its operator allows names with the settings public-url and allowed-hosts"))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

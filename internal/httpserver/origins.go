@@ -1,4 +1,4 @@
-package mcphttp
+package httpserver
 
 import (
 	"fmt"
@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// origins is the allow-list of web origins whose pages may call the endpoint. Browsers
+// origins is the allow-list of web origins whose pages may call the service. Browsers
 // send the page's origin with every request that can do harm, so it also protects against
 // DNS rebinding.
 type origins struct {
@@ -31,7 +29,7 @@ func parseOrigins(list []string) (origins, error) {
 		case s == "*":
 			o.any = true
 		case err != nil || u.Scheme == "" || u.Host == "":
-			return o, fmt.Errorf("mcphttp: %q is not an origin such as https://app.example.com", s)
+			return o, fmt.Errorf("allowed-origins: %q is not an origin such as https://app.example.com", s)
 		default:
 			o.known[originOf(u)] = true
 		}
@@ -49,7 +47,8 @@ func (o origins) allow(origin string) bool {
 	if err != nil || u.Host == "" {
 		return false // includes "null", the origin of sandboxed frames of any page
 	}
-	return o.known[originOf(u)] || isLoopback(u.Hostname())
+	web := u.Scheme == "http" || u.Scheme == "https"
+	return o.known[originOf(u)] || web && isLoopback(u.Hostname())
 }
 
 // isLoopback reports whether a host name always refers to the machine it is used on.
@@ -61,13 +60,16 @@ func isLoopback(name string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// Headers that a page may send and read.
+// Headers that a page may send and read, of MCP and of the RPC protocols.
 var (
 	requestHeaders = []string{
-		"Authorization", "Content-Type", "Last-Event-ID", "Mcp-Method", "Mcp-Name", mcpgo.HeaderProtocolVersion,
-		sessionHeader, "Ragd-Context", "Ragd-Tenant", "X-Request-Id",
+		"Authorization", "Connect-Protocol-Version", "Connect-Timeout-Ms", "Content-Type", "Grpc-Timeout", "Last-Event-ID",
+		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Tenant", "X-Grpc-Web",
+		"X-Request-Id", "X-User-Agent",
 	}
-	responseHeaders = []string{sessionHeader, "Retry-After", "WWW-Authenticate", "X-Request-Id"}
+	responseHeaders = []string{
+		"Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+	}
 )
 
 // guard rejects pages of other origins and answers preflight requests. It runs before
@@ -97,7 +99,7 @@ func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http
 func preflight(w http.ResponseWriter, r *http.Request) {
 	headers := slices.Clone(requestHeaders)
 	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
-		// The library maps such headers to tool parameters, under names that the tools
+		// The MCP library maps such headers to tool parameters, under names that the tools
 		// choose.
 		if asked = strings.TrimSpace(asked); strings.HasPrefix(strings.ToLower(asked), "mcp-param-") {
 			headers = append(headers, asked)

@@ -7,14 +7,17 @@ import (
 	"connectrpc.com/connect"
 )
 
-// boundedGzip decompresses at most 64 KiB more than MaxMessageBytes. The library would
-// inflate an oversized message whole in order to report its size.
+// boundedGzip decompresses at most 1 KiB more than max bytes of a message. The library
+// would inflate an oversized message whole in order to report its size.
 type boundedGzip struct {
 	gzip.Reader
-	left int64
+	max, left int64
 }
 
-func newBoundedGzip() connect.Decompressor { return &boundedGzip{} }
+// withGzip returns the option for gzip with messages of at most max bytes.
+func withGzip(max int64) connect.HandlerOption {
+	return connect.WithCompression("gzip", func() connect.Decompressor { return &boundedGzip{max: max} }, newGzip)
+}
 
 // Read implements io.Reader.
 func (z *boundedGzip) Read(p []byte) (int, error) {
@@ -28,7 +31,7 @@ func (z *boundedGzip) Read(p []byte) (int, error) {
 
 // Reset implements connect.Decompressor.
 func (z *boundedGzip) Reset(from io.Reader) error {
-	z.left = MaxMessageBytes + 64<<10
+	z.left = z.max + 1<<10
 	return z.Reader.Reset(from)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
@@ -53,19 +54,28 @@ func ServiceNames() []string {
 	}
 }
 
-// Mount adds the API to mux behind authenticate, and the gRPC health and reflection
-// services without authentication.
-func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) http.Handler) {
+// maxOpenBytes limits a request message of the services that need no credential, and
+// maxOpenBodyBytes all the messages of one of their streams.
+const (
+	maxOpenBytes     = 4 << 10
+	maxOpenBodyBytes = 64 << 10
+)
+
+// Mount adds the API to mux behind guard and authenticate, reflection behind guard alone,
+// and health behind neither, because probes use addresses instead of host names.
+func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		connect.WithCodec(jsonCodec{}),
 		connect.WithCodec(protoCodec{}),
-		connect.WithCompression("gzip", newBoundedGzip, newGzip),
+		withGzip(MaxMessageBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
 		connect.WithInterceptors(interceptor{}),
 		connect.WithRecover(recovered),
 	)
-	add := func(path string, handler http.Handler) { mux.Handle(path, authenticate(handler)) }
+	add := func(path string, handler http.Handler) {
+		mux.Handle(path, guard.Handler(authenticate(handler), Refuse()))
+	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
 	add(ragdv1connect.NewIndexServiceHandler(h, options))
 	add(ragdv1connect.NewDocumentServiceHandler(h, options))
@@ -74,8 +84,25 @@ func (h *Handlers) Mount(mux *http.ServeMux, authenticate func(http.Handler) htt
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 
-	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...)))
+	mountOpen(mux, guard)
+}
+
+// mountOpen adds the services that need no credential. Their messages are tiny, and so is
+// the memory that a request may take.
+func mountOpen(mux *http.ServeMux, guard *httpserver.Guard) {
+	options := connect.WithHandlerOptions(
+		connect.WithReadMaxBytes(maxOpenBytes),
+		connect.WithCodec(jsonCodec{}),
+		connect.WithCodec(protoCodec{}),
+		withGzip(maxOpenBytes),
+		connect.WithRecover(recovered),
+	)
+	path, health := grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...), options)
+	mux.Handle(path, http.MaxBytesHandler(health, maxOpenBodyBytes))
+	add := func(path string, handler http.Handler) {
+		mux.Handle(path, guard.Handler(http.MaxBytesHandler(handler, maxOpenBodyBytes), Refuse()))
+	}
 	reflector := grpcreflect.NewStaticReflector(ServiceNames()...)
-	mux.Handle(grpcreflect.NewHandlerV1(reflector))
-	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector))
+	add(grpcreflect.NewHandlerV1(reflector, options))
+	add(grpcreflect.NewHandlerV1Alpha(reflector, options))
 }

@@ -18,6 +18,10 @@ import (
 // embedded database in the folder ragd-data and the built-in embedding model, without
 // other providers.
 type Config struct {
+	// AllowedHosts and AllowedOrigins are the host names and web origins under which the
+	// service may be called, besides those of this machine and of MCP.PublicURL (see
+	// httpserver.GuardConfig).
+	AllowedHosts, AllowedOrigins []string
 	// DatabaseURL is the address of a PostgreSQL server (see postgres.Config.URL).
 	// Default: an embedded server, whose data is in DataDir.
 	DatabaseURL string
@@ -45,7 +49,7 @@ type Config struct {
 	// 4 GiB and 100,000.
 	MaxQueuedBytes     int64
 	MaxQueuedDocuments int
-	// MCP configures the MCP endpoint. New sets its Authenticate, Server, Needs and
+	// MCP configures the MCP endpoint. New sets its Authenticate, Guard, Server, Needs and
 	// Forget, and its Logger and Recheck unless they are given.
 	MCP mcphttp.Config
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:
@@ -93,4 +97,9 @@ func (c Config) withDefaults() Config {
 	c.Version = cmp.Or(c.Version, "dev")
 	c.Workers = cmp.Or(c.Workers, 4*runtime.NumCPU())
 	return c
+}
+
+// guard returns the configuration of the check of host names and origins.
+func (c Config) guard() httpserver.GuardConfig {
+	return httpserver.GuardConfig{AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins, PublicURL: c.MCP.PublicURL}
 }

@@ -52,6 +52,7 @@ type Service struct {
 	queue    *job.Queue
 	backlog  *backlog.Backlog
 	worker   *ingest.Worker
+	guard    *httpserver.Guard
 	mcp      *mcphttp.Handler
 }
 
@@ -66,6 +67,9 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if s.guard, err = httpserver.NewGuard(config.guard()); err != nil {
+		return nil, err
+	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", config.Listen); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", config.Listen, err)
 	}
@@ -153,7 +157,7 @@ func (s *Service) parser() ingest.ParseFunc {
 // newMCP returns the handler of the MCP endpoint.
 func (s *Service) newMCP() (*mcphttp.Handler, error) {
 	cfg := s.config.MCP
-	cfg.Authenticate = s.Tenants.Auth.Middleware
+	cfg.Authenticate, cfg.Guard = s.Tenants.Auth.Middleware, s.guard
 	if cfg.Recheck == nil {
 		cfg.Recheck = s.Tenants.Auth.Recheck
 	}

@@ -5,8 +5,7 @@
 // A request passes, in this order:
 //
 //	recovery
-//	Host allow-list                                 403
-//	CORS and the Origin allow-list                  403
+//	Host and Origin allow-lists, CORS               403
 //	/.well-known/oauth-protected-resource[/mcp]     open to everyone
 //	authentication                                  401, 403 with WWW-Authenticate
 //	rate limit                                      429

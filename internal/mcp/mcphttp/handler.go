@@ -25,14 +25,6 @@ const Path = "/mcp"
 // Config configures a Handler. Authenticate and Server are required; zero values mean the
 // defaults.
 type Config struct {
-	// AllowedHosts lists host names, such as rag.example.com, under which the service may
-	// be called, besides that of PublicURL and loopback names. "*" allows all. Default:
-	// on a connection from this machine none, else all.
-	AllowedHosts []string
-	// AllowedOrigins lists web origins, such as https://app.example.com, whose pages may
-	// call the endpoint, besides loopback origins and that of PublicURL. "*" allows all.
-	// Requests without an Origin are always allowed.
-	AllowedOrigins []string
 	// Authenticate returns the middleware that puts a tenant.Request into the context or
 	// calls refuse. It is the method Middleware of tenant.Authenticator.
 	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
@@ -42,6 +34,8 @@ type Config struct {
 	// Forget is called when a tenant's server is dropped. Optional. It must not call the
 	// Handler.
 	Forget func(tenant.ID)
+	// Guard checks hosts and origins. Default: one that knows PublicURL alone.
+	Guard *httpserver.Guard
 	// KeepAlive is how long a stream may be silent before a comment is sent. Default:
 	// 20s.
 	KeepAlive time.Duration
@@ -133,7 +127,6 @@ type Handler struct {
 	cfg     Config
 	large   *limit.Limiter[tenant.ID]
 	limits  *limits
-	origins origins
 	servers *servers
 	routes  http.Handler
 }
@@ -144,11 +137,13 @@ func New(cfg Config) (*Handler, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	allowed, err := parseOrigins(append([]string{cfg.PublicURL}, cfg.AllowedOrigins...))
-	if err != nil {
-		return nil, err
+	if cfg.Guard == nil {
+		var err error
+		if cfg.Guard, err = httpserver.NewGuard(httpserver.GuardConfig{PublicURL: cfg.PublicURL}); err != nil {
+			return nil, err
+		}
 	}
-	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), origins: allowed, servers: newServers(cfg), large: newLarge()}
+	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), servers: newServers(cfg), large: newLarge()}
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
 	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
@@ -158,7 +153,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	mux.HandleFunc(metadataPath, h.serveMetadata)
 	mux.HandleFunc(metadataPath+Path, h.serveMetadata)
-	h.routes = newHosts(cfg).guard(h.origins.guard(mux, h.reject), h.reject)
+	h.routes = cfg.Guard.Handler(mux, h.reject)
 	return h, nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/httpserver"
 )
 
 func TestRefusals(t *testing.T) {
@@ -19,7 +21,7 @@ func TestRefusals(t *testing.T) {
 	w := newWorld(t, func(c *Config) {
 		c.MaxBodyBytes = 1000
 		c.PublicURL = "https://rag.example.com"
-		c.AllowedOrigins = []string{"https://app.example.com"}
+		c.Guard = guard(t, c.PublicURL, "https://app.example.com")
 	})
 	ping := legacy(1, "ping", nil)
 	const metadata = `resource_metadata="https://rag.example.com/.well-known/oauth-protected-resource/mcp"`
@@ -91,11 +93,21 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
+// guard returns a guard that allows pages of the origin.
+func guard(t *testing.T, publicURL, origin string) *httpserver.Guard {
+	t.Helper()
+	g, err := httpserver.NewGuard(httpserver.GuardConfig{PublicURL: publicURL, AllowedOrigins: []string{origin}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 func TestPagesOfAllowedOrigins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) {
 		c.PublicURL = "https://rag.example.com/"
-		c.AllowedOrigins = []string{"https://app.example.com"}
+		c.Guard = guard(t, c.PublicURL, "https://app.example.com")
 	})
 	for _, origin := range []string{"https://app.example.com", "https://rag.example.com", "http://localhost:6274", "http://127.0.0.1:80", "http://[::1]:3000"} {
 		t.Run(origin, func(t *testing.T) {
@@ -164,7 +176,6 @@ func TestConfigIsChecked(t *testing.T) {
 		"no authentication": func(c *Config) { c.Authenticate = nil },
 		"no server":         func(c *Config) { c.Server = nil },
 		"a short key":       func(c *Config) { c.SessionKey = []byte("short") },
-		"a bad origin":      func(c *Config) { c.AllowedOrigins = []string{"app.example.com"} },
 		"a bad address":     func(c *Config) { c.PublicURL = "rag.example.com" },
 	} {
 		cfg := valid

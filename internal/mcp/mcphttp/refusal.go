@@ -28,8 +28,8 @@ func malformed(message string) *refusal {
 	return &refusal{http.StatusBadRequest, mcpgo.PARSE_ERROR, message}
 }
 
-// refuse answers a request that authentication rejected, and tells the client where to
-// get a credential (RFC 6750, RFC 9728).
+// refuse answers a request that authentication rejected, without reading its body, and
+// tells the client where to get a credential (RFC 6750, RFC 9728).
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch fault.KindOf(err) {
 	case fault.Unauthenticated:
@@ -40,6 +40,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", challenge)
 	case fault.Denied:
 		w.Header().Set("WWW-Authenticate", h.challenge(r, string(tenant.Operator))+`, error="insufficient_scope"`)
+	}
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
 	}
 	h.reject(w, r, err)
 }
