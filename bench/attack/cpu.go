@@ -95,7 +95,7 @@ func (s *arena) ask(ctx context.Context) answer {
 }
 
 // idle is the processor time a second that a service without requests may use.
-const idle = 250 * time.Millisecond
+const idle = 100 * time.Millisecond
 
 // letters returns 10 MB of a to be split at a pattern, in 27 KB.
 func letters(pattern string) []byte {

@@ -62,20 +62,17 @@ const diskSize = 3 << 30
 
 // onSmallDisk mounts a small disk as the data directory, if it may.
 func onSmallDisk(s *arena) (args, env []string) {
-	_ = syscall.Mount("tmpfs", s.Dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=755", diskSize)) // fillDisk notices an error
-	return nil, nil
+	_ = mountSmall(s.Dir) // fillDisk notices an error
+	// As a variable, which older binaries ignore.
+	return nil, []string{fmt.Sprint("RAGD_MIN_FREE_BYTES=", 256<<20)}
 }
 
 // fillDisk writes until the disk is full. Reads must go on, and writes after the disk has
 // space again.
 func fillDisk(ctx context.Context, s *arena) (result, error) {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(s.Dir, &disk); err != nil {
-		return result{}, err
-	}
-	defer func() { _ = syscall.Unmount(s.Dir, syscall.MNT_DETACH) }() // not mounted if it was not allowed
-	if total := int64(disk.Blocks) * disk.Bsize; total > 2*diskSize {
-		return result{}, errors.New("a small disk could not be mounted: run it as root")
+	defer unmount(s.Dir) // does nothing if it is not mounted
+	if free, err := freeSpace(s.Dir); err != nil || free > diskSize {
+		return result{}, errors.Join(errors.New("a small disk could not be mounted: run it as root on Linux"), err)
 	}
 	if err := s.upload(ctx, s.victim, 10); err != nil {
 		return result{}, err
@@ -121,8 +118,8 @@ func fillDisk(ctx context.Context, s *arena) (result, error) {
 
 // fill writes a file until a disk has no more than the given free bytes.
 func fill(file, disk string, left int64) error {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(disk, &s); err != nil {
+	free, err := freeSpace(disk)
+	if err != nil {
 		return err
 	}
 	f, err := os.Create(file)
@@ -130,7 +127,14 @@ func fill(file, disk string, left int64) error {
 		return err
 	}
 	defer f.Close()
-	return syscall.Fallocate(int(f.Fd()), 0, 0, max(1, int64(s.Bavail)*s.Bsize-left))
+	const atOnce = 1 << 20
+	block := make([]byte, atOnce)
+	for ; free > left+atOnce; free -= atOnce {
+		if _, err := f.Write(block); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // breakDatabase keeps PostgreSQL from starting for a while and counts what the log says.

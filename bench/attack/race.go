@@ -70,8 +70,8 @@ func (s *arena) checkDatabase(ctx context.Context, r *result) error {
 	defer conn.Close(ctx)
 	for what, statement := range map[string]string{
 		"transactions are open":  `select count(*) from pg_stat_activity where state like 'idle in transaction%' and now() - state_change > interval '5 s'`,
-		"roles have no tenant":   `select count(*) from pg_roles where rolname like 'tenant\_%' and rolname not in (select schema_name from ragd.tenants)`,
-		"schemas have no tenant": `select count(*) from pg_namespace where nspname like 'tenant\_%' and nspname not in (select schema_name from ragd.tenants)`,
+		"roles have no tenant":   `select count(*) from pg_roles where rolname like 'tenant\_%' and rolname not in (select 'tenant_' || tenant_id from ragd.tenants)`,
+		"schemas have no tenant": `select count(*) from pg_namespace where nspname like 'tenant\_%' and nspname not in (select 'tenant_' || tenant_id from ragd.tenants)`,
 	} {
 		var n int
 		if err := conn.QueryRow(ctx, statement).Scan(&n); err != nil {

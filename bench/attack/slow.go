@@ -92,7 +92,7 @@ func (s *arena) dribbleOne(ctx context.Context, path, key string) (status string
 		answered <- "closed"
 	}()
 	go drip(ctx, conn, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-		"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", path, s.Address, key, slowBody+1024))
+		"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", path, s.Address, key, slowBody+4096))
 	select {
 	case status := <-answered:
 		return status, time.Since(start)
@@ -104,11 +104,11 @@ func (s *arena) dribbleOne(ctx context.Context, path, key string) (status string
 // drip writes a header, 31 MiB of a body at once and then a byte at a time, until the
 // connection is closed or ctx ends.
 func drip(ctx context.Context, conn net.Conn, header string) {
-	_, _ = io.WriteString(conn, header)
-	repeat(conn, `{"queryText":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"} `, slowBody/66)
+	_, _ = io.WriteString(conn, header+`{"queryText":"`)
+	repeat(conn, "a", slowBody)
 	for ctx.Err() == nil {
 		time.Sleep(slowPause)
-		if _, err := io.WriteString(conn, " "); err != nil {
+		if _, err := io.WriteString(conn, "a"); err != nil {
 			return
 		}
 	}

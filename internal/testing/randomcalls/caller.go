@@ -15,6 +15,12 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 )
 
+// tenantA and tenantB are the ids of the two tenants.
+const (
+	tenantA = "random-a"
+	tenantB = "random-b"
+)
+
 // caller is one who calls: a tenant or the operator.
 type caller struct {
 	id       string // of the tenant
@@ -107,8 +113,8 @@ func visit(m protoreflect.Message, f func(name, value string)) {
 // prepare creates the two tenants, each with keys, an index of documents and an index of
 // vectors.
 func (r *run) prepare(ctx context.Context) ([]*caller, error) {
-	a := &caller{id: "random-a", marker: "zebramarker" + fmt.Sprint(r.config.Seed)}
-	b := &caller{id: "random-b", marker: "okapimarker" + fmt.Sprint(r.config.Seed)}
+	a := &caller{id: tenantA, marker: "zebramarker" + fmt.Sprint(r.config.Seed)}
+	b := &caller{id: tenantB, marker: "okapimarker" + fmt.Sprint(r.config.Seed)}
 	a.other, b.other = b, a
 	operator := &caller{operator: true, marker: "operator", keys: []string{r.config.OperatorKey}}
 	for _, c := range []*caller{a, b} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ const vectorDimension = 8
 type generator struct {
 	rng    *rand.Rand
 	caller *caller
-	method protoreflect.MethodDescriptor
+	method protoreflect.MethodDescriptor // the RPC that is called, or that the tool calls
 	// wild requests contain values that are out of range or make no sense.
 	wild bool
 }
@@ -51,31 +52,62 @@ func (g *generator) fill(m protoreflect.Message, depth int) {
 		}
 		switch {
 		case !set || field.IsMap() || depth == 0 && field.Message() != nil:
-		case field.IsList():
-			g.fillList(m.Mutable(field).List(), field, depth)
 		default:
-			if v, ok := g.value(field, depth); ok {
-				m.Set(field, v)
-			}
+			g.set(m, field, depth)
 		}
+	}
+	if !g.wild {
+		g.chooseOne(m, depth)
+	}
+}
+
+func (g *generator) set(m protoreflect.Message, field protoreflect.FieldDescriptor, depth int) {
+	if field.IsList() {
+		g.fillList(m.Mutable(field).List(), field, depth)
+	} else if v, ok := g.value(field, depth); ok {
+		m.Set(field, v)
+	}
+}
+
+// alternatives are fields of a request of which it takes exactly one.
+var alternatives = [][]protoreflect.Name{
+	{"document_id", "uri"}, {"document_ids", "uris", "filter"}, {"id", "filter"}, {"ids", "filter"}, {"uri_prefix", "whole_index"},
+}
+
+// chooseOne leaves one of each group of alternatives in a request.
+func (g *generator) chooseOne(m protoreflect.Message, depth int) {
+	fields := m.Descriptor().Fields()
+	for _, names := range alternatives {
+		if slices.ContainsFunc(names, func(n protoreflect.Name) bool { return fields.ByName(n) == nil }) || m.Descriptor() != g.method.Input() {
+			continue
+		}
+		for _, name := range names {
+			m.Clear(fields.ByName(name))
+		}
+		g.set(m, fields.ByName(one(g, names...)), depth)
 	}
 }
 
 // sets reports whether to set a field: mostly, if its message hardly makes sense without.
 func (g *generator) sets(field protoreflect.FieldDescriptor) bool {
 	switch field.Name() {
-	case "index_name", "document_id", "job_id", "tenant_id", "api_key_id", "tool_name", "query_text", "entries", "id", "results", "texts", "kind":
+	case "index_name", "document_id", "job_id", "tenant_id", "api_key_id", "tool_name", "query_text", "entries", "id", "results", "texts", "kind", "documents", "values":
 		return g.rng.IntN(12) > 0
-	case "page_token", "namespace", "dry_run", "chunking", "extract", "query_vector", "sparse_values", "language", "encoding_name", "model_name":
+	case "page_token", "namespace", "dry_run", "chunking", "extract", "sparse_values", "language", "weights", "encoding_name", "model_name":
 		return g.rng.IntN(8) == 0
 	}
 	return g.rng.IntN(4) == 0
 }
 
 func (g *generator) fillList(list protoreflect.List, field protoreflect.FieldDescriptor, depth int) {
-	n := g.rng.IntN(4)
+	n := 1 + g.rng.IntN(4)
+	if g.wild {
+		n--
+	}
 	if name := field.Name(); name == "values" || name == "query_vector" {
-		n = one(g, vectorDimension, vectorDimension, vectorDimension, 512, g.rng.IntN(10))
+		if n = vectorDimension; g.wild {
+			n = g.rng.IntN(10)
+		}
 	}
 	for range n {
 		if v, ok := g.value(field, depth); ok {
@@ -99,6 +131,9 @@ func (g *generator) value(field protoreflect.FieldDescriptor, depth int) (protor
 	case protoreflect.FloatKind:
 		return protoreflect.ValueOfFloat32(float32(g.fraction())), true
 	case protoreflect.StringKind:
+		if special := string(field.ContainingMessage().Name()) + "." + name; choices[special] != nil {
+			name = special
+		}
 		return protoreflect.ValueOfString(g.text(name)), true
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes([]byte(g.content())), true
@@ -179,7 +214,9 @@ var choices = map[string][]string{
 	"search_mode":         {"vector", "keyword", "hybrid"},
 	"fusion":              {"weighted", "rrf"},
 	"edge_types":          {"mention", "next", "similar"},
-	"kind":                {"vector_query", "graph_rag", "document_chunker", "lexical", "llm"},
+	"kind":                {"vector_query", "graph_rag", "document_chunker"},
+	"Reranker.kind":       {"lexical"},
+	"Reranker.model":      {"builtin/lexical"},
 	"model":               {"builtin/lexical", "builtin/hash-512", "builtin/hash-256"},
 	"embedding_model":     {"builtin/hash-512", "builtin/hash-256"},
 	"text_language":       {"english", "simple", "german"},
@@ -232,10 +269,12 @@ func (g *generator) text(name string) string {
 // indexName returns the name of an index. Calls that remove an index, or all that it
 // contains, get the temporary ones.
 func (g *generator) indexName() string {
-	if g.method != nil {
+	if !g.wild || g.method.Name() == "DeleteIndex" || g.method.Name() == "TruncateIndex" {
 		switch g.method.Name() {
 		case "CreateIndex", "DeleteIndex", "TruncateIndex":
 			return g.temporary("index_")
+		case "Upsert", "Update", "Query", "Delete":
+			return "vectors"
 		}
 	}
 	return one(g, "docs", "docs", "docs", "vectors", "vectors", g.temporary("index_"))
@@ -290,7 +329,7 @@ func (g *generator) object(name string) map[string]any {
 	case name == "where_document":
 		return map[string]any{one(g, "$contains", "$regex", "$not_contains"): one(g, "harbour", "h.*r", "(")}
 	case name == "settings":
-		return one(g, map[string]any{"indexName": "docs", "topK": 3}, map[string]any{"indexName": "vectors"}, g.nonsense())
+		return one(g, map[string]any{"indexName": "docs", "topK": 3}, map[string]any{"indexName": "docs"}, map[string]any{"indexName": "vectors"}, g.nonsense())
 	case name == "extract":
 		return map[string]any{one(g, "title", "summary", "nonsense"): true, "model": "openai/chat"}
 	}

@@ -18,9 +18,9 @@ import (
 // kinds maps the tools of MCP whose names are not those of their RPC.
 var kinds = map[string]protoreflect.Name{"document_chunker": "ChunkText"}
 
-// listTools returns the input messages of the builtin tools, by their names. Each tool
-// has the name of the RPC that it calls, as vector_query.
-func (r *run) listTools(ctx context.Context, c *caller) (map[string]protoreflect.MessageDescriptor, error) {
+// listTools returns the RPCs that the builtin tools call, by the names of the tools, such
+// as vector_query.
+func (r *run) listTools(ctx context.Context, c *caller) (map[string]protoreflect.MethodDescriptor, error) {
 	_, answer, err := r.sendMCP(ctx, http.Header{"Authorization": {"Bearer " + c.keys[0]}}, "tools/list", "", map[string]any{})
 	if err != nil {
 		return nil, err
@@ -31,12 +31,12 @@ func (r *run) listTools(ctx context.Context, c *caller) (map[string]protoreflect
 	if err := json.Unmarshal(answer, &listed); err != nil {
 		return nil, fmt.Errorf("tools/list: %w", err)
 	}
-	found := map[string]protoreflect.MessageDescriptor{}
+	found := map[string]protoreflect.MethodDescriptor{}
 	for _, tool := range listed.Result.Tools {
 		rpc := kinds[tool.Name]
 		for _, method := range r.methods {
 			if method.Name() == rpc || snakeCase(string(method.Name())) == tool.Name {
-				found[tool.Name] = method.Input()
+				found[tool.Name] = method
 			}
 		}
 		if found[tool.Name] == nil {
@@ -112,14 +112,13 @@ func (r *run) mcpRequest(g *generator) (kind, name string, params map[string]any
 	if g.rng.IntN(3) == 0 {
 		return g.otherMCP()
 	}
-	g.method = nil
 	name = one(g, slices.Sorted(maps.Keys(r.tools))...)
-	input := r.tools[name]
+	g.method = r.tools[name]
 	if g.rng.IntN(20) == 0 {
 		name = g.temporary("tool_")
 	}
 	arguments := map[string]any{}
-	if text, err := protojson.Marshal(g.request(input)); err == nil {
+	if text, err := protojson.Marshal(g.request(g.method.Input())); err == nil {
 		_ = json.Unmarshal(text, &arguments) // it is JSON
 	}
 	return "tools/call", name, map[string]any{"name": name, "arguments": arguments}
@@ -136,7 +135,7 @@ func (g *generator) otherMCP() (kind, name string, params map[string]any) {
 		name := one(g, "answer_with_sources", "compare_documents", "summarise_document", "build_filter", "nothing")
 		return "prompts/get", name, map[string]any{"name": name, "arguments": map[string]any{
 			"question": g.text("query_text"), "uri": g.text("uri"), "firstUri": g.text("uri"), "secondUri": g.text("uri"),
-			"wish": "red ones", "metadataKey": "team", "indexName": g.indexName(),
+			"wish": "red ones", "metadataKey": "team", "indexName": one(g, "docs", "vectors", "nothing"),
 		}}
 	case 2:
 		return "completion/complete", "", map[string]any{

@@ -145,7 +145,10 @@ func (g *generator) header() http.Header {
 	if g.rng.IntN(20) == 0 {
 		h.Set("Ragd-Context", one(g, `{"topK":2}`, `{"filter":{"team":"red"}}`, `{"indexName":"vectors"}`, `{`, `{"unknown":1}`))
 	}
-	if g.caller.other != nil && g.rng.IntN(30) == 0 {
+	switch {
+	case g.caller.operator && g.method.Parent().Name() != "TenantService":
+		h.Set("Ragd-Tenant", one(g, tenantA, tenantB))
+	case g.caller.other != nil && g.rng.IntN(30) == 0:
 		h.Set("Ragd-Tenant", one(g, g.caller.id, g.caller.other.id, "nobody"))
 	}
 	return h

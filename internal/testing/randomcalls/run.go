@@ -55,7 +55,7 @@ type Report struct {
 type run struct {
 	config  Config
 	methods []protoreflect.MethodDescriptor
-	tools   map[string]protoreflect.MessageDescriptor // inputs of the tools of MCP
+	tools   map[string]protoreflect.MethodDescriptor // RPCs of the tools of MCP
 	clients clients
 
 	mu     sync.Mutex
