@@ -43,7 +43,7 @@ func (g *Graph) check() error {
 		}
 	}
 	if g.Off && (len(kept) > 0 || g.Threshold != nil) {
-		return fault.Field("graph.off", "leaves nothing for edgeTypes and threshold to say: leave them out")
+		return fault.Field("graph.off", "cannot be combined with edgeTypes or threshold: without a graph they have no meaning")
 	}
 	if len(kept) == len(edgeTypes) {
 		kept = nil

@@ -212,7 +212,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	return untilNoConflict(func() error { return drop(ctx, h, s.queue, found) })
 }
 
-// Change is what Update changes. nil leaves a setting as it is.
+// Change holds the settings that Update changes. A nil setting stays unchanged.
 type Change struct {
 	EmbeddingModel  *string // starts a job that embeds the index again
 	Dimension       int     // of the embedding model; 0: the model's own

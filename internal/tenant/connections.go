@@ -8,12 +8,12 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 )
 
-// connectionWait is how long a statement waits while its tenant has all the
-// connections that one tenant may have.
+// connectionWait is how long a statement waits while its tenant uses as many connections
+// as one tenant may use.
 const connectionWait = 5 * time.Second
 
-// connections bounds how many connections each tenant has at a time, so that one
-// with slow statements cannot leave the others without.
+// connections bounds how many connections each tenant uses at a time, so that slow
+// statements of one tenant cannot occupy the whole pool.
 type connections struct {
 	each    int
 	limiter *limit.Limiter[ID]
@@ -23,8 +23,9 @@ func newConnections(each int) *connections {
 	return &connections{each, limit.New[ID](0, int64(each))}
 }
 
-// acquire waits until the tenant may have another connection, and returns how to
-// give it back. Errors: Exhausted after connectionWait, the context's error.
+// acquire waits until the tenant may use another connection. The caller must call release
+// when it has returned the connection. Errors: Exhausted after connectionWait, the
+// context's error.
 func (c *connections) acquire(ctx context.Context, id ID) (release func(), err error) {
 	release = func() { c.limiter.Release(id, 1) }
 	if c.limiter.TryAcquire(id, 1) {
