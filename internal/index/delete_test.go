@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
@@ -47,6 +48,30 @@ func TestDeletingAnIndexTakesFewLocks(t *testing.T) {
 	}
 	if got := names(t, s, "other", `_1`); len(got) != len(theirs) {
 		t.Errorf("another tenant has %v of %v", got, theirs)
+	}
+}
+
+// A backup locks all tables until it ends.
+func TestADeletionDoesNotWaitForABackup(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	c := s.Tenant(t, "acme")
+	c.Index(t, "docs")
+	config := s.Pool.Config().ConnConfig.Copy()
+	config.RuntimeParams["application_name"] = "pg_dump"
+	backup, err := pgx.ConnectConfig(t.Context(), config)
+	must(t, err)
+	_, err = backup.Exec(t.Context(), `BEGIN; LOCK TABLE tenant_acme.chunk_1 IN ACCESS SHARE MODE`)
+	must(t, err)
+	_, err = c.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"})
+	must(t, err)
+	c.Index(t, "docs")
+	_, err = backup.Exec(t.Context(), `COMMIT`)
+	must(t, err)
+	must(t, backup.Close(t.Context()))
+	await(t, "maintenance", func() bool { return len(names(t, s, "acme", `^(chunk|term|edge)_1`)) == 0 })
+	if got := names(t, s, "acme", `^(chunk|term|edge)_2$`); len(got) != 3 {
+		t.Errorf("the new index has %v", got)
 	}
 }
 

@@ -29,6 +29,11 @@ const (
 	chunkBytes       = 512
 	arrivingFraction = 8
 
+	// dropWait is how long a deletion waits for users of the tables of the index, and
+	// dropPause is the time until maintenance tries to drop them again.
+	dropWait  = 5 * time.Second
+	dropPause = 10 * time.Second
+
 	busyPause = 2 * time.Second // until a job that found its index busy tries again
 )
 
@@ -75,13 +80,24 @@ func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 	case err == nil, job.Snoozed(err):
 		return err
 	case ctx.Err() == nil && fault.KindOf(err) == fault.NotFound:
-		if failed := dropTables(ctx, h, a.IndexID); failed != nil && fault.KindOf(failed) != fault.NotFound {
-			return failed
-		}
-		return job.Stop(err)
+		return dropDeleted(ctx, h, a.IndexID, err)
 	}
 	m.log.WarnContext(ctx, "index maintenance failed", "tenant", a.Tenant, "index", a.IndexID, "attempt", a.Number, "err", err)
 	return errors.Join(err, recordFailure(ctx, h, a.IndexID, fault.Public(err), a.Last))
+}
+
+// dropDeleted drops the tables that are left of a deleted index, and returns the result of
+// the attempt, whose error was deleted. While a table is in use by something else than the
+// service, such as a backup, it snoozes the job.
+func dropDeleted(ctx context.Context, h *tenant.Handle, indexID int64, deleted error) error {
+	err := dropTables(ctx, h, indexID)
+	switch {
+	case err == nil || fault.KindOf(err) == fault.NotFound: // NotFound: so was the tenant
+		return job.Stop(deleted)
+	case fault.KindOf(err) == fault.Deadline && ctx.Err() == nil:
+		return job.Snooze(dropPause)
+	}
+	return err
 }
 
 // alone calls do with a session that holds the lock on the maintenance of the index, or

@@ -227,8 +227,10 @@ func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) erro
 }
 
 // dropTables drops the tables of a deleted index, those that are left. The ids of indexes
-// are never used twice.
+// are never used twice. Errors: Deadline after dropWait.
 func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
+	ctx, cancel := context.WithTimeout(ctx, dropWait)
+	defer cancel()
 	tables, err := tenant.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)

@@ -47,7 +47,7 @@ func (h *Handle) overtaking(ctx context.Context, on beginner, pattern string, do
 
 // cancelBlocking cancels, until ctx ends, each statement of the service that matches the
 // pattern and blocks the connection with this process id. A backup, which is not a
-// connection of the service, is waited for.
+// connection of the service, is waited for, and so is another deletion.
 func (h *Handle) cancelBlocking(ctx context.Context, pid uint32, pattern string) {
 	ticker := time.NewTicker(overtakeDelay)
 	defer ticker.Stop()
@@ -61,6 +61,6 @@ func (h *Handle) cancelBlocking(ctx context.Context, pid uint32, pattern string)
 		_, _ = h.pool.Exec(ctx, `
 			SELECT pg_cancel_backend(a.pid) FROM unnest(pg_blocking_pids($1)) AS b (pid)
 			JOIN pg_catalog.pg_stat_activity AS a USING (pid)
-			WHERE a.query ILIKE $2 AND a.application_name LIKE 'ragd%'`, int32(pid), pattern)
+			WHERE a.query ILIKE $2 AND a.query NOT ILIKE 'drop %' AND a.application_name LIKE 'ragd%'`, int32(pid), pattern)
 	}
 }
