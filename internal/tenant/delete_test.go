@@ -95,7 +95,14 @@ func (f fixture) await(t *testing.T, sql string, args ...any) {
 	}
 }
 
-func TestKeysOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
+// issuer accepts every token, for one tenant.
+type issuer struct{ tenant string }
+
+func (i issuer) Verify(context.Context, string) (tenant.Token, error) {
+	return tenant.Token{Subject: "user:ada", Tenant: i.tenant, Scopes: []tenant.Scope{tenant.Read}}, nil
+}
+
+func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	name, other := unique("going"), unique("staying")
@@ -104,24 +111,33 @@ func TestKeysOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	_, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name})
 	must(t, err)
 	now := time.Now()
-	elsewhere, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: func() time.Time { return now }})
+	clock := func() time.Time { return now }
+	here, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: clock, Tokens: issuer{name}})
 	must(t, err)
-	for _, s := range []*tenant.Service{f.tenants, elsewhere} {
-		_, err := s.Auth.Authenticate(t.Context(), secret) // now it is cached
-		must(t, err)
+	elsewhere, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: clock, Tokens: issuer{name}})
+	must(t, err)
+	for _, s := range []*tenant.Service{here, elsewhere} {
+		for _, credential := range []string{secret, "token"} {
+			_, err := s.Auth.Authenticate(t.Context(), credential) // now it is cached
+			must(t, err)
+		}
 	}
 	release := f.block(t, name, "schema_migrations")
 	deleted := make(chan error, 1)
-	go func() { deleted <- f.tenants.Delete(f.operator, name) }()
+	go func() { deleted <- here.Delete(f.operator, name) }()
 	f.await(t, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`, `"`+tenant.ID(name).Schema()+`".schema_migrations`)
 
-	if _, err := f.tenants.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
-		t.Errorf("on the instance that deletes: %v", err)
+	rejects := func(s *tenant.Service, where string) {
+		t.Helper()
+		for _, credential := range []string{secret, "token"} {
+			if _, err := s.Auth.Authenticate(t.Context(), credential); fault.KindOf(err) != fault.Unauthenticated {
+				t.Errorf("%s: a credential is accepted: %v", where, err)
+			}
+		}
 	}
+	rejects(here, "on the instance that deletes, at once")
 	now = now.Add(3 * time.Second)
-	if _, err := elsewhere.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
-		t.Errorf("on another instance after 3 s: %v", err)
-	}
+	rejects(elsewhere, "on another instance, after 3 s")
 	if _, err := f.tenants.Create(f.operator, name, "", nil); fault.KindOf(err) != fault.Precondition {
 		t.Errorf("creating it meanwhile: %v", err)
 	}
