@@ -2,7 +2,7 @@
 // for all keys together and one for each key, so that no key can use up the resource.
 //
 // TryAcquire takes units or fails at once; Acquire waits for a unit until its context
-// ends. For rates over time use golang.org/x/time/rate.
+// ends. A Processor divides processor time in the same manner. For rates over time use golang.org/x/time/rate.
 package limit
 
 import (
@@ -78,12 +78,16 @@ func (l *Limiter[K]) Acquire(ctx context.Context, key K) error {
 		return nil
 	}
 	own := l.of(key)
-	ready := make(chan struct{})
-	waiter := own.waiters.PushBack(ready)
+	waiter := own.waiters.PushBack(make(chan struct{}))
 	l.queue(own)
 	l.mu.Unlock()
+	return l.await(ctx, key, own, waiter)
+}
+
+// await waits until a waiter has its unit or the context ends.
+func (l *Limiter[K]) await(ctx context.Context, key K, own *usage, waiter *list.Element) error {
 	select {
-	case <-ready:
+	case <-waiter.Value.(chan struct{}):
 		return nil
 	case <-ctx.Done():
 		l.abandon(key, own, waiter)
@@ -103,6 +107,22 @@ func (l *Limiter[K]) Release(key K, n int64) {
 		panic("limit: released more than was taken")
 	}
 	l.release(key, own, n)
+}
+
+// Pass gives a unit of a key to the next waiter and waits for another one, behind those who
+// wait already. Without waiters the key keeps its unit. Errors: that of the context; then
+// the key has lost the unit.
+func (l *Limiter[K]) Pass(ctx context.Context, key K) error {
+	l.mu.Lock()
+	if l.turns.Len() == 0 {
+		l.mu.Unlock()
+		return nil
+	}
+	own := l.of(key)
+	waiter := own.waiters.PushBack(make(chan struct{}))
+	l.release(key, own, 1)
+	l.mu.Unlock()
+	return l.await(ctx, key, own, waiter)
 }
 
 // Used returns how many units a key has.
