@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// epub reads a book: its chapters in reading order, without cover and navigation.
+// epub reads a book: its chapters in reading order, without cover and navigation. A chapter
+// that the spine names again is not read again.
 func (p *parser) epub(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -37,6 +38,9 @@ func (p *parser) epub(ctx context.Context) error {
 	for _, chapter := range chapters(book, name) {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if from.repeated(chapter) {
+			continue
 		}
 		if err := p.chapter(from, chapter); err != nil {
 			return err
@@ -116,14 +120,14 @@ func chapters(book *node, packageName string) []string {
 			items[n.attr("id")] = item{path.Join(path.Dir(packageName), href), n.attr("properties")}
 		}
 	})
-	var parts []string
+	var names []string
 	book.all("itemref", func(n *node) {
 		found, ok := items[n.attr("idref")]
 		if ok && n.attr("linear") != "no" && !strings.Contains(found.properties, "nav") {
-			parts = append(parts, found.name)
+			names = append(names, found.name)
 		}
 	})
-	return parts
+	return names
 }
 
 func (p *parser) chapter(from *pack, name string) error {

@@ -3,9 +3,13 @@ package parse
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
 	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,6 +114,117 @@ func TestTooManyMembers(t *testing.T) {
 	_, err := Parse(t.Context(), Source{Content: out.Bytes()})
 	if want := "content: is a zip file that is too large inside: it has 10001 members"; !strings.HasPrefix(fault.Public(err), want) {
 		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// packed returns a zip file with these parts.
+func packed(t *testing.T, parts map[string]string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		method := zip.Deflate
+		if name == "mimetype" {
+			method = zip.Store
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(parts[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// A list of a few bytes for each entry may name the same large part thousands of times.
+// The part is read once.
+func TestARepeatedPartIsReadOnce(t *testing.T) {
+	t.Parallel()
+	const times = 9000
+	items := ""
+	for i := range times {
+		items += fmt.Sprintf(`<item id="c%d" href="chapter.html"/>`, i)
+	}
+	book := packed(t, map[string]string{
+		"mimetype":               "application/epub+zip",
+		"META-INF/container.xml": `<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>`,
+		"book.opf": `<package><manifest>` + items + `<item id="other" href="other.html"/></manifest><spine>` +
+			strings.Repeat(`<itemref idref="c0"/><itemref idref="c1"/><itemref idref="c8999"/>`, times/3) + `<itemref idref="other"/></spine></package>`,
+		"chapter.html": "<p>The tide turns." + strings.Repeat(" ", 1<<20) + "</p>",
+		"other.html":   "<p>The wind rises.</p>",
+	})
+	const relations = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`
+	const show = `<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst>`
+	slides := packed(t, map[string]string{
+		"[Content_Types].xml":              `<Types/>`,
+		"ppt/presentation.xml":             show + strings.Repeat(`<p:sldId id="1" r:id="a"/><p:sldId id="2" r:id="b"/>`, times/2) + `</p:sldIdLst></p:presentation>`,
+		"ppt/_rels/presentation.xml.rels":  relations + `<Relationship Id="a" Target="slides/slide1.xml"/><Relationship Id="b" Target="/ppt/slides/slide2.xml"/></Relationships>`,
+		"ppt/slides/slide1.xml":            `<sld><sp><p><t>The tide turns.</t></p></sp>` + strings.Repeat(" ", 1<<20) + `</sld>`,
+		"ppt/slides/slide2.xml":            `<sld><sp><p><t>The wind rises.</t></p></sp></sld>`,
+		"ppt/slides/_rels/slide1.xml.rels": relations + `<Relationship Id="a" Target="../notesSlides/n.xml"/><Relationship Id="b" Target="../notesSlides/n.xml"/></Relationships>`,
+		"ppt/slides/_rels/slide2.xml.rels": relations + `<Relationship Id="a" Target="../notesSlides/n.xml"/></Relationships>`,
+		"ppt/notesSlides/n.xml":            `<notes><sp><p><t>Slowly.</t></p></sp></notes>`,
+	})
+	for name, want := range map[string]string{
+		"book.epub": "The tide turns.\n\nThe wind rises.", "show.pptx": "The tide turns.\n\nNotes: Slowly.\n\nThe wind rises.",
+	} {
+		content := map[string][]byte{"book.epub": book, "show.pptx": slides}[name]
+		p := &parser{src: Source{Content: content, FileName: name}, format: map[string]Format{"book.epub": EPUB, "show.pptx": PPTX}[name], budget: newBudget()}
+		if err := p.parse(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := strings.TrimSpace(p.text.String()); got != want {
+			t.Errorf("%s: text of %d bytes %.200q, want %q", name, len(got), got, want)
+		}
+		if unpacked := maxUnpacked - p.budget.left; unpacked > 4<<20 {
+			t.Errorf("%s: %d bytes were unpacked", name, unpacked)
+		}
+	}
+}
+
+func TestSheetsThatNameOnePartAreRefused(t *testing.T) {
+	t.Parallel()
+	content := read(t, "testdata/files/berths.xlsx")
+	whole, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string]string{}
+	for _, f := range whole.File {
+		data, err := fs.ReadFile(whole, f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts[f.Name] = string(data)
+	}
+	sheet := func(name, relation string) string {
+		return `<sheet xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" name="` + name + `" sheetId="9" r:id="` + relation + `"/>`
+	}
+	many := ""
+	for i := range maxSheets {
+		many += sheet("s"+strconv.Itoa(i), "r"+strconv.Itoa(i))
+	}
+	const book, relations = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+	for more, want := range map[string]string{
+		"":                      "",
+		sheet("again", "rId1"):  "content: is a broken XLSX file",
+		sheet("backslash", "b"): "content: is a broken XLSX file",
+		sheet("dots", "d"):      "content: is a broken XLSX file",
+		many:                    "content: is an XLSX file that is too large inside: it has 5003 sheets, over the limit of 5000",
+	} {
+		changed := maps.Clone(parts)
+		changed[book] = strings.Replace(changed[book], "</sheets>", more+"</sheets>", 1)
+		changed[relations] = strings.Replace(changed[relations], "</Relationships>",
+			`<Relationship Id="b" Target="worksheets\sheet1.xml"/><Relationship Id="d" Target="./x/../worksheets/sheet1.xml"/></Relationships>`, 1)
+		_, err := Parse(t.Context(), Source{Content: packed(t, changed), FileName: "book.xlsx"})
+		if want == "" && err != nil || want != "" && !strings.HasPrefix(fault.Public(err), want) {
+			t.Errorf("%.200s: %v, want %q", more, err, want)
+		}
 	}
 }
 

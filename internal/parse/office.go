@@ -41,7 +41,7 @@ func (p *pack) relations(of string) (map[string]string, error) {
 		if r.attr("TargetMode") == "External" {
 			continue
 		}
-		target := r.attr("Target")
+		target := strings.ReplaceAll(r.attr("Target"), `\`, "/")
 		if strings.HasPrefix(target, "/") {
 			target = strings.TrimPrefix(target, "/")
 		} else {

@@ -3,12 +3,15 @@ package parse
 import (
 	"context"
 	"encoding/xml"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // pptx reads a presentation: each slide's title as a heading, its text, tables and
-// the speaker's notes, in the order of the presentation.
+// the speaker's notes, in the order of the presentation. A slide or notes that are named
+// again are not read again.
 func (p *parser) pptx(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -24,6 +27,9 @@ func (p *parser) pptx(ctx context.Context) error {
 	for i, name := range slides {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if from.repeated(name) {
+			continue
 		}
 		err := p.text.span(Span{Kind: Slide, Number: i + 1}, func() error { return p.slide(from, name) })
 		if err != nil {
@@ -72,8 +78,9 @@ func (p *parser) slide(from *pack, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, target := range targets {
-		if !strings.HasPrefix(target, "ppt/notesSlides/") {
+	for _, id := range slices.Sorted(maps.Keys(targets)) {
+		target := targets[id]
+		if !strings.HasPrefix(target, "ppt/notesSlides/") || from.repeated(target) {
 			continue
 		}
 		data, err := from.optional(target)

@@ -38,6 +38,7 @@ type pack struct {
 	format Format
 	files  map[string]*zip.File
 	budget *budget
+	named  map[string]bool // the parts passed to repeated
 }
 
 // flagEncrypted is the bit of a zip member's flags that says it is encrypted.
@@ -51,7 +52,7 @@ func (p *parser) openPack() (*pack, error) {
 	if len(archive.File) > maxMembers {
 		return nil, tooLarge(p.format, "it has %d parts, over the limit of %d", len(archive.File), maxMembers)
 	}
-	opened := &pack{format: p.format, files: map[string]*zip.File{}, budget: p.budget}
+	opened := &pack{format: p.format, files: map[string]*zip.File{}, budget: p.budget, named: map[string]bool{}}
 	for _, f := range archive.File {
 		if f.Flags&flagEncrypted != 0 {
 			return nil, encrypted(p.format)
@@ -59,6 +60,15 @@ func (p *parser) openPack() (*pack, error) {
 		opened.files[strings.TrimPrefix(f.Name, "/")] = f
 	}
 	return opened, nil
+}
+
+// repeated reports whether it was called with the part before. Readers skip a repeated
+// part: a list of a few bytes for each entry could name a large part thousands of times.
+func (p *pack) repeated(name string) bool {
+	name = strings.TrimPrefix(name, "/")
+	before := p.named[name]
+	p.named[name] = true
+	return before
 }
 
 // part returns the content of a part. Errors: broken if it is not there.

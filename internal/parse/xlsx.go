@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// maxCells bounds the cells of a workbook. Rows may be wide and almost empty.
-const maxCells = 20_000_000
+const (
+	maxCells  = 20_000_000 // of a workbook; rows may be wide and almost empty
+	maxSheets = 5_000      // of a workbook
+)
 
 // xlsx reads a workbook: each sheet under its name, a line for each row. A formula is
 // its last result; numbers and dates are formatted as in the workbook.
@@ -21,6 +24,9 @@ func (p *parser) xlsx(ctx context.Context) error {
 		return err
 	}
 	if err := p.describeOffice(from); err != nil {
+		return err
+	}
+	if err := checkSheets(from); err != nil {
 		return err
 	}
 	// The library trusts the sizes that the file declares.
@@ -45,8 +51,66 @@ func (p *parser) xlsx(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if p.text.full {
+			break
+		}
 	}
 	return nil
+}
+
+// checkSheets returns an error if a workbook has more than maxSheets sheets, or several that
+// name the same part: the library would read the part for each of them.
+func checkSheets(from *pack) error {
+	book, err := workbookName(from)
+	if err != nil {
+		return err
+	}
+	data, err := from.part(book)
+	if err != nil {
+		return err
+	}
+	list, err := tree(data)
+	if err != nil {
+		return broken(from.format, err)
+	}
+	targets, err := from.relations(book)
+	if err != nil {
+		return err
+	}
+	sheets := 0
+	list.all("sheets", func(all *node) {
+		for _, n := range all.children {
+			sheets++
+			for _, a := range n.attrs {
+				if a.Name.Local == "id" && a.Name.Space != "" && from.repeated(targets[a.Value]) {
+					err = broken(from.format, errors.New("two sheets name the same part"))
+				}
+			}
+		}
+	})
+	if sheets > maxSheets {
+		return tooLarge(from.format, "it has %d sheets, over the limit of %d", sheets, maxSheets)
+	}
+	return err
+}
+
+// workbookName returns the name of the part that lists the sheets.
+func workbookName(from *pack) (string, error) {
+	name := "xl/workbook.xml"
+	data, err := from.optional("_rels/.rels")
+	if err != nil || data == nil {
+		return name, err
+	}
+	list, err := tree(data)
+	if err != nil {
+		return "", broken(from.format, err)
+	}
+	for _, r := range list.children {
+		if strings.HasSuffix(r.attr("Type"), "/officeDocument") {
+			return strings.TrimPrefix(r.attr("Target"), "/"), nil
+		}
+	}
+	return name, nil
 }
 
 func (p *parser) sheet(ctx context.Context, book *excelize.File, name string, cells *int) error {
