@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -28,11 +29,11 @@ type documentChunk struct {
 	document int
 }
 
-func evaluate(set *dataset, opts chunk.Options) (score, error) {
+func evaluate(ctx context.Context, set *dataset, opts chunk.Options) (score, error) {
 	var all []documentChunk
 	var texts []string
 	for i, d := range set.documents {
-		chunks, err := chunk.Split(d.Text, opts)
+		chunks, err := chunk.Split(ctx, d.Text, opts)
 		if err != nil {
 			return score{}, fmt.Errorf("%s: %w", d.ID, err)
 		}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -40,7 +41,7 @@ func run(dir string) error {
 		if err != nil {
 			return err
 		}
-		s, err := evaluate(set, opts)
+		s, err := evaluate(context.Background(), set, opts)
 		if err != nil {
 			return err
 		}

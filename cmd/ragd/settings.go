@@ -60,7 +60,10 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")
 	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
-	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes")
+	flags.IntVar(&c.ProviderCalls, "provider-calls", 32, "calls to one model provider at once; others wait")
+	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
+	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
+		"provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
 	config.MarkSecrets(flags, "database-url", "operator-key")
@@ -93,7 +96,8 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.SessionKey, "session-key", "", "")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "share of the requests that are traced")
-	config.MarkSettings(flags, "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
+	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once; set it to the processors of an external database")
+	config.MarkSettings(flags, "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts",
 		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
 	config.MarkSecrets(flags, "session-key")
 	s.registerOAuth(flags)

@@ -52,7 +52,7 @@ func BenchmarkSplit(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := Split(text, opts); err != nil {
+					if _, err := Split(b.Context(), text, opts); err != nil {
 						b.Fatal(err)
 					}
 				}

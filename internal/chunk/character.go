@@ -1,24 +1,26 @@
 package chunk
 
+import "github.com/ragdhq/ragd/internal/limit"
+
 // splitCharacter cuts a text at every separator. It does not join or trim the pieces.
-// A piece that is too long is cut into overlapping windows. The windows are cut at code points, as in the reference data;
-// the other strategies cut at grapheme clusters.
-func splitCharacter(text string, o *Options) ([]Chunk, error) {
-	seps, err := newSeparators(text, []string{o.Separator}, o.IsSeparatorRegex)
+// A piece that is too long is cut into overlapping windows. The windows are cut at code
+// points, as in the reference data; the other strategies cut at grapheme clusters.
+func splitCharacter(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
+	seps, err := newSeparators(steps, text, []string{o.Separator}, o.IsSeparatorRegex)
 	if err != nil {
 		return nil, err
 	}
 	kept := *o
 	kept.StripWhitespace = false
-	b := &builder{src: newSource(text), opts: &kept}
+	b := &builder{steps: steps, src: newSource(text), opts: &kept}
 	windows := merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add}
 	eachPiece(text, 0, len(text), seps[0], o.SeparatorPosition, func(start, end int) bool {
 		if b.src.size(start, end) <= o.MaxSize {
 			b.add(start, end)
-			return b.err == nil
+			return b.step(pieceSteps + end - start)
 		}
 		c := runeCutter{text: text, pos: start}
-		for from := start; from < end && b.err == nil; {
+		for from := start; from < end && b.step(pieceSteps); {
 			to := c.next()
 			windows.add(piece{start: from, end: to, size: b.src.size(from, to)})
 			from = to

@@ -1,6 +1,7 @@
 package chunk_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -13,7 +14,7 @@ func ExampleSplit() {
 		fmt.Println(err)
 		return
 	}
-	chunks, err := chunk.Split(text, opts)
+	chunks, err := chunk.Split(context.Background(), text, opts)
 	if err != nil {
 		fmt.Println(err)
 		return

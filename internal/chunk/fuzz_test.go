@@ -61,7 +61,7 @@ func FuzzSettings(f *testing.F) {
 		values := []any{nil, text, number, true, []any{text, text}, []any{[]any{text, name}}, map[string]any{"marker": text}, []any{map[string]any{"marker": text, "key": name}}}
 		o, err := parseOptions(map[string]any{"strategy": strategy, name: values[int(kind)%len(values)]})
 		if err == nil {
-			if _, err := Split("Some text.\n\nMore of it.", o); err != nil && fault.KindOf(err) != fault.Invalid {
+			if _, err := Split(t.Context(), "Some text.\n\nMore of it.", o); err != nil && fault.KindOf(err) != fault.Invalid {
 				t.Errorf("Split: %v", err)
 			}
 			return

@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chunks, err := Split(text, opts)
+			chunks, err := Split(t.Context(), text, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestGoldenErrors(t *testing.T) {
 			}
 			opts, err := parseOptions(raw)
 			if err == nil {
-				_, err = Split(c.Text, opts)
+				_, err = Split(t.Context(), c.Text, opts)
 			}
 			if why, ok := acceptedErrors[c.Name]; ok {
 				if err != nil {

@@ -3,6 +3,7 @@ package chunk
 import (
 	"github.com/ragdhq/ragd/internal/chunk/htmlsplit"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // DefaultHTMLHeaders are the headings at which an HTML document is split if the
@@ -18,7 +19,7 @@ var DefaultHTMLHeaders = []HeaderKey{
 //
 // StartByte and EndByte reach from the first to the last character of the text in
 // the source. Tags between them are included, the header is not.
-func splitHTML(text string, o *Options) ([]Chunk, error) {
+func splitHTML(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
 	field, headers := "headers", o.Headers
 	if len(headers) == 0 {
 		field, headers = "sections", o.Sections
@@ -30,9 +31,9 @@ func splitHTML(text string, o *Options) ([]Chunk, error) {
 			return nil, fault.Field(field, "%q is not a selector of the forms %s", h.Marker, htmlsplit.SelectorForms)
 		}
 	}
-	out := newRebuilder(text, o)
+	out := newRebuilder(steps, text, o)
 	out.trims = true
-	options := htmlsplit.Options{Selectors: selectors, Sections: field == "sections", ReturnEachLine: o.ReturnEachLine, Track: out.tracks()}
+	options := htmlsplit.Options{Selectors: selectors, Sections: field == "sections", ReturnEachLine: o.ReturnEachLine, Track: out.tracks(), Steps: steps}
 	err := htmlsplit.Split(text, options, func(s htmlsplit.Section) error {
 		if s.Body == nil {
 			out.addText(s.Title, s.Source, s.Fields)

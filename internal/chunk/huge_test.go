@@ -71,7 +71,7 @@ func splitHuge(t *testing.T, text string, raw map[string]any, times int) {
 	}
 	peak := watchMemory()
 	start := time.Now()
-	chunks, err := Split(text, opts)
+	chunks, err := Split(t.Context(), text, opts)
 	elapsed, used := time.Since(start), peak()
 	if err != nil && fault.KindOf(err) != fault.Invalid {
 		t.Error(err)

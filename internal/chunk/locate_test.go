@@ -13,7 +13,7 @@ func TestLocateGivesLinesAndHeadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := Split(text, opts)
+	chunks, err := Split(t.Context(), text, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

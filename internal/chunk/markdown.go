@@ -3,6 +3,7 @@ package chunk
 import (
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // splitMarkdownHeaders makes a chunk of the text under each heading and stores the
@@ -13,9 +14,9 @@ import (
 // the end of the last one, without its line feed. They include blank lines and,
 // if two sections were joined, the heading between them. If a chunk was cut
 // further, or is a single line, they are the bounds of its own text.
-func splitMarkdownHeaders(text string, o *Options) ([]Chunk, error) {
-	out := newRebuilder(text, o)
-	options := markdown.Options{StripHeaders: o.StripHeaders, ReturnEachLine: o.ReturnEachLine, Track: out.tracks()}
+func splitMarkdownHeaders(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
+	out := newRebuilder(steps, text, o)
+	options := markdown.Options{StripHeaders: o.StripHeaders, ReturnEachLine: o.ReturnEachLine, Track: out.tracks(), Steps: steps}
 	for _, h := range o.Headers {
 		options.Headers = append(options.Headers, markdown.Header(h))
 	}

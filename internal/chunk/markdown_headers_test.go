@@ -27,7 +27,7 @@ func mustSplit(t *testing.T, text string, raw map[string]any) []Chunk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := Split(text, o)
+	chunks, err := Split(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ var markdownHeaderSets = []Options{
 func checkMarkdownHeaders(t *testing.T, text string, o Options, maxSize int) {
 	t.Helper()
 	o.Strategy, o.StripWhitespace, o.AddStartIndex = Markdown, true, true
-	whole, err := Split(text, o)
+	whole, err := Split(t.Context(), text, o)
 	if !utf8.ValidString(text) {
 		if err == nil {
 			t.Error("took invalid UTF-8")
@@ -164,7 +164,7 @@ func checkMarkdownHeaders(t *testing.T, text string, o Options, maxSize int) {
 		checkCoverage(t, text, o, whole)
 	}
 	o.MaxSize = maxSize
-	cut, err := Split(text, o)
+	cut, err := Split(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func splitOnce(t *testing.T, strategy Strategy, set map[string]any, text string,
 	if err != nil {
 		return false
 	}
-	chunks, err := Split(text, o)
+	chunks, err := Split(t.Context(), text, o)
 	if err != nil {
 		return false
 	}

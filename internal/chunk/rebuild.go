@@ -4,6 +4,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/assembly"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // rebuilder collects chunks whose texts are not slices of the source. With
@@ -14,8 +15,8 @@ type rebuilder struct {
 	trims bool    // trim texts
 }
 
-func newRebuilder(text string, o *Options) rebuilder {
-	r := rebuilder{builder: builder{opts: o}, cut: *o}
+func newRebuilder(steps *limit.Steps, text string, o *Options) rebuilder {
+	r := rebuilder{builder: builder{steps: steps, opts: o}, cut: *o}
 	if o.AddStartIndex {
 		r.src = newSource(text)
 	}
@@ -67,7 +68,7 @@ func (r *rebuilder) tooLong(text string) bool {
 
 // cutText cuts a text by the recursive strategy.
 func (r *rebuilder) cutText(text string) []Chunk {
-	chunks, err := splitRecursive(text, &r.cut)
+	chunks, err := splitRecursive(r.steps, text, &r.cut)
 	if err != nil && r.err == nil {
 		r.err = err
 	}
@@ -77,7 +78,7 @@ func (r *rebuilder) cutText(text string) []Chunk {
 // addChunk appends a chunk. Chunks must be added in order of their start.
 func (r *rebuilder) addChunk(c Chunk, fields []outline.Field) {
 	switch {
-	case r.err != nil:
+	case !r.step(chunkSteps + len(c.Text)):
 		return
 	case len(r.chunks) == MaxChunks:
 		r.err = tooManyChunks()

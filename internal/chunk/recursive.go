@@ -2,17 +2,18 @@ package chunk
 
 import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // splitRecursive cuts a text at the coarsest separator that occurs in it, joins
 // pieces up to maxSize, and cuts pieces that are longer at the next finer
 // separator.
-func splitRecursive(text string, o *Options) ([]Chunk, error) {
-	seps, position, err := separatorsOf(text, o)
+func splitRecursive(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
+	seps, position, err := separatorsOf(steps, text, o)
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{src: newSource(text), opts: o}
+	b := &builder{steps: steps, src: newSource(text), opts: o}
 	r := recursion{src: b.src, seps: seps, position: position, out: b}
 	r.merger = merger{max: o.MaxSize, overlap: o.Overlap, emit: b.add}
 	r.split(0, len(text), 0)
@@ -28,7 +29,7 @@ func splitRecursive(text string, o *Options) ([]Chunk, error) {
 // headers, and latex, and the position of separators. The separators of a preset,
 // such as keywords and headings, stay with the text that follows them unless the
 // caller sets another position.
-func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, error) {
+func separatorsOf(steps *limit.Steps, text string, o *Options) ([]separator, SeparatorPosition, error) {
 	language := o.Language
 	switch o.Strategy {
 	case Markdown:
@@ -46,7 +47,7 @@ func separatorsOf(text string, o *Options) ([]separator, SeparatorPosition, erro
 		}
 		return append(presets[language], generalSeparators()...), position, nil
 	case o.Separators != nil:
-		seps, err := newSeparators(text, o.Separators, o.IsSeparatorRegex)
+		seps, err := newSeparators(steps, text, o.Separators, o.IsSeparatorRegex)
 		return seps, o.SeparatorPosition, err
 	}
 	return generalSeparators(), o.SeparatorPosition, nil
@@ -84,7 +85,7 @@ func (r *recursion) splitAt(start, end, level int) {
 	last := start
 	eachPiece(r.src.text, start, end, r.seps[level], r.position, func(from, to int) bool {
 		r.piece(from, to, &last, level+1)
-		return r.out.err == nil
+		return r.out.step(pieceSteps + to - from)
 	})
 	r.merger.flush()
 }
@@ -110,7 +111,7 @@ func (r *recursion) piece(start, end int, last *int, level int) {
 func (r *recursion) splitAnywhere(start, end, level int) {
 	last := start
 	c := newCutter(&r.src, start, end, r.merger.max)
-	for from := start; from < end && r.out.err == nil; {
+	for from := start; from < end && r.out.step(pieceSteps); {
 		to := c.next()
 		r.piece(from, to, &last, level)
 		from = to

@@ -6,21 +6,22 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // splitSemantic cuts a Markdown text at its headings and joins small sections to
 // the ones before them, the deepest first. The text of a section is its heading, a
 // line feed, and its trimmed content. If maxSize is set, a section of more tokens
 // is cut like Markdown without headers.
-func splitSemantic(text string, o *Options) ([]Chunk, error) {
+func splitSemantic(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
 	if err := checkSpecials(text, o); err != nil {
 		return nil, err
 	}
 	enc := tokenizer.Load(o.EncodingName)
 	specials := allowedSpecials(o)
-	count := func(s string) int { return enc.Count(s, specials) }
+	count := func(s string) int { return countTokens(steps, enc, s, specials) }
 
-	b := &builder{src: newSource(text), opts: o}
+	b := &builder{steps: steps, src: newSource(text), opts: o}
 	r := recursion{
 		src:      source{text: text, count: count},
 		position: SeparatorStart,
@@ -32,6 +33,9 @@ func splitSemantic(text string, o *Options) ([]Chunk, error) {
 		return nil, err
 	}
 	for _, s := range sections {
+		if !b.step(chunkSteps) {
+			break
+		}
 		first := len(b.chunks)
 		span := s.Span()
 		rebuilt := s.Text(text)

@@ -6,22 +6,24 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // splitSentence fills chunks with whole sentences. The white space between two
 // sentences becomes one space; the text of a sentence is unchanged.
-func splitSentence(text string, o *Options) ([]Chunk, error) {
-	b := &builder{src: newSource(text), opts: o}
+func splitSentence(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
+	b := &builder{steps: steps, src: newSource(text), opts: o}
 	g := sentenceGroup{out: b, opts: o}
 	enders := sentence.NewEnders(o.SentenceEnders)
 	_, textEnd := textspan.Trim(text, 0, len(text))
-	for start := 0; b.err == nil; {
+	for start := 0; b.step(pieceSteps); {
 		start, _ = textspan.Trim(text, start, textEnd)
 		if start == textEnd {
 			break
 		}
 		end := enders.End(text, start, textEnd)
 		g.add(textspan.Span{Start: start, End: end}, b.src.size(start, end))
+		b.step(end - start)
 		start = end
 	}
 	g.finish()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // separator finds the positions at which a text may be cut.
@@ -77,31 +78,36 @@ func (o outside) find(text string, from, to int) (int, int) {
 
 // expression is a caller's regular expression. One search takes linear time, but
 // repeated searches take quadratic time if the expression reads far ahead and
-// matches little. A budget therefore bounds the number of characters read.
+// matches little. A budget that all expressions of a split share therefore bounds the number
+// of characters read, and a search ends with the steps of the split.
 type expression struct {
 	re     *regexp.Regexp
-	budget int
+	steps  *limit.Steps
+	budget *int
 	err    error
 }
 
-// budgetFor returns how many characters an expression may read to split a text.
+// budgetFor returns how many characters n expressions may read together to split a text.
 // Usual separators stay far below it: they read the text once to find whether they
 // occur, once to split, and a few characters more at every match.
-func budgetFor(text string) int { return 16*len(text) + 1<<16 }
+func budgetFor(text string, n int) int { return (14+2*n)*len(text) + 1<<16 }
 
-func newExpression(text, source string) (*expression, error) {
+func newExpression(steps *limit.Steps, budget *int, source string) (*expression, error) {
 	re, err := regexp.Compile(source)
 	if err != nil {
 		return nil, fault.Field("separators", "%q is not a regular expression in RE2 syntax: %v", source, err)
 	}
-	return &expression{re: re, budget: budgetFor(text)}, nil
+	return &expression{re: re, steps: steps, budget: budget}, nil
 }
 
 func (e *expression) find(text string, from, to int) (int, int) {
 	for from < to && e.err == nil {
-		r := meteredReader{text: text[from:to], budget: &e.budget}
+		r := meteredReader{text: text[from:to], steps: e.steps, budget: e.budget}
 		loc := e.re.FindReaderIndex(&r)
-		if e.budget < 0 {
+		if e.err = e.steps.Err(); e.err != nil {
+			break
+		}
+		if *e.budget < 0 {
 			e.err = fault.Field("separators", "the regular expression %q looks ahead too far on this text; make it match what it reads", e.re)
 			break
 		}
@@ -120,16 +126,20 @@ func (e *expression) find(text string, from, to int) (int, int) {
 }
 
 // meteredReader reads a text rune by rune and decrements a budget for each. It
-// reports the end of the text when the budget is used up.
+// reports the end of the text when the budget is used up or the steps end.
 type meteredReader struct {
 	text   string
 	pos    int
+	steps  *limit.Steps
 	budget *int
 }
 
+// matchSteps is what matching a character against an expression costs.
+const matchSteps = 16
+
 func (r *meteredReader) ReadRune() (rune, int, error) {
 	*r.budget--
-	if r.pos >= len(r.text) || *r.budget < 0 {
+	if r.pos >= len(r.text) || *r.budget < 0 || !r.steps.Next(matchSteps) {
 		return 0, 0, errEndOfText
 	}
 	c, n := utf8.DecodeRuneInString(r.text[r.pos:])
@@ -140,8 +150,8 @@ func (r *meteredReader) ReadRune() (rune, int, error) {
 var errEndOfText = fmt.Errorf("end of text")
 
 // newSeparators compiles a caller's separators.
-func newSeparators(text string, sources []string, regex bool) ([]separator, error) {
-	out := make([]separator, len(sources))
+func newSeparators(steps *limit.Steps, text string, sources []string, regex bool) ([]separator, error) {
+	out, budget := make([]separator, len(sources)), budgetFor(text, len(sources))
 	for i, s := range sources {
 		switch {
 		case s == "":
@@ -149,7 +159,7 @@ func newSeparators(text string, sources []string, regex bool) ([]separator, erro
 		case !regex || regexp.QuoteMeta(s) == s:
 			out[i] = literal(s)
 		default:
-			e, err := newExpression(text, s)
+			e, err := newExpression(steps, &budget, s)
 			if err != nil {
 				return nil, err
 			}

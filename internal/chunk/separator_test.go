@@ -16,7 +16,7 @@ func texts(t *testing.T, text string, raw map[string]any) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := Split(text, o)
+	chunks, err := Split(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestAnExpressionThatLooksAheadTooFarIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Split(text, o); fault.KindOf(err) != fault.Invalid {
+	if _, err := Split(t.Context(), text, o); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("error %v, want an invalid one", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestSplitRejectsInvalidUTF8AndTooMuchOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Split(c.text, o); fault.KindOf(err) != fault.Invalid {
+			if _, err := Split(t.Context(), c.text, o); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("error %v, want an invalid one", err)
 			}
 		})
@@ -195,7 +195,7 @@ func TestSpecialTokensAreTextUnlessNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chunks, err := Split(text, o)
+			chunks, err := Split(t.Context(), text, o)
 			switch {
 			case c.want == 0 && fault.KindOf(err) != fault.Invalid:
 				t.Errorf("error %v, want an invalid one", err)
@@ -213,7 +213,7 @@ func TestSemanticMarkdownCutsSectionsOverMaxSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := Split(text, o)
+	chunks, err := Split(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
 	}

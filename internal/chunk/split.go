@@ -1,10 +1,13 @@
 package chunk
 
 import (
+	"cmp"
+	"context"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // MaxChunks is the largest number of chunks that Split makes of one text.
@@ -24,36 +27,48 @@ const MaxChunks = 1_000_000
 // Errors are fault.Invalid: for text that is not valid UTF-8 or not of the
 // strategy's format, for options that Settings.Options would reject, for more than
 // MaxChunks chunks, and for chunks that are together more than 32 times (json: 4
-// times) as long as a long text.
-func Split(text string, opts Options) ([]Chunk, error) {
+// times) as long as a long text; and that of ctx, which is checked with limit.Yield every
+// few hundred microseconds.
+func Split(ctx context.Context, text string, opts Options) ([]Chunk, error) {
 	if !utf8.ValidString(text) {
 		return nil, fault.Field("text", "is not valid UTF-8 (first bad byte at offset %d); convert it to UTF-8 first", firstInvalid(text))
 	}
 	if start, end := textspan.Trim(text, 0, len(text)); start == end && opts.Strategy != JSON {
 		return nil, nil
 	}
-	switch opts.Strategy {
-	case Recursive, LaTeX:
-		return splitRecursive(text, &opts)
-	case Character:
-		return splitCharacter(text, &opts)
-	case Token:
-		return splitToken(text, &opts)
-	case SemanticMarkdown:
-		return splitSemantic(text, &opts)
-	case Sentence:
-		return splitSentence(text, &opts)
-	case Markdown:
-		if len(opts.Headers) > 0 {
-			return splitMarkdownHeaders(text, &opts)
-		}
-		return splitRecursive(text, &opts)
-	case HTML:
-		return splitHTML(text, &opts)
-	case JSON:
-		return splitJSON(text, &opts)
+	steps := limit.NewSteps(ctx)
+	chunks, err := split(steps, text, &opts)
+	if ended := steps.Err(); ended != nil {
+		return nil, ended
 	}
-	return nil, fault.Field("strategy", "unknown strategy %q", opts.Strategy)
+	return chunks, err
+}
+
+// split cuts a text by its strategy. It stops early when the steps end; what it returns
+// then is of no use.
+func split(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
+	switch o.Strategy {
+	case Recursive, LaTeX:
+		return splitRecursive(steps, text, o)
+	case Character:
+		return splitCharacter(steps, text, o)
+	case Token:
+		return splitToken(steps, text, o)
+	case SemanticMarkdown:
+		return splitSemantic(steps, text, o)
+	case Sentence:
+		return splitSentence(steps, text, o)
+	case Markdown:
+		if len(o.Headers) > 0 {
+			return splitMarkdownHeaders(steps, text, o)
+		}
+		return splitRecursive(steps, text, o)
+	case HTML:
+		return splitHTML(steps, text, o)
+	case JSON:
+		return splitJSON(steps, text, o)
+	}
+	return nil, fault.Field("strategy", "unknown strategy %q", o.Strategy)
 }
 
 func firstInvalid(text string) int {
@@ -78,10 +93,11 @@ const (
 // builder collects the chunks of one split whose texts are slices of the
 // source.
 type builder struct {
+	steps  *limit.Steps
 	src    source
 	opts   *Options
 	chunks []Chunk
-	err    error // the first: too many chunks or too much repetition
+	err    error // the first: too many chunks, too much repetition, or that of steps
 
 	bytes   int // of all chunks
 	lastEnd int // of the last chunk
@@ -91,6 +107,20 @@ type builder struct {
 	lastByte, lastUnit int
 }
 
+// The steps that a piece of text and a chunk cost besides those of their bytes.
+const (
+	pieceSteps = 16
+	chunkSteps = 64
+)
+
+// step counts n steps of the work. It returns false when the work must end.
+func (b *builder) step(n int) bool {
+	if !b.steps.Next(n) {
+		b.err = cmp.Or(b.err, b.steps.Err())
+	}
+	return b.err == nil
+}
+
 // add appends the chunk src.text[start:end], trimmed if the options say so. It
 // skips a chunk that is empty or lies within the one before. Chunks must be added
 // in order of their start.
@@ -98,7 +128,7 @@ func (b *builder) add(start, end int) {
 	if b.opts.StripWhitespace {
 		start, end = textspan.Trim(b.src.text, start, end)
 	}
-	if start == end || end <= b.lastEnd || b.err != nil {
+	if start == end || end <= b.lastEnd || !b.step(chunkSteps) {
 		return
 	}
 	b.lastEnd = end

@@ -8,16 +8,17 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // splitToken cuts a text into windows of tokens. The text is encoded once. A window
 // begins and ends between two tokens, never within a code point, even if that has
 // several tokens, and within a grapheme cluster only if none ends in the window.
-func splitToken(text string, o *Options) ([]Chunk, error) {
+func splitToken(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
 	if err := checkSpecials(text, o); err != nil {
 		return nil, err
 	}
-	b := &builder{src: newSource(text), opts: o}
+	b := &builder{steps: steps, src: newSource(text), opts: o}
 	enc := tokenizer.Load(o.EncodingName)
 	start, end := 0, len(text)
 	if o.StripWhitespace {
@@ -27,9 +28,22 @@ func splitToken(text string, o *Options) ([]Chunk, error) {
 	enc.Each(text, start, end, allowedSpecials(o), w.add)
 	w.finish()
 	for i := range b.chunks {
-		b.chunks[i].TokenCount = enc.Count(b.chunks[i].Text, allowedSpecials(o))
+		b.chunks[i].TokenCount = countTokens(steps, enc, b.chunks[i].Text, allowedSpecials(o))
 	}
 	return b.chunks, b.err
+}
+
+// tokenSteps is what finding a token costs.
+const tokenSteps = 16
+
+// countTokens returns the number of tokens of a text, less if the steps end.
+func countTokens(steps *limit.Steps, enc *tokenizer.Encoding, text string, specials []string) int {
+	n := 0
+	enc.Each(text, 0, len(text), specials, func(int) bool {
+		n++
+		return steps.Next(tokenSteps)
+	})
+	return n
 }
 
 // tokenWindow is the current chunk.
@@ -41,12 +55,17 @@ type tokenWindow struct {
 	emitted      int // end of the last chunk
 }
 
-// add appends the token that ends at end.
-func (w *tokenWindow) add(end int) {
+// add appends the token that ends at end. It returns false when no more are wanted.
+func (w *tokenWindow) add(end int) bool {
 	w.bounds = append(w.bounds, end)
-	if len(w.bounds)-1-w.head <= w.max || w.out.err != nil {
-		return
+	if len(w.bounds)-1-w.head > w.max && w.out.err == nil {
+		w.cut()
 	}
+	return w.out.step(tokenSteps)
+}
+
+// cut emits the first max tokens, or as many as end at a border, and begins the next chunk.
+func (w *tokenWindow) cut() {
 	cut := w.last(w.head+w.max, w.clusterBorder)
 	if cut == w.head {
 		cut = w.last(w.head+w.max, w.codePointBorder)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // The builtin model, builtin/hash-512: signed feature hashing ("the hashing
@@ -57,25 +58,53 @@ const (
 
 // builtin embeds without a provider.
 type builtin struct {
-	hashers sync.Pool // of *hasher
+	processor *limit.Processor
+	hashers   sync.Pool // of *hasher
 }
 
-func newBuiltin() *builtin {
-	return &builtin{hashers: sync.Pool{New: func() any { return new(hasher) }}}
+func newBuiltin(processor *limit.Processor) *builtin {
+	return &builtin{processor: processor, hashers: sync.Pool{New: func() any { return new(hasher) }}}
 }
 
-func (b *builtin) embed(ctx context.Context, job job) ([][]float32, error) {
+// smallJob is the size in bytes up to which texts are embedded without a slot of the
+// processor: about half a millisecond of work.
+const smallJob = 16 << 10
+
+func (b *builtin) embed(ctx context.Context, job job) (vectors [][]float32, err error) {
+	size := 0
+	for _, text := range job.texts {
+		size += len(text)
+	}
+	if size <= smallJob {
+		return b.vectors(ctx, job.texts)
+	}
+	err = b.processor.Run(ctx, job.tenant, func(ctx context.Context) error {
+		vectors, err = b.vectors(ctx, job.texts)
+		return err
+	})
+	return vectors, err
+}
+
+func (b *builtin) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	h := b.hashers.Get().(*hasher)
 	defer b.hashers.Put(h)
-	vectors := make([][]float32, len(job.texts))
-	for i, text := range job.texts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	steps := limit.NewSteps(ctx)
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		if !steps.Next(textSteps) {
+			return nil, steps.Err()
 		}
-		vectors[i] = h.vector(text)
+		vectors[i] = h.vector(steps, text)
 	}
-	return vectors, nil
+	return vectors, steps.Err()
 }
+
+// The steps of work that a text, a word and a distinct word cost.
+const (
+	textSteps     = 512
+	wordSteps     = 32
+	distinctSteps = 256
+)
 
 // hasher is the working memory for one text at a time.
 type hasher struct {
@@ -96,16 +125,23 @@ type term struct {
 }
 
 // vector returns the unit vector of the text. In a text without words every rune counts
-// as a word. The vector of a blank text is zero.
-func (h *hasher) vector(text string) []float32 {
+// as a word. The vector of a blank text is zero, that of a text during which the steps end
+// is of no use.
+func (h *hasher) vector(steps *limit.Steps, text string) []float32 {
 	h.reset()
 	for token := range lexical.Tokens(text) {
+		if !steps.Next(wordSteps) {
+			break
+		}
 		h.count(token)
 	}
 	if len(h.bag) == 0 {
 		h.countRunes(text)
 	}
 	for i := range h.bag {
+		if !steps.Next(distinctSteps) {
+			break
+		}
 		h.add(&h.bag[i])
 	}
 	return h.normalized()

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 func hashed(t testing.TB, texts ...string) [][]float32 {
 	t.Helper()
-	vectors, err := newBuiltin().embed(t.Context(), job{texts: texts})
+	vectors, err := newBuiltin(nil).embed(t.Context(), job{texts: texts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func FuzzBuiltin(f *testing.F) {
 	for _, s := range []string{"", "word", "\xff", "\u0301", "北京", "'s", "it's", "½ﷺ", "\u3164"} {
 		f.Add(s)
 	}
-	b := newBuiltin()
+	b := newBuiltin(nil)
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := b.embed(t.Context(), job{texts: []string{text, text}})
 		if err != nil {
@@ -173,7 +173,7 @@ func BenchmarkBuiltin(b *testing.B) {
 				}
 			}
 			text := strings.Join(fields[:words], " ")
-			model := newBuiltin()
+			model := newBuiltin(nil)
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -3,7 +3,7 @@
 //
 //	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: key}})
 //	model, err := registry.Model("openai/text-embedding-3-small")
-//	vectors, err := model.Embed(ctx, texts)
+//	vectors, err := model.Embed(ctx, tenant, texts)
 //
 // A model is named provider/model. The providers are
 //
@@ -20,15 +20,6 @@ import (
 	"strings"
 )
 
-// Embedder turns texts into vectors.
-type Embedder interface {
-	// Embed returns one vector for each text, in the order of the texts and all of one
-	// dimension. Only the vectors of builtin are sure to have unit length. It blocks
-	// until every text is embedded and returns all vectors or an error. Safe for
-	// concurrent use. Errors: Invalid for a blank text, and those of Model.Embed.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // backend embeds with the models of one provider. There is at least one text, none is
 // blank, and each already has the prefix that the model needs for the purpose.
 type backend interface {
@@ -37,6 +28,7 @@ type backend interface {
 
 // job is one request to a backend.
 type job struct {
+	tenant    string // whose quota of the provider's calls is used
 	model     string // its name at the provider
 	dimension int    // requested from the provider; 0 for the model's default
 	texts     []string

@@ -7,8 +7,8 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Model is an embedding model of a provider. It is an Embedder of documents; questions
-// go through Registry.EmbedQuery. It is immutable.
+// Model is an embedding model of a provider. Embed is for documents; questions go through
+// Registry.EmbedQuery. It is immutable.
 type Model struct {
 	// Name is provider/model.
 	Name string
@@ -55,12 +55,12 @@ func (m *Model) WithDimension(n int) (*Model, error) {
 }
 
 // Resolve returns the model with its Dimension set. If that is not known yet, it embeds
-// one word to learn it. Errors: those of Embed.
-func (m *Model) Resolve(ctx context.Context) (*Model, error) {
+// one word for the tenant to learn it. Errors: those of Embed.
+func (m *Model) Resolve(ctx context.Context, tenant string) (*Model, error) {
 	if m.Dimension != 0 {
 		return m, nil
 	}
-	vectors, err := m.embed(ctx, []string{"dimension"}, document)
+	vectors, err := m.embed(ctx, tenant, []string{"dimension"}, document)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +69,10 @@ func (m *Model) Resolve(ctx context.Context) (*Model, error) {
 	return &out, nil
 }
 
-// Embed returns the vectors of documents, in the order of the texts, each of Dimension
-// values (of one common dimension if that is 0). It blocks until every text is embedded
-// or a batch has failed permanently.
+// Embed returns the vectors of a tenant's documents, in the order of the texts, each of
+// Dimension values (of one common dimension if that is 0). It blocks until every text is
+// embedded or a batch has failed permanently. Only the vectors of builtin are sure to have
+// unit length. Safe for concurrent use.
 //
 // A text longer than the model reads is never cut here. Many servers cut it silently;
 // others refuse it, and then the error is Invalid and names the text. Chunks should
@@ -82,11 +83,11 @@ func (m *Model) Resolve(ctx context.Context) (*Model, error) {
 // Exhausted, with the time to wait, when the provider asks for a longer wait than
 // endpoint.Config.MaxWait; Unavailable when it does not answer, answers something unusable, or
 // answers with vectors of another dimension; the error of ctx when that ends first.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return m.embed(ctx, texts, document)
+func (m *Model) Embed(ctx context.Context, tenant string, texts []string) ([][]float32, error) {
+	return m.embed(ctx, tenant, texts, document)
 }
 
-func (m *Model) embed(ctx context.Context, texts []string, p purpose) ([][]float32, error) {
+func (m *Model) embed(ctx context.Context, tenant string, texts []string, p purpose) ([][]float32, error) {
 	prefix := m.known.documentPrefix
 	if p == question {
 		prefix = m.known.questionPrefix
@@ -101,7 +102,7 @@ func (m *Model) embed(ctx context.Context, texts []string, p purpose) ([][]float
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	vectors, err := m.backend.embed(ctx, job{model: m.id, dimension: m.ask, texts: prefixed, purpose: p})
+	vectors, err := m.backend.embed(ctx, job{tenant: tenant, model: m.id, dimension: m.ask, texts: prefixed, purpose: p})
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (o *openAI) request(ctx context.Context, job job, at span) (vectors [][]flo
 	if job.purpose == question {
 		client = o.questions
 	}
-	err = client.Do(ctx, "", func(ctx context.Context) error {
+	err = client.Do(ctx, job.tenant, func(ctx context.Context) error {
 		var answer embeddingsAnswer
 		if err := client.PostJSON(ctx, "/embeddings", body, &answer); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func TestOpenAIKeepsTheOrderOverManyBatches(t *testing.T) {
 			ai, _, model := setup(t, "openai/some-model")
 			ai.Set(modelserver.Fault{Mangle: tc.mangle})
 			asked := texts(300)
-			got, err := model.Embed(t.Context(), asked)
+			got, err := model.Embed(t.Context(), "acme", asked)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func TestOpenAIBatchesByTokensToo(t *testing.T) {
 	for i := range long {
 		long[i] = strings.Repeat("harbour ", 7000) + fmt.Sprint(i)
 	}
-	if _, err := model.Embed(t.Context(), long); err != nil {
+	if _, err := model.Embed(t.Context(), "acme", long); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range ai.Requests() {
@@ -134,7 +135,7 @@ func TestOpenAISendsWhatTheModelNeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := model.Embed(t.Context(), []string{"a"}); err != nil {
+			if _, err := model.Embed(t.Context(), "acme", []string{"a"}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
@@ -166,7 +167,7 @@ func TestOpenAIWithoutAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Embed(t.Context(), []string{"a"}); err != nil {
+	if _, err := model.Embed(t.Context(), "acme", []string{"a"}); err != nil {
 		t.Fatal(err)
 	}
 	if key := ai.Requests()[0].Header.Get("Authorization"); key != "" {
@@ -212,7 +213,7 @@ func TestOpenAIFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			ai.Set(tc.fault)
-			vectors, err := model.Embed(t.Context(), texts(3))
+			vectors, err := model.Embed(t.Context(), "acme", texts(3))
 			if vectors != nil || fault.KindOf(err) != tc.kind || fault.Public(err) != tc.public {
 				t.Errorf("%v %q", fault.KindOf(err), fault.Public(err))
 			}
@@ -227,7 +228,7 @@ func TestOpenAIFindsTheTextThatIsRefused(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
 	ai.Set(modelserver.Fault{Status: 400, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "number 77\"") }})
-	_, err := model.Embed(t.Context(), texts(100))
+	_, err := model.Embed(t.Context(), "acme", texts(100))
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "refused text 77 (14 bytes") {
 		t.Errorf("%v", err)
 	}
@@ -241,7 +242,7 @@ func TestOpenAIHalvesRequestsThatAreTooBigForTheServer(t *testing.T) {
 	ai, _, model := setup(t, "openai/unheard-of")
 	ai.Set(modelserver.Fault{Status: 413, When: func(r modelserver.Request) bool { return len(r.Body["input"].([]any)) > 32 }})
 	asked := texts(128)
-	got, err := model.Embed(t.Context(), asked)
+	got, err := model.Embed(t.Context(), "acme", asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestOpenAISurvivesAFlakyProvider(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
 	ai.Set(modelserver.Fault{Status: 500, Percent: 30})
-	if _, err := model.Embed(t.Context(), texts(2000)); err != nil {
+	if _, err := model.Embed(t.Context(), "acme", texts(2000)); err != nil {
 		t.Error(err)
 	}
 }
@@ -264,14 +265,14 @@ func TestOpenAISurvivesAFlakyProvider(t *testing.T) {
 func TestResolveAsksForTheDimension(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
-	resolved, err := model.Resolve(t.Context())
+	resolved, err := model.Resolve(t.Context(), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if resolved.Dimension != 8 || model.Dimension != 0 || len(ai.Requests()) != 1 {
 		t.Errorf("dimension %d, was %d, after %d requests", resolved.Dimension, model.Dimension, len(ai.Requests()))
 	}
-	again, err := resolved.Resolve(t.Context())
+	again, err := resolved.Resolve(t.Context(), "acme")
 	if err != nil || again != resolved || len(ai.Requests()) != 1 {
 		t.Error("asked again")
 	}
@@ -283,7 +284,7 @@ func TestEmbedEndsWithItsContext(t *testing.T) {
 	ai.NoLeaks(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, err := model.Embed(ctx, texts(4000)); fault.KindOf(err) != fault.Deadline {
+		if _, err := model.Embed(ctx, "acme", texts(4000)); fault.KindOf(err) != fault.Deadline {
 			t.Error(err)
 		}
 	})
@@ -389,7 +390,7 @@ func TestAnIngestDoesNotKeepQuestionsWaiting(t *testing.T) {
 	ai.Set(modelserver.Fault{Hang: true, When: func(r modelserver.Request) bool { return len(r.Body["input"].([]any)) > 1 }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _, _ = model.Embed(ctx, texts(4000)) }()
+	go func() { defer close(done); _, _ = model.Embed(ctx, "acme", texts(4000)) }()
 	for ai.Peak() < 16 {
 		time.Sleep(time.Millisecond)
 	}
@@ -398,4 +399,40 @@ func TestAnIngestDoesNotKeepQuestionsWaiting(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// A tenant fills its quota of calls with texts whose embedding does not come: another
+// tenant's documents and questions do not wait for it.
+func TestSlowEmbeddingsOfOneTenantDoNotDelayAnother(t *testing.T) {
+	t.Parallel()
+	ai, registry, model := setup(t, "openai/unheard-of")
+	release, usual := make(chan struct{}), ai.Embed
+	ai.Embed = func(text string) []float32 {
+		if text == "slow" {
+			<-release
+		}
+		return usual(text)
+	}
+	var group sync.WaitGroup
+	for range 40 {
+		group.Go(func() {
+			if _, err := model.Embed(t.Context(), "acme", []string{"slow"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for ai.Peak() < 16 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := model.Embed(t.Context(), "bolt", []string{"quick"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := registry.EmbedQuery(t.Context(), "bolt", model, "quick"); err != nil {
+		t.Error(err)
+	}
+	if n := len(ai.Requests()); n != 16+2 {
+		t.Errorf("%d requests arrived, want the 16 slow ones that one tenant may have, and 2", n)
+	}
+	close(release)
+	group.Wait()
 }

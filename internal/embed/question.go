@@ -21,7 +21,7 @@ import (
 // the embedding goes on for the others who wait for it.
 func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, text string) ([]float32, error) {
 	embed := func(ctx context.Context) ([]float32, error) {
-		vectors, err := model.embed(ctx, []string{text}, question)
+		vectors, err := model.embed(ctx, tenant, []string{text}, question)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // Config configures the providers. The zero Config has only builtin.
@@ -13,6 +14,8 @@ type Config struct {
 	// OpenAI is the endpoint of the openai provider. The provider is missing if it is
 	// zero.
 	OpenAI endpoint.Config
+	// Processor is used by the builtin model. Default: no limit.
+	Processor *limit.Processor
 	// QueryCacheBytes bounds the cached vectors of recent questions, in bytes. 0 means
 	// 64 MiB, a negative number means no cache.
 	QueryCacheBytes int64
@@ -26,7 +29,7 @@ type Registry struct {
 
 // NewRegistry returns a registry of the configured providers and builtin.
 func NewRegistry(config Config) *Registry {
-	backends := map[string]backend{"builtin": newBuiltin()}
+	backends := map[string]backend{"builtin": newBuiltin(config.Processor)}
 	if config.OpenAI.Configured() {
 		backends["openai"] = newOpenAI(config.OpenAI)
 	}

@@ -94,13 +94,13 @@ func TestEmbedRefusesBlankTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Embed(t.Context(), []string{"a", " \n"}); fault.Public(err) != "texts: text 1 is blank; there is nothing to embed" {
+	if _, err := model.Embed(t.Context(), "acme", []string{"a", " \n"}); fault.Public(err) != "texts: text 1 is blank; there is nothing to embed" {
 		t.Error(err)
 	}
 	if _, err := registry.EmbedQuery(t.Context(), "acme", model, ""); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)
 	}
-	if v, err := model.Embed(t.Context(), nil); err != nil || v != nil {
+	if v, err := model.Embed(t.Context(), "acme", nil); err != nil || v != nil {
 		t.Errorf("no texts: %v, %v", v, err)
 	}
 	if v, err := registry.EmbedQuery(t.Context(), "acme", model, "tide table"); err != nil || len(v) != 512 {

@@ -35,9 +35,10 @@ type Config struct {
 	BaseURL string
 	// MaxAttempts bounds how often one call is tried. 4.
 	MaxAttempts int
-	// MaxConcurrent bounds the calls in flight at once; further calls wait. 16.
+	// MaxConcurrent bounds the calls in flight at once; further calls wait. 32.
 	MaxConcurrent int
-	// MaxConcurrentPerTenant bounds the calls in flight of one tenant. MaxConcurrent.
+	// MaxConcurrentPerTenant bounds the calls in flight of one tenant, so that slow calls
+	// of one do not delay the others. Half of MaxConcurrent, rounded up.
 	MaxConcurrentPerTenant int
 	// MaxWait is the longest wait before another attempt. An endpoint that asks for a
 	// longer one ends the call. 20 s.
@@ -66,8 +67,8 @@ func (c Config) Configured() bool { return c.APIKey != "" || c.BaseURL != "" }
 
 func (c Config) withDefaults() Config {
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 4)
-	c.MaxConcurrent = cmp.Or(c.MaxConcurrent, 16)
-	c.MaxConcurrentPerTenant = cmp.Or(c.MaxConcurrentPerTenant, c.MaxConcurrent)
+	c.MaxConcurrent = cmp.Or(c.MaxConcurrent, 32)
+	c.MaxConcurrentPerTenant = cmp.Or(c.MaxConcurrentPerTenant, (c.MaxConcurrent+1)/2)
 	c.MaxWait = cmp.Or(c.MaxWait, 20*time.Second)
 	c.MinWait = cmp.Or(c.MinWait, 250*time.Millisecond)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)

@@ -264,3 +264,44 @@ func TestNoGoroutineStaysBehind(t *testing.T) {
 		group.Wait()
 	})
 }
+
+// One tenant fills its quota with calls that are not answered until another tenant's have
+// been: with the defaults these do not wait.
+func TestSlowCallsOfOneTenantDoNotDelayAnother(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	release := make(chan struct{})
+	ai.Score = func(query, _ string) float64 {
+		if query == "slow" {
+			<-release
+		}
+		return 1
+	}
+	c := endpoint.New("p", endpoint.Config{BaseURL: ai.URL})
+	call := func(tenant, query string) error {
+		return c.Do(t.Context(), tenant, func(ctx context.Context) error {
+			return c.PostJSON(ctx, "/rerank", map[string]any{"query": query, "texts": []string{"t"}}, new(any))
+		})
+	}
+	var group sync.WaitGroup
+	for range 100 {
+		group.Go(func() {
+			if err := call("acme", "slow"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for ai.Peak() < 16 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 50 {
+		if err := call("bolt", "quick"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(ai.Requests()); n != 16+50 {
+		t.Errorf("%d requests arrived, want the 16 slow ones that one tenant may have, and 50", n)
+	}
+	close(release)
+	group.Wait()
+}

@@ -20,15 +20,11 @@ func (r *run) candidates(ctx context.Context) error {
 		return err
 	}
 	r.watch.Lap("search", len(r.found.Sources))
-	embeddings := make([][]float64, len(r.found.Sources))
-	for i, source := range r.found.Sources {
-		embeddings[i] = float64s(source.Vector)
-	}
-	similar, err := walk.NewCandidates(ctx, embeddings, p.threshold)
-	if err != nil {
+	var ranked []walk.Scored
+	err = r.compute(ctx, len(r.found.Sources) > fewCandidates, func(ctx context.Context) error {
+		ranked, err = r.rankCandidates(ctx, question)
 		return err
-	}
-	ranked, err := similar.Rank(ctx, float64s(question), p.seeds, p.walk)
+	})
 	if err != nil {
 		return err
 	}
@@ -42,6 +38,34 @@ func (r *run) candidates(ctx context.Context) error {
 	}
 	r.watch.Lap("walk", len(ranked))
 	return r.rerank(ctx)
+}
+
+// rankCandidates returns what the search found in the order of the walk.
+func (r *run) rankCandidates(ctx context.Context, question []float32) ([]walk.Scored, error) {
+	embeddings := make([][]float64, len(r.found.Sources))
+	for i, source := range r.found.Sources {
+		embeddings[i] = float64s(source.Vector)
+	}
+	similar, err := walk.NewCandidates(ctx, embeddings, r.plan.threshold)
+	if err != nil {
+		return nil, err
+	}
+	return similar.Rank(ctx, float64s(question), r.plan.seeds, r.plan.walk)
+}
+
+// fewCandidates and fewEdges are the sizes of graphs up to which the walk is computed
+// without a slot of the processor: about a millisecond of work.
+const (
+	fewCandidates = 50
+	fewEdges      = 2_000
+)
+
+// compute runs a computation, in a slot of the processor if it is long.
+func (r *run) compute(ctx context.Context, long bool, work func(context.Context) error) error {
+	if !long {
+		return work(ctx)
+	}
+	return r.service.processor.Run(ctx, string(r.plan.tenant), work)
 }
 
 // question returns the question's embedding.

@@ -48,8 +48,8 @@ type neighborhood struct {
 	chunks    []ChunkRef // ascending; their indices are the nodes of the walk
 	node      map[ChunkRef]int32
 	edges     []chunkEdge
-	adjacency *walk.Adjacency
-	warning   string // why it is incomplete; else empty
+	adjacency *walk.Adjacency // nil until buildAdjacency
+	warning   string          // why it is incomplete; else empty
 }
 
 // chunkEdge is a loaded edge.
@@ -112,7 +112,6 @@ func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []s
 			break
 		}
 	}
-	around.buildAdjacency()
 	return around, nil
 }
 

@@ -169,7 +169,7 @@ func pieces(t *testing.T, text string, size int) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := chunk.Split(text, options)
+	chunks, err := chunk.Split(t.Context(), text, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func nearest(t *testing.T, texts []string, k int) []walk.Edge {
 	}
 	var vectors [][]float32
 	for batch := range slices.Chunk(texts, 256) {
-		made, err := model.Embed(t.Context(), batch)
+		made, err := model.Embed(t.Context(), "acme", batch)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -18,19 +19,20 @@ const cacheBytes = 64 << 20
 // Service answers graph queries and manages the graphs of indexes. Safe for
 // concurrent use.
 type Service struct {
-	db      *tenant.DB
-	queue   *job.Queue
-	indexes *index.Service
-	queries *query.Service
-	edges   *cache.Cache[edgeKey, []chunkEdge]
-	bounds  bounds
+	db        *tenant.DB
+	queue     *job.Queue
+	indexes   *index.Service
+	queries   *query.Service
+	processor *limit.Processor
+	edges     *cache.Cache[edgeKey, []chunkEdge]
+	bounds    bounds
 }
 
 // New returns a Service that searches for seeds with queries and enqueues the
-// tasks of its jobs.
-func New(db *tenant.DB, indexes *index.Service, queries *query.Service, queue *job.Queue) *Service {
+// tasks of its jobs. Long computations use the processor; nil is no limit.
+func New(db *tenant.DB, indexes *index.Service, queries *query.Service, queue *job.Queue, processor *limit.Processor) *Service {
 	return &Service{
-		db: db, queue: queue, indexes: indexes, queries: queries,
+		db: db, queue: queue, indexes: indexes, queries: queries, processor: processor,
 		edges: newEdgeCache(cacheBytes), bounds: defaultBounds,
 	}
 }

@@ -41,7 +41,12 @@ func (r *run) stored(ctx context.Context) error {
 		r.warnings = append(r.warnings, around.warning)
 	}
 	r.watch.Lap("load", len(around.chunks))
-	scores, err := around.walk(ctx, seeds, p.walk)
+	var scores []float64
+	err = r.compute(ctx, len(around.edges) > fewEdges, func(ctx context.Context) error {
+		around.buildAdjacency()
+		scores, err = around.walk(ctx, seeds, p.walk)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (c *copier) copySome(ctx context.Context) (int, error) {
 func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 	out := make([]string, 0, len(texts))
 	for done := 0; done < len(texts); done += copyTexts {
-		made, err := c.model.Embed(ctx, texts[done:min(done+copyTexts, len(texts))])
+		made, err := c.model.Embed(ctx, string(c.old.Tenant()), texts[done:min(done+copyTexts, len(texts))])
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ type newModel struct {
 
 // newModel returns the model that a change names; nil if it names none. It may call the
 // provider of the model. Errors: Invalid.
-func (s *Service) newModel(ctx context.Context, i Index, c Change) (*newModel, error) {
+func (s *Service) newModel(ctx context.Context, id tenant.ID, i Index, c Change) (*newModel, error) {
 	if c.EmbeddingModel == nil {
 		if c.Dimension != 0 {
 			return nil, fault.Field("dimension", "changes only with embeddingModel")
@@ -34,7 +34,7 @@ func (s *Service) newModel(ctx context.Context, i Index, c Change) (*newModel, e
 		return nil, fault.Field("embeddingModel", "index %q is one of ready-made vectors", i.Name)
 	}
 	spec := Spec{EmbeddingModel: *c.EmbeddingModel, Dimension: c.Dimension}
-	if err := s.completeDimension(ctx, &spec); err != nil {
+	if err := s.completeDimension(ctx, id, &spec); err != nil {
 		return nil, err
 	}
 	return &newModel{spec.EmbeddingModel, spec.Dimension}, nil

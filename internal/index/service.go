@@ -87,7 +87,7 @@ func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) er
 	if err := spec.checkChunking(); err != nil {
 		return err
 	}
-	if err := s.completeDimension(ctx, spec); err != nil {
+	if err := s.completeDimension(ctx, h.Tenant(), spec); err != nil {
 		return err
 	}
 	ok, err := languageExists(ctx, h, spec.TextLanguage)
@@ -108,7 +108,7 @@ func (s *Spec) checkChunking() error {
 // completeDimension fills in model and dimension: a dimension without a model means an
 // index of ready-made vectors, a model has its dimension, and neither means the default
 // model.
-func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
+func (s *Service) completeDimension(ctx context.Context, id tenant.ID, spec *Spec) error {
 	if spec.EmbeddingModel == "" && spec.Dimension > 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *Service) completeDimension(ctx context.Context, spec *Spec) error {
 	if model, err = model.WithDimension(spec.Dimension); err != nil {
 		return err
 	}
-	if model, err = model.Resolve(ctx); err != nil {
+	if model, err = model.Resolve(ctx, string(id)); err != nil {
 		return err
 	}
 	spec.Dimension = model.Dimension
@@ -240,7 +240,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	if _, err := found.changed(c); err != nil {
 		return Index{}, Counts{}, err
 	}
-	model, err := s.newModel(ctx, found, c)
+	model, err := s.newModel(ctx, r.Tenant, found, c)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}

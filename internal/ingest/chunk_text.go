@@ -16,14 +16,31 @@ const MaxChunkTextBytes = 10 << 20
 // ChunkText splits a text into chunks and stores nothing. Options that are not set have
 // the defaults of other common chunkers, which differ from those of an upload; with the
 // same sizes an upload makes the same chunks. A blank text has no chunks.
-// Errors: Invalid naming the option.
-func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {
-	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
+// Errors: Invalid naming the option, those of limit.Processor.Run.
+func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking chunk.Settings) (chunks []chunk.Chunk, err error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
 		return nil, err
 	}
 	if len(content) > MaxChunkTextBytes {
 		return nil, fault.Field("text", "is %d bytes, over the limit of %d: upload it instead", len(content), MaxChunkTextBytes)
 	}
+	if len(content) <= shortText {
+		return chunkText(ctx, r.Tenant, content, mediaType, chunking)
+	}
+	err = s.processor.Run(ctx, string(r.Tenant), func(ctx context.Context) error {
+		chunks, err = chunkText(ctx, r.Tenant, content, mediaType, chunking)
+		return err
+	})
+	return chunks, err
+}
+
+// shortText is the size in bytes up to which a text is split without a slot of the
+// processor: about a millisecond of work.
+const shortText = 32 << 10
+
+// chunkText splits a text of a tenant into chunks.
+func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {
 	if err := checkUTF8(content); err != nil {
 		return nil, err
 	}
@@ -40,7 +57,7 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 	text := string(content)
 	if mediaType != "" { // without a content type, text that looks like HTML is split as plain text
 		f := file{Source: parse.Source{Content: content, ContentType: settled}, Chunking: chunking}
-		parsed, err := f.parse(ctx, parse.Parse)
+		parsed, err := f.parse(ctx, id, ParseHere)
 		if err != nil {
 			return nil, err
 		}
@@ -50,5 +67,5 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 	if err != nil {
 		return nil, fault.Under("chunking", err)
 	}
-	return chunk.Split(text, options)
+	return chunk.Split(ctx, text, options)
 }

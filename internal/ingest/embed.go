@@ -43,7 +43,7 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 	for _, t := range tasks {
 		t.embeddings = embeddings{inMemory: wanted.add(t.Title, t.chunks, known)}
 	}
-	return wanted.embed(ctx, model, func(done int) error {
+	return wanted.embed(ctx, tasks[0].Tenant, model, func(done int) error {
 		if len(tasks) > 1 || len(wanted.texts) <= embedBatch {
 			return nil
 		}
@@ -70,7 +70,7 @@ func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *tas
 		}
 		var wanted unembedded
 		made := wanted.add(t.Title, window, known)
-		err = wanted.embed(ctx, model, func(done int) error {
+		err = wanted.embed(ctx, t.Tenant, model, func(done int) error {
 			return job.Progress(ctx, h, t.JobID, first+len(window)-len(wanted.texts)+done, len(t.chunks))
 		})
 		if err != nil {
@@ -104,13 +104,13 @@ func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash]
 	return all
 }
 
-// embed embeds the texts in batches. Before each batch it reports how many are done.
-func (u *unembedded) embed(ctx context.Context, model *embed.Model, report func(done int) error) error {
+// embed embeds the texts of a tenant in batches. Before each batch it reports how many are done.
+func (u *unembedded) embed(ctx context.Context, id tenant.ID, model *embed.Model, report func(done int) error) error {
 	for done := 0; done < len(u.texts); done += embedBatch {
 		if err := report(done); err != nil {
 			return err
 		}
-		made, err := model.Embed(ctx, u.texts[done:min(done+embedBatch, len(u.texts))])
+		made, err := model.Embed(ctx, string(id), u.texts[done:min(done+embedBatch, len(u.texts))])
 		if err != nil {
 			return err
 		}

@@ -6,11 +6,18 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// ParseFunc turns a file into text, as parse.Parse does.
-type ParseFunc func(context.Context, parse.Source) (parse.Document, error)
+// ParseFunc turns a file of a tenant into text, as parse.Parse does.
+type ParseFunc func(context.Context, tenant.ID, parse.Source) (parse.Document, error)
+
+// ParseHere is a ParseFunc that reads files in this process.
+func ParseHere(ctx context.Context, _ tenant.ID, src parse.Source) (parse.Document, error) {
+	return parse.Parse(ctx, src)
+}
 
 // keepsSource reports whether a document is split without being converted to text first:
 // an HTML page, by the strategy that splits at its markup.
@@ -34,19 +41,28 @@ type file struct {
 }
 
 // split reads a file and splits its text into chunks, whose offsets are bytes of that text.
-// Their positions in the file, where known, are in their metadata under positionKey.
-func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chunk.Chunk, error) {
-	parsed, err := f.parse(ctx, read)
-	if err != nil {
+// Their positions in the file, where known, are in their metadata under positionKey. The
+// work in this process is done in a slot of the processor.
+func (f file) split(ctx context.Context, id tenant.ID, read ParseFunc, processor *limit.Processor) (parsed parse.Document, chunks []chunk.Chunk, err error) {
+	if parsed, err = f.parse(ctx, id, read); err != nil {
 		return parsed, nil, err
 	}
+	err = processor.Run(ctx, string(id), func(ctx context.Context) error {
+		chunks, err = f.cut(ctx, parsed)
+		return err
+	})
+	return parsed, chunks, err
+}
+
+// cut splits the text of the file into chunks.
+func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, error) {
 	options, err := f.Chunking.RetrievalOptions(parsed.ContentType, f.FileName)
 	if err != nil {
-		return parsed, nil, fault.Under("chunking", err)
+		return nil, fault.Under("chunking", err)
 	}
-	chunks, err := chunk.Split(parsed.Text, options)
+	chunks, err := chunk.Split(ctx, parsed.Text, options)
 	if err != nil {
-		return parsed, nil, err
+		return nil, err
 	}
 	if parsed.Format.TextType() == "" || keepsSource(f.Chunking, parsed.Format) {
 		chunk.Locate(parsed.Text, options, chunks) // adds line numbers of the original
@@ -62,14 +78,14 @@ func (f file) split(ctx context.Context, read ParseFunc) (parse.Document, []chun
 		}
 		chunks[i].Metadata[positionKey] = position
 	}
-	return parsed, chunks, nil
+	return chunks, nil
 }
 
-func (f file) parse(ctx context.Context, read ParseFunc) (parse.Document, error) {
+func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Document, error) {
 	if format, known := parse.FormatOf(f.ContentType); known && keepsSource(f.Chunking, format) {
 		return parse.Document{Format: format, ContentType: f.ContentType, Text: string(f.Content)}, nil
 	}
-	return read(ctx, f.Source)
+	return read(ctx, id, f.Source)
 }
 
 // Metadata keys for values read from the file. They never replace values that the uploader

@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -26,17 +27,19 @@ type Worker struct {
 	db        *tenant.DB
 	models    *embed.Registry
 	parse     ParseFunc
+	processor *limit.Processor
 	extractor *extract.Extractor
 	queue     *job.Queue
 	backlog   *backlog.Backlog
 	log       *slog.Logger
 }
 
-// WorkerConfig are the settings of a Worker. All are required.
+// WorkerConfig are the settings of a Worker. All but Processor are required.
 type WorkerConfig struct {
 	DB        *tenant.DB
 	Models    *embed.Registry
-	Parse     ParseFunc // reads files
+	Parse     ParseFunc        // reads files
+	Processor *limit.Processor // cuts texts; nil is no limit
 	Extractor *extract.Extractor
 	Queue     *job.Queue // for the maintenance of indexes
 	Backlog   *backlog.Backlog
@@ -45,7 +48,7 @@ type WorkerConfig struct {
 
 // NewWorker returns a Worker.
 func NewWorker(c WorkerConfig) *Worker {
-	return &Worker{db: c.DB, models: c.Models, parse: c.Parse, extractor: c.Extractor, queue: c.Queue, backlog: c.Backlog, log: c.Logger}
+	return &Worker{db: c.DB, models: c.Models, parse: c.Parse, processor: c.Processor, extractor: c.Extractor, queue: c.Queue, backlog: c.Backlog, log: c.Logger}
 }
 
 // task is an attempt at one version of one document.
@@ -220,7 +223,7 @@ func (w *Worker) split(ctx context.Context, t *task) error {
 		return fault.New(fault.Precondition, "the service did not survive %d attempts to process this document", t.Lost)
 	}
 	return guarded(func() error {
-		parsed, chunks, err := t.file().split(ctx, w.parse)
+		parsed, chunks, err := t.file().split(ctx, t.Tenant, w.parse, w.processor)
 		if err != nil {
 			return err
 		}

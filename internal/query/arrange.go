@@ -1,22 +1,47 @@
 package query
 
-import "math"
+import (
+	"context"
+	"math"
+
+	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
 
 // arrange chooses topK of the sources: at most maxPerDocument of each document, and
-// by diversity if that was asked for.
-func arrange(p prepared, sources []Source) []Source {
+// by diversity if that was asked for. Errors: those of limit.Processor.Run.
+func (s *Service) arrange(ctx context.Context, id tenant.ID, p prepared, sources []Source) ([]Source, error) {
 	if p.maxPerDocument > 0 {
 		sources = perDocument(sources, p.maxPerDocument)
 	}
 	if p.diversity > 0 {
-		sources = diverse(sources, p.topK, p.diversity)
+		var err error
+		if sources, err = s.diverse(ctx, id, sources, p.topK, p.diversity); err != nil {
+			return nil, err
+		}
 		if !p.includeVectors {
 			for n := range sources {
 				sources[n].Vector = nil
 			}
 		}
 	}
-	return sources[:min(p.topK, len(sources))]
+	return sources[:min(p.topK, len(sources))], nil
+}
+
+// fewProducts is the number of products of two numbers up to which the diversity of sources
+// is computed without a slot of the processor: about a millisecond of work.
+const fewProducts = 1 << 20
+
+// diverse chooses k sources by maximal marginal relevance.
+func (s *Service) diverse(ctx context.Context, id tenant.ID, sources []Source, k int, diversity float64) (chosen []Source, err error) {
+	if len(sources) == 0 || min(k, len(sources))*len(sources)*len(sources[0].Vector) <= fewProducts {
+		return diverse(ctx, sources, k, diversity)
+	}
+	err = s.processor.Run(ctx, string(id), func(ctx context.Context) error {
+		chosen, err = diverse(ctx, sources, k, diversity)
+		return err
+	})
+	return chosen, err
 }
 
 // perDocument returns the sources without those after the first most of each
@@ -42,10 +67,10 @@ func perDocument(sources []Source, most int) []Source {
 //	(1-diversity) * relevance - diversity * greatest similarity to a chosen source
 //
 // where relevance is the score scaled to [0,1], and similarity the cosine of the
-// embeddings. Ties go to the better score.
-func diverse(sources []Source, k int, diversity float64) []Source {
+// embeddings. Ties go to the better score. Errors: that of ctx.
+func diverse(ctx context.Context, sources []Source, k int, diversity float64) ([]Source, error) {
 	if len(sources) == 0 {
-		return sources
+		return sources, nil
 	}
 	best, worst := sources[0].Score, sources[len(sources)-1].Score
 	left := make([]Source, len(sources))
@@ -53,6 +78,9 @@ func diverse(sources []Source, k int, diversity float64) []Source {
 	similar := make([]float64, len(sources)) // to the most similar chosen source
 	chosen := make([]Source, 0, min(k, len(sources)))
 	for len(chosen) < k && len(left) > 0 {
+		if err := limit.Yield(ctx); err != nil {
+			return nil, err
+		}
 		next, highest := 0, math.Inf(-1)
 		for n, s := range left {
 			relevance := 1.0
@@ -73,7 +101,7 @@ func diverse(sources []Source, k int, diversity float64) []Source {
 			}
 		}
 	}
-	return chosen
+	return chosen, nil
 }
 
 // cosine returns the cosine of two vectors of the same length, 0 if one of them is

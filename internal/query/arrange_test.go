@@ -30,15 +30,17 @@ func TestDiverse(t *testing.T) {
 	}{
 		{0, 4, "a b c d"}, {0.4, 2, "a c"}, {1, 4, "a d c b"}, {0.4, 10, "a c b d"}, {0.4, 1, "a"},
 	} {
-		if got := ids(diverse(sources, tc.k, tc.diversity)); got != tc.want {
+		chosen, err := diverse(t.Context(), sources, tc.k, tc.diversity)
+		if got := ids(chosen); got != tc.want || err != nil {
 			t.Errorf("diversity %g, %d: %s, want %s", tc.diversity, tc.k, got, tc.want)
 		}
 	}
-	if got := diverse(nil, 3, 0.5); len(got) != 0 {
+	if got, err := diverse(t.Context(), nil, 3, 0.5); len(got) != 0 || err != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 	level := []Source{{ID: "a", Vector: []float32{0, 0}}, {ID: "b", Vector: []float32{0, 0}}}
-	if got := ids(diverse(level, 2, 0.5)); got != "a b" {
+	chosen, err := diverse(t.Context(), level, 2, 0.5)
+	if got := ids(chosen); got != "a b" || err != nil {
 		t.Errorf("without directions: %s", got)
 	}
 }

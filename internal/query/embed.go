@@ -26,7 +26,8 @@ type Embeddings struct {
 // if the name is empty. Errors: Invalid naming the field, Unavailable when the model
 // does not answer.
 func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embeddings, error) {
-	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
 		return Embeddings{}, err
 	}
 	if model == "" {
@@ -44,7 +45,7 @@ func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embe
 	if err != nil {
 		return Embeddings{}, err
 	}
-	values, err := made.Embed(ctx, texts)
+	values, err := made.Embed(ctx, string(r.Tenant), texts)
 	if err != nil {
 		return Embeddings{}, err
 	}

@@ -50,7 +50,9 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 		}
 		watch.Lap("rerank", len(a.sources))
 	}
-	a.sources = arrange(p, a.sources)
+	if a.sources, err = s.arrange(ctx, id, p, a.sources); err != nil {
+		return a, err
+	}
 	if p.neighbours > 0 {
 		a.sources, err = withNeighbours(ctx, h, i, p, a.sources)
 		watch.Lap("neighbours", len(a.sources))

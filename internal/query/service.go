@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -17,13 +18,15 @@ type Service struct {
 	models       *embed.Registry
 	reranker     *rerank.Reranker
 	defaultModel string
+	processor    *limit.Processor
 	estimates    *estimator
 }
 
-// New returns a Service. defaultModel is the model of Embed when none is named.
-func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string) *Service {
+// New returns a Service. defaultModel is the model of Embed when none is named. Long
+// computations use the processor; nil is no limit.
+func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
-		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, estimates: newEstimator(),
+		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(),
 	}
 }
 

@@ -65,7 +65,7 @@ func (s search) find(q *statement) {
 			"FROM tenant.chunk AS c",
 			"WHERE "+where,
 			"ORDER BY c.chunk_id",
-			limit(s.request.topK))
+			limitTo(s.request.topK))
 	case s.request.mode == Vector:
 		s.nearest(q, "found", s.distance(q), where, wanted)
 	case s.request.mode == Keyword:
@@ -137,7 +137,7 @@ func (s search) nearest(q *statement, name, distance, where string, most int) {
 		"FROM tenant.chunk AS c",
 		"WHERE "+where,
 		"ORDER BY "+order,
-		limit(most))
+		limitTo(most))
 }
 
 // heaviest defines the chunks that match and whose terms weigh most.
@@ -152,7 +152,7 @@ func (s search) heaviest(q *statement, name, weight, where string) {
 		"FROM tenant.chunk AS c",
 		"WHERE "+where,
 		"ORDER BY "+weight+", c.chunk_id",
-		limit(s.request.candidates()))
+		limitTo(s.request.candidates()))
 }
 
 // spreadOut defines the chunks with the least value, at most maxPerDocument of each
@@ -186,7 +186,7 @@ func (s search) best(q *statement, name, from, value, direction string, most int
 		"	"+value+" AS rank_value",
 		"FROM "+from,
 		"ORDER BY rank_value "+direction+", chunk_id",
-		limit(most))
+		limitTo(most))
 }
 
 // fewPerDocument defines the first rows of name_ranked, at most maxPerDocument of
@@ -202,10 +202,10 @@ func (s search) fewPerDocument(q *statement, name, direction string, most int) {
 		"FROM "+name+"_numbered",
 		"WHERE nth <= "+strconv.Itoa(s.request.maxPerDocument),
 		order,
-		limit(most))
+		limitTo(most))
 }
 
-func limit(n int) string { return "LIMIT " + strconv.Itoa(n) }
+func limitTo(n int) string { return "LIMIT " + strconv.Itoa(n) }
 
 // vectors reports whether the statement returns the embeddings.
 func (s search) vectors() bool { return s.request.includeVectors || s.request.diversity > 0 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
@@ -18,7 +19,7 @@ import (
 // of the other text's score, because a question that needs two texts often has only
 // the words of the first. The constants were chosen by nDCG@10 on two sets of English
 // questions, see docs/reranking.md.
-type lexicalScorer struct{}
+type lexicalScorer struct{ processor *limit.Processor }
 
 // key is empty: a score depends on the other candidates and is cheap to compute.
 func (lexicalScorer) key() string { return "" }
@@ -37,12 +38,36 @@ const (
 	maxTerms     = 256  // limit of distinct terms of a question; later ones are ignored
 )
 
-func (lexicalScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
+// smallTask is the size in bytes up to which texts are scored without a slot of the
+// processor: some milliseconds of work.
+const smallTask = 64 << 10
+
+func (s lexicalScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
+	size := 0
+	for _, text := range t.texts {
+		size += len(text)
+	}
+	if size <= smallTask {
+		return scoreByTerms(ctx, t), llm.Usage{}
+	}
+	var verdicts []verdict
+	err := s.processor.Run(ctx, t.tenant, func(ctx context.Context) error {
+		verdicts = scoreByTerms(ctx, t)
+		return nil
+	})
+	if err != nil {
+		verdicts = failAll(len(t.texts), err)
+	}
+	return verdicts, llm.Usage{}
+}
+
+// scoreByTerms returns the verdicts of the lexical scorer.
+func scoreByTerms(ctx context.Context, t task) []verdict {
 	query := readQuery(t.query)
 	found := make([]occurrences, len(t.texts))
 	for i, text := range t.texts {
-		if err := ctx.Err(); err != nil {
-			return failAll(len(t.texts), err), llm.Usage{}
+		if err := limit.Yield(ctx); err != nil {
+			return failAll(len(t.texts), err)
 		}
 		found[i] = query.find(text)
 	}
@@ -50,17 +75,20 @@ func (lexicalScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
 	mean := meanLength(found)
 	scores := make([]float64, len(t.texts))
 	for i := range found {
+		if err := limit.Yield(ctx); err != nil {
+			return failAll(len(t.texts), err)
+		}
 		scores[i] = (1-nearShare-runShare)*query.matched(&found[i], mean) + nearShare*query.near(&found[i]) + runShare*query.run(&found[i])
 	}
 	verdicts := make([]verdict, len(t.texts))
 	named := named(ctx, t, scores)
 	if err := ctx.Err(); err != nil {
-		return failAll(len(t.texts), err), llm.Usage{}
+		return failAll(len(t.texts), err)
 	}
 	for i, other := range named {
 		verdicts[i].score = max(scores[i], namedShare*other+(1-namedShare)*scores[i])
 	}
-	return verdicts, llm.Usage{}
+	return verdicts
 }
 
 // query holds the distinct terms of a question, without stop words if it has others.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // maxNameWords bounds the words of a title. Longer titles are not looked for.
@@ -99,7 +100,7 @@ func named(ctx context.Context, t task, scores []float64) []float64 {
 	tree := readNames(t.titles)
 	best := make([]float64, len(t.texts))
 	for i, text := range t.texts {
-		if ctx.Err() != nil {
+		if limit.Yield(ctx) != nil {
 			break
 		}
 		tree.in(text, func(other int) {

@@ -29,7 +29,7 @@ func TestLexicalQuality(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			vectors, err := model.Embed(t.Context(), set.Texts)
+			vectors, err := model.Embed(t.Context(), "acme", set.Texts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestLexicalQuality(t *testing.T) {
 				measured[name].Add(ranking, q.Relevant)
 			}
 			for _, q := range set.Questions {
-				asked, err := model.Embed(t.Context(), []string{q.Text})
+				asked, err := model.Embed(t.Context(), "acme", []string{q.Text})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/llm"
 )
 
@@ -44,6 +45,8 @@ type Config struct {
 	// Cohere, Jina, Voyage and TEI are the endpoints of the cross-encoder APIs. A
 	// provider is missing if its Config is zero.
 	Cohere, Jina, Voyage, TEI endpoint.Config
+	// Processor is used by the lexical scorer. Default: no limit.
+	Processor *limit.Processor
 	// Timeout bounds the scoring of one request. Candidates that are not scored by
 	// then count as failed. The time is shorter if the context ends sooner. 0 means
 	// 10 s.

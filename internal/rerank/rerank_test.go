@@ -318,7 +318,7 @@ func TestFailuresAreNotCached(t *testing.T) {
 }
 
 // Calls run in parallel up to the limit of concurrency: 50 candidates at 100 ms an
-// answer are one round of five calls, or four rounds of at most sixteen.
+// answer are one round of five calls, or four rounds of the sixteen calls that one tenant may have.
 func TestCallsRunInParallel(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[rerank.Kind]int{rerank.LLM: 5, rerank.LLMPassage: 16} {

@@ -84,7 +84,7 @@ func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
 		if model != lexicalModel {
 			return nil, fault.Field("model", "lexical has no model %q, only %s", model, lexicalModel)
 		}
-		return lexicalScorer{}, nil
+		return lexicalScorer{r.config.Processor}, nil
 	case LLM, LLMPassage, LLMListwise:
 		if err := r.config.LLM.Check(model); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/chunk"
 )
 
 // ChunkText implements ChunkService.
@@ -17,18 +18,16 @@ func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) 
 	if err != nil {
 		return nil, err
 	}
-	res := &ragdv1.ChunkTextResponse{}
-	for i, c := range found {
+	ordinal := int32(-1)
+	chunks, err := convertLarge(ctx, h.Processor, found, func(c chunk.Chunk) (*ragdv1.Chunk, error) {
+		ordinal++
 		own := maps.Clone(req.GetMetadata().AsMap())
 		maps.Copy(own, c.Metadata)
 		metadata, err := structOf(own)
-		if err != nil {
-			return nil, err
-		}
-		res.Chunks = append(res.Chunks, &ragdv1.Chunk{
-			Ordinal: int32(i), Text: c.Text, Metadata: metadata,
+		return &ragdv1.Chunk{
+			Ordinal: ordinal, Text: c.Text, Metadata: metadata,
 			StartByte: uint32(c.StartByte), EndByte: uint32(c.EndByte), TokenCount: int32(c.TokenCount),
-		})
-	}
-	return res, nil
+		}, err
+	})
+	return &ragdv1.ChunkTextResponse{Chunks: chunks}, err
 }

@@ -92,7 +92,7 @@ func splitDirectly(t *testing.T, text string, chunking *ragdv1.Chunking) []chunk
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := chunk.Split(text, options)
+	chunks, err := chunk.Split(t.Context(), text, options)
 	if err != nil {
 		t.Fatal(err)
 	}

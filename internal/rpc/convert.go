@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/metadata"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // chunkingSettings converts chunking options to settings; nil gives empty settings.
@@ -95,15 +98,48 @@ func optionalTimestamp(t *time.Time) *timestamppb.Timestamp {
 }
 
 // convertAll converts each element of a list.
-func convertAll[T, M any](list []T, convert func(T) (M, error)) ([]M, error) {
+func convertAll[T, M any](ctx context.Context, list []T, convert func(T) (M, error)) ([]M, error) {
+	steps := limit.NewSteps(ctx)
 	out := make([]M, len(list))
 	for i, v := range list {
+		if !steps.Next(convertSteps) {
+			return nil, steps.Err()
+		}
 		var err error
 		if out[i], err = convert(v); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+const (
+	// convertSteps is what converting an element of a list costs, see limit.Steps.
+	convertSteps = 1 << 12
+	// shortList is the length up to which a list is converted without a slot of the
+	// processor.
+	shortList = 100
+)
+
+// convertLarge is convertAll for lists that may be long.
+func convertLarge[T, M any](ctx context.Context, p *limit.Processor, list []T, convert func(T) (M, error)) (out []M, err error) {
+	if len(list) <= shortList {
+		return convertAll(ctx, list, convert)
+	}
+	err = p.Run(ctx, tenantOf(ctx), func(ctx context.Context) error {
+		out, err = convertAll(ctx, list, convert)
+		return err
+	})
+	return out, err
+}
+
+// tenantOf returns the tenant of a call, "" for the operator.
+func tenantOf(ctx context.Context) string {
+	r, ok := tenant.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	return string(r.Tenant)
 }
 
 func filterMessage(f filter.Filter) (*structpb.Struct, error) {

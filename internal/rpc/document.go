@@ -67,7 +67,7 @@ func (h *Handlers) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsR
 	if err != nil {
 		return nil, err
 	}
-	documents, err := convertAll(found, func(d ingest.Document) (*ragdv1.Document, error) {
+	documents, err := convertLarge(ctx, h.Processor, found, func(d ingest.Document) (*ragdv1.Document, error) {
 		return documentMessage(d, indexName)
 	})
 	return &ragdv1.ListDocumentsResponse{Documents: documents, NextPageToken: next}, err
@@ -125,7 +125,7 @@ func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := convertAll(found, storedChunkMessage)
+	chunks, err := convertLarge(ctx, h.Processor, found, storedChunkMessage)
 	return &ragdv1.ListChunksResponse{Chunks: chunks, NextPageToken: next}, err
 }
 

@@ -29,7 +29,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 		return nil, err
 	}
 	logReranking(ctx, found.Reranking)
-	sources, err := convertAll(found.Sources, new(objectReader).graphSourceMessage)
+	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).graphSourceMessage)
 	return &ragdv1.GraphRagResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain, found.Reranking),
 	}, err

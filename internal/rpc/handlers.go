@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
@@ -43,6 +44,8 @@ type Handlers struct {
 	Queries *query.Service
 	Graphs  *graph.Service
 	Tools   *tool.Service
+	// Processor is used to convert large answers; nil is no limit.
+	Processor *limit.Processor
 }
 
 // ServiceNames returns the full names of the services that Mount adds.

@@ -128,7 +128,7 @@ func (h *Handlers) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesReque
 	if err != nil {
 		return nil, err
 	}
-	indexes, err := convertAll(found, indexMessage)
+	indexes, err := convertAll(ctx, found, indexMessage)
 	names := make([]string, len(found))
 	for i, f := range found {
 		names[i] = f.Name

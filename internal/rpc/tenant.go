@@ -33,7 +33,7 @@ func (h *Handlers) ListTenants(ctx context.Context, req *ragdv1.ListTenantsReque
 	if err != nil {
 		return nil, err
 	}
-	tenants, err := convertAll(found, tenantMessage)
+	tenants, err := convertAll(ctx, found, tenantMessage)
 	return &ragdv1.ListTenantsResponse{Tenants: tenants, NextPageToken: next}, err
 }
 
@@ -88,7 +88,7 @@ func (h *Handlers) ListApiKeys(ctx context.Context, req *ragdv1.ListApiKeysReque
 	if err != nil {
 		return nil, err
 	}
-	keys, err := convertAll(found, apiKeyMessage)
+	keys, err := convertAll(ctx, found, apiKeyMessage)
 	return &ragdv1.ListApiKeysResponse{ApiKeys: keys, NextPageToken: next}, err
 }
 

@@ -45,7 +45,7 @@ func (h *Handlers) ListTools(ctx context.Context, req *ragdv1.ListToolsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	tools, err := convertAll(found, toolMessage)
+	tools, err := convertAll(ctx, found, toolMessage)
 	return &ragdv1.ListToolsResponse{Tools: tools, NextPageToken: next}, err
 }
 

@@ -67,6 +67,13 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// Providers are the services whose models can be used.
 	Providers Providers
+	// ProviderCalls is the number of calls to one provider in flight at once, of all
+	// tenants and of each tenant. Default: those of endpoint.Config.
+	ProviderCalls, ProviderCallsPerTenant int
+	// StatementsPerTenant is the number of statements of one tenant that requests may run
+	// in the database at once; others wait. It is at most half of the connections. Default:
+	// the number of CPUs, at least 2.
+	StatementsPerTenant int
 	// Tokens verifies access tokens, which are then accepted besides API keys. Default:
 	// no tokens are accepted.
 	Tokens tenant.Tokens
@@ -86,6 +93,16 @@ type Providers struct {
 	OpenAI, Cohere, Jina, Voyage, TEI endpoint.Config
 }
 
+// limited returns the endpoints with these limits on the calls in flight, where they have
+// none of their own.
+func (p Providers) limited(calls, perTenant int) Providers {
+	for _, c := range []*endpoint.Config{&p.OpenAI, &p.Cohere, &p.Jina, &p.Voyage, &p.TEI} {
+		c.MaxConcurrent = cmp.Or(c.MaxConcurrent, calls)
+		c.MaxConcurrentPerTenant = cmp.Or(c.MaxConcurrentPerTenant, perTenant)
+	}
+	return p
+}
+
 // withDefaults returns c with the documented defaults.
 func (c Config) withDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "ragd-data")
@@ -95,6 +112,7 @@ func (c Config) withDefaults() Config {
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	c.MaxBodyPause = cmp.Or(c.MaxBodyPause, httpserver.MaxPause)
 	c.Version = cmp.Or(c.Version, "dev")
+	c.StatementsPerTenant = cmp.Or(c.StatementsPerTenant, max(2, runtime.NumCPU()))
 	c.Workers = cmp.Or(c.Workers, 4*runtime.NumCPU())
 	return c
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
@@ -96,8 +97,9 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 
 // wire connects models, ingest, search and the RPC handlers.
 func (s *Service) wire(ctx context.Context, instance string) error {
-	providers := s.config.Providers
-	models := embed.NewRegistry(embed.Config{OpenAI: providers.OpenAI})
+	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
+	processor := limit.NewProcessor(0)
+	models := embed.NewRegistry(embed.Config{OpenAI: providers.OpenAI, Processor: processor})
 	if _, err := models.Model(s.config.EmbeddingModel); err != nil {
 		return fmt.Errorf("embedding-model: %w", err)
 	}
@@ -105,8 +107,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	extractor := extract.New(languageModels)
 	reranker := rerank.New(rerank.Config{
 		LLM: languageModels, Cohere: providers.Cohere, Jina: providers.Jina, Voyage: providers.Voyage, TEI: providers.TEI,
+		Processor: processor,
 	})
-	db, work := tenant.NewDB(s.database.requests), tenant.NewDB(s.database.work)
+	db, work := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant), tenant.NewDB(s.database.work, 0)
 	s.backlog = backlog.New(backlog.Config{
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
 		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
@@ -117,14 +120,14 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		}
 	}
 	s.worker = ingest.NewWorker(ingest.WorkerConfig{
-		DB: work, Models: models, Parse: s.parser(), Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
+		DB: work, Models: models, Parse: s.parser(), Processor: processor, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
 	})
 	indexes := index.New(db, models, s.queue, index.ServiceConfig{
 		DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes,
 	})
-	documents := ingest.New(db, indexes, s.backlog, extractor)
-	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel)
-	graphs := graph.New(db, indexes, queries, s.queue)
+	documents := ingest.New(db, indexes, s.backlog, extractor, processor)
+	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)
+	graphs := graph.New(db, indexes, queries, s.queue, processor)
 	runners := job.Join(
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
@@ -139,6 +142,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Queries: queries,
 		Graphs:  graphs,
 		Tools:   tool.New(db, indexes),
+
+		Processor: processor,
 	}
 	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	return nil
@@ -148,10 +153,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 // set, else in this process.
 func (s *Service) parser() ingest.ParseFunc {
 	if len(s.config.ParseCommand) == 0 {
-		return parse.Parse
+		return ingest.ParseHere
 	}
 	s.parsers = subprocess.New(subprocess.Config{Command: s.config.ParseCommand})
-	return s.parsers.Parse
+	return func(ctx context.Context, id tenant.ID, src parse.Source) (parse.Document, error) {
+		return s.parsers.Parse(ctx, string(id), src)
+	}
 }
 
 // newMCP returns the handler of the MCP endpoint.

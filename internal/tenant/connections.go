@@ -10,7 +10,7 @@ import (
 
 // connectionWait is how long a statement waits while its tenant uses as many connections
 // as one tenant may use.
-const connectionWait = 5 * time.Second
+const connectionWait = 15 * time.Second
 
 // connections bounds how many connections each tenant uses at a time, so that slow
 // statements of one tenant cannot occupy the whole pool.

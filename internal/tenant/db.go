@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -21,9 +22,10 @@ type DB struct {
 }
 
 // NewDB returns a DB that uses the pool and does not close it. No tenant uses more than
-// half of the pool's connections at a time.
-func NewDB(pool *pgxpool.Pool) *DB {
-	return &DB{pool: pool, connections: newConnections(max(1, int(pool.Config().MaxConns)/2))}
+// half of the pool's connections at a time, nor more than perTenant, unless that is 0.
+func NewDB(pool *pgxpool.Pool, perTenant int) *DB {
+	most := max(1, int(pool.Config().MaxConns)/2)
+	return &DB{pool: pool, connections: newConnections(min(most, cmp.Or(perTenant, most)))}
 }
 
 // Handle runs statements as one tenant. SQL is written against stand-in names,
@@ -59,6 +61,9 @@ func (h *Handle) OfIndex(index int64, generation int) *Handle {
 	}
 	return &of
 }
+
+// Tenant returns the tenant as which the statements run.
+func (h *Handle) Tenant() ID { return h.id }
 
 // ChunkTable returns the name of the index's chunk table, for CopyFrom.
 func (h *Handle) ChunkTable() pgx.Identifier {

@@ -98,7 +98,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 		return nil, err
 	}
 	return &Service{
-		Auth: newAuthenticator(s, config), store: s, db: NewDB(pool), log: config.Logger, migrator: migrator,
+		Auth: newAuthenticator(s, config), store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
 		now: config.Now, onDelete: config.OnDelete,
 	}, nil
 }

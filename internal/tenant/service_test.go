@@ -218,7 +218,7 @@ func TestHandleReachesOnlyItsTenant(t *testing.T) {
 		_, err := f.tenants.Create(f.operator, name, "", nil)
 		must(t, err)
 	}
-	db := tenant.NewDB(f.pool)
+	db := tenant.NewDB(f.pool, 0)
 	h := db.Handle(tenant.ID(ours))
 	if _, err := tenant.Value[int](t.Context(), h, `SELECT count(*)::int FROM tenant.documents`); err != nil {
 		t.Fatalf("its own table: %v", err)
@@ -259,7 +259,7 @@ func TestTheRoleEndsWithTheTransaction(t *testing.T) {
 	name := unique("role")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
-	h := tenant.NewDB(f.pool).Handle(tenant.ID(name))
+	h := tenant.NewDB(f.pool, 0).Handle(tenant.ID(name))
 	role, err := tenant.Value[string](t.Context(), h, `SELECT current_user::text`)
 	if err != nil || role != tenant.ID(name).Schema() {
 		t.Fatalf("role = %q, %v", role, err)
@@ -287,7 +287,7 @@ func TestADroppedTenantIsNotFound(t *testing.T) {
 	name := unique("gone")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
-	h := tenant.NewDB(f.pool).Handle(tenant.ID(name))
+	h := tenant.NewDB(f.pool, 0).Handle(tenant.ID(name))
 	must(t, f.tenants.Delete(f.operator, name))
 	if _, err := h.Exec(t.Context(), `SELECT 1`); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a batch: %v", err)

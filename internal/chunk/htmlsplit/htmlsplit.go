@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/assembly"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // Options say where to cut.
@@ -15,6 +16,7 @@ type Options struct {
 	Sections       bool // selected elements other than headings are containers; neighbours are never joined
 	ReturnEachLine bool // neighbours with the same titles are not joined
 	Track          bool // Body.Bounds can be called
+	Steps          *limit.Steps
 }
 
 // Section is text of a document with its metadata.
@@ -48,7 +50,7 @@ type Section struct {
 // The span of a body reaches from the first to the last character of the text in
 // the source, tags included and the header excluded.
 //
-// Errors are Invalid about text, or the first error of emit.
+// Errors are Invalid about text, that of o.Steps, or the first error of emit.
 func Split(text string, o Options, emit func(Section) error) error {
 	if err := assembly.CheckLength(text); err != nil {
 		return err
@@ -56,6 +58,9 @@ func Split(text string, o Options, emit func(Section) error) error {
 	s := newSplitter(text, o, emit)
 	for s.err == nil {
 		s.scan.next()
+		if !o.Steps.Next(s.scan.end - s.scan.start + tagSteps*len(o.Selectors)) {
+			return o.Steps.Err()
+		}
 		switch s.scan.kind {
 		case endOfText:
 			s.end()
@@ -72,6 +77,9 @@ func Split(text string, o Options, emit func(Section) error) error {
 	}
 	return s.err
 }
+
+// tagSteps is what comparing a tag with a selector costs.
+const tagSteps = 16
 
 // splitter is the state of a split while it reads tokens.
 type splitter struct {

@@ -55,7 +55,7 @@ func split(t *testing.T, text string, settings chunk.Settings) []chunk.Chunk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := chunk.Split(text, options)
+	chunks, err := chunk.Split(t.Context(), text, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestHTMLRefusesSelectors(t *testing.T) {
 			t.Errorf("%q: error %v", selector, err)
 		}
 	}
-	if _, err := chunk.Split("a", chunk.Options{Strategy: chunk.HTML, Headers: []chunk.HeaderKey{{Marker: "a b", Key: "k"}}}); err == nil {
+	if _, err := chunk.Split(t.Context(), "a", chunk.Options{Strategy: chunk.HTML, Headers: []chunk.HeaderKey{{Marker: "a b", Key: "k"}}}); err == nil {
 		t.Error("Split takes a selector that Settings.Options refuses")
 	}
 }
@@ -296,7 +296,7 @@ func checkHTML(t *testing.T, text string, set chunk.Settings, maxSize int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := chunk.Split(text, o)
+	whole, err := chunk.Split(t.Context(), text, o)
 	if !utf8.ValidString(text) {
 		if err == nil {
 			t.Error("took invalid UTF-8")
@@ -310,7 +310,7 @@ func checkHTML(t *testing.T, text string, set chunk.Settings, maxSize int) {
 	checkHTMLBounds(t, text, whole)
 
 	o.MaxSize = maxSize
-	cut, err := chunk.Split(text, o)
+	cut, err := chunk.Split(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func split(t *testing.T, text string, raw map[string]any) []chunk.Chunk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := chunk.Split(text, options)
+	chunks, err := chunk.Split(t.Context(), text, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestJSONRejectsInvalidTexts(t *testing.T) {
 		"", " ", "{", "[", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `[1,]`, `[,1]`, `{a:1}`, `{"a" 1}`, `[1 2]`, `]`, `[1]]`, `{"a":1}}`, `[1}`, `{"a":1]`,
 		"01", "1.", ".5", "1e", "+1", "-", "nul", "truee", "NaN", "'a'", `"a`, "\"a\nb\"", `"\x"`, `"\u12"`, `"\u12g4"`, "\"\x00\"", "1 2", "{} x", deep, "\xff",
 	} {
-		_, err := chunk.Split(text, chunk.Options{Strategy: chunk.JSON, MaxSize: 100})
+		_, err := chunk.Split(t.Context(), text, chunk.Options{Strategy: chunk.JSON, MaxSize: 100})
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Kind != fault.Invalid || e.Violations[0].Field != "text" {
 			t.Errorf("%.20q: error %v", text, err)
@@ -217,7 +217,7 @@ func TestJSONDepth(t *testing.T) {
 func TestJSONRejectsChunksOfMostlyRepeatedKeys(t *testing.T) {
 	t.Parallel()
 	text := `{"` + strings.Repeat("k", 1<<20) + `":[` + strings.Repeat("1,", 1<<19) + "1]}"
-	_, err := chunk.Split(text, chunk.Options{Strategy: chunk.JSON, MaxSize: 100})
+	_, err := chunk.Split(t.Context(), text, chunk.Options{Strategy: chunk.JSON, MaxSize: 100})
 	if err == nil || !strings.Contains(err.Error(), "larger maxSize") {
 		t.Errorf("error %v", err)
 	}
@@ -266,7 +266,7 @@ func leavesIn(t *testing.T, text string) []any {
 // strings have all characters, and that sizes and bounds are valid.
 func checkJSON(t *testing.T, text string, o chunk.Options) {
 	t.Helper()
-	chunks, err := chunk.Split(text, o)
+	chunks, err := chunk.Split(t.Context(), text, o)
 	if !utf8.ValidString(text) || !json.Valid([]byte(strings.TrimPrefix(text, "\ufeff"))) {
 		if err == nil {
 			t.Errorf("took %q", text)

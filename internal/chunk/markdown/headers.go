@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/assembly"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // Header maps a marker ("##") to the metadata key under which titles are stored.
@@ -21,6 +22,7 @@ type Options struct {
 	StripHeaders   bool // headings are not part of the text
 	ReturnEachLine bool // a section for every line that is not blank
 	Track          bool // Body.Bounds can be called
+	Steps          *limit.Steps
 }
 
 // Section is text under headings. It is valid during the call of emit.
@@ -48,7 +50,7 @@ type Section struct {
 // end of the last one, without its line feed. It includes blank lines and, if two
 // sections were joined, the heading between them.
 //
-// Errors are Invalid about text, or the first error of emit.
+// Errors are Invalid about text, that of o.Steps, or the first error of emit.
 func Split(text string, o Options, emit func(Section) error) error {
 	if err := assembly.CheckLength(text); err != nil {
 		return err
@@ -59,6 +61,9 @@ func Split(text string, o Options, emit func(Section) error) error {
 		if i := strings.IndexByte(text[pos:], '\n'); i >= 0 {
 			end = pos + i
 		}
+		if !o.Steps.Next(lineSteps + end - pos) {
+			return o.Steps.Err()
+		}
 		m.line(pos, end)
 		pos = end + 1
 	}
@@ -66,6 +71,9 @@ func Split(text string, o Options, emit func(Section) error) error {
 	m.endSection()
 	return m.err
 }
+
+// lineSteps is what reading a line costs, besides its bytes.
+const lineSteps = 16
 
 // splitter is the state of a split by headings while it reads lines.
 type splitter struct {

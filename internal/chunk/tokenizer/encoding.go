@@ -66,17 +66,21 @@ func lazyEncoding(newCodec func() *codec.Codec, size uint, preToken func(string,
 }
 
 // each calls yield with the end of every token of text[from:to], in order. Special
-// tokens are encoded as ordinary text.
-func (e *Encoding) each(text string, from, to int, yield func(end int)) {
+// tokens are encoded as ordinary text. It returns false if it ended early, soon after yield
+// returned false.
+func (e *Encoding) each(text string, from, to int, yield func(end int) bool) bool {
 	var m pairMerger
-	for from < to {
+	goOn := true
+	emit := func(end int) { goOn = yield(end) && goOn }
+	for from < to && goOn {
 		end := e.preToken(text, from, to)
 		for end-from > maxMerge {
 			cut := textspan.RuneStart(text, from+maxMerge)
-			m.merge(e, text, from, cut, yield)
+			m.merge(e, text, from, cut, emit)
 			from = cut
 		}
-		m.merge(e, text, from, end, yield)
+		m.merge(e, text, from, end, emit)
 		from = end
 	}
+	return goOn
 }

@@ -17,9 +17,10 @@ import (
 func tokensOf(encoding, text string) []string {
 	var tokens []string
 	start := 0
-	Load(encoding).each(text, 0, len(text), func(end int) {
+	Load(encoding).each(text, 0, len(text), func(end int) bool {
 		tokens = append(tokens, text[start:end])
 		start = end
+		return true
 	})
 	return tokens
 }
@@ -58,11 +59,12 @@ func TestAHugeWordIsEncodedWhole(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("語a", 10_000)
 	end := 0
-	Load(Default).each(text, 0, len(text), func(to int) {
+	Load(Default).each(text, 0, len(text), func(to int) bool {
 		if to <= end {
 			t.Fatalf("token from %d to %d", end, to)
 		}
 		end = to
+		return true
 	})
 	if end != len(text) {
 		t.Errorf("tokens end at %d of %d", end, len(text))

@@ -28,8 +28,9 @@ func NamedSpecials(encoding string, list []string) []string {
 }
 
 // Each calls yield with the end of every token of text[from:to], in order. The given
-// special tokens are one token each; others are ordinary text.
-func (e *Encoding) Each(text string, from, to int, specials []string, yield func(end int)) {
+// special tokens are one token each; others are ordinary text. It ends soon after yield
+// returned false.
+func (e *Encoding) Each(text string, from, to int, specials []string, yield func(end int) bool) {
 	next := make([]int, len(specials)) // position of the next occurrence of each, or -1
 	for i, s := range specials {
 		next[i] = indexFrom(text[:to], s, from)
@@ -44,9 +45,8 @@ func (e *Encoding) Each(text string, from, to int, specials []string, yield func
 				at, length = next[i], len(s)
 			}
 		}
-		e.each(text, from, at, yield)
-		if length > 0 {
-			yield(at + length)
+		if !e.each(text, from, at, yield) || length > 0 && !yield(at+length) {
+			return
 		}
 		from = at + length
 	}
@@ -55,7 +55,7 @@ func (e *Encoding) Each(text string, from, to int, specials []string, yield func
 // Count returns the number of tokens of a text.
 func (e *Encoding) Count(text string, specials []string) int {
 	n := 0
-	e.Each(text, 0, len(text), specials, func(int) { n++ })
+	e.Each(text, 0, len(text), specials, func(int) bool { n++; return true })
 	return n
 }
 

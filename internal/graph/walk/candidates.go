@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // Candidates is the candidate graph: the similarity graph over what a search
@@ -24,6 +25,10 @@ type Candidates struct {
 // at once. Cancellation is checked between blocks, and a block of similarities
 // takes 4·blockRows bytes for each embedding.
 const blockRows = 64
+
+// compareRows is the number of embeddings with which a block is compared at once. gonum
+// computes a product of this size on one processor; a larger one would take all.
+const compareRows = 3 * blockRows
 
 // NewCandidates returns the candidate graph of the embeddings, which all have the
 // same length and are kept. Pairs whose cosine is not above threshold, or not
@@ -83,12 +88,11 @@ func eachPair(ctx context.Context, rows blas32.General, threshold float64, visit
 	least := float32(threshold - margin)
 	similarities := make([]float32, blockRows*rows.Rows)
 	for begin := 0; begin < rows.Rows; begin += blockRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		end := min(begin+blockRows, rows.Rows)
 		block := blas32.General{Rows: end - begin, Cols: rows.Cols, Stride: rows.Stride, Data: rows.Data[begin*rows.Stride:]}
-		compare(block, rows, begin, similarities)
+		if err := compare(ctx, block, rows, begin, similarities); err != nil {
+			return err
+		}
 		for i := begin; i < end; i++ {
 			for j, similarity := range similarities[(i-begin)*rows.Rows:][:i] {
 				if similarity >= least {
@@ -102,15 +106,20 @@ func eachPair(ctx context.Context, rows blas32.General, threshold float64, visit
 
 // compare writes the inner products of the rows of a block, which begins at row
 // begin of rows, with all rows before each of them. Row i of the block has its
-// products at out[i*rows.Rows:].
-func compare(block, rows blas32.General, begin int, out []float32) {
-	if begin > 0 {
-		before := blas32.General{Rows: begin, Cols: rows.Cols, Stride: rows.Stride, Data: rows.Data}
+// products at out[i*rows.Rows:]. Errors: that of ctx.
+func compare(ctx context.Context, block, rows blas32.General, begin int, out []float32) error {
+	for from := 0; from < begin; from += compareRows {
+		if err := limit.Yield(ctx); err != nil {
+			return err
+		}
+		n := min(compareRows, begin-from)
+		before := blas32.General{Rows: n, Cols: rows.Cols, Stride: rows.Stride, Data: rows.Data[from*rows.Stride:]}
 		blas32.Gemm(blas.NoTrans, blas.Trans, 1, block, before, 0,
-			blas32.General{Rows: block.Rows, Cols: begin, Stride: rows.Rows, Data: out})
+			blas32.General{Rows: block.Rows, Cols: n, Stride: rows.Rows, Data: out[from:]})
 	}
 	blas32.Syrk(blas.NoTrans, 1, block, 0,
 		blas32.Symmetric{N: block.Rows, Stride: rows.Rows, Data: out[begin:], Uplo: blas.Lower})
+	return limit.Yield(ctx)
 }
 
 // Rank returns all candidates, best first, ties by node. Each of the seeds

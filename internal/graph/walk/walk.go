@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/ragdhq/ragd/internal/limit"
 )
 
 // Seed is a node where walks start and restart.
@@ -80,7 +82,7 @@ func (a *Adjacency) walkFinite(ctx context.Context, start []float64, o Options) 
 	at, next := slices.Clone(start), make([]float64, a.nodes)
 	visits := slices.Clone(start)
 	for left := o.Steps - 1; left > 0; left-- {
-		if err := ctx.Err(); err != nil {
+		if err := limit.Yield(ctx); err != nil {
 			return nil, err
 		}
 		a.step(at, next, start, o.Restart)
@@ -109,7 +111,7 @@ func (a *Adjacency) walkEndless(ctx context.Context, start []float64, o Options)
 	// rounding does.
 	most := 1 + int(min(math.Log(tolerance/2)/math.Log1p(-o.Restart), math.MaxInt32))
 	for range most {
-		if err := ctx.Err(); err != nil {
+		if err := limit.Yield(ctx); err != nil {
 			return nil, err
 		}
 		a.step(at, next, start, o.Restart)

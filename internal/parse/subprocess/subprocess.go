@@ -8,7 +8,7 @@
 //
 //	pool := subprocess.New(subprocess.Config{Command: []string{self, "parse-worker"}})
 //	defer pool.Close()
-//	doc, err := pool.Parse(ctx, src)
+//	doc, err := pool.Parse(ctx, tenant, src)
 //
 // Plain text is read in the service's own process: its parsers are simple, and most
 // documents are plain text.
@@ -23,13 +23,15 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
 )
 
 // Config are the settings of a Pool. Command is required.
 type Config struct {
 	Command   []string      // starts a child
-	Processes int           // children at once; default: one for each processor
+	Processes int           // children at once; default: one for each processor, at least 2
+	PerTenant int           // of these, the children of one tenant; default: half
 	Timeout   time.Duration // of one file; default 2 minutes
 	Memory    uint64        // of one child, in bytes; default 1 GiB
 }
@@ -37,7 +39,7 @@ type Config struct {
 // Pool reads files in child processes. Safe for concurrent use.
 type Pool struct {
 	config Config
-	slots  chan struct{} // one is taken by each file that is being read
+	slots  *limit.Limiter[string] // by tenant; one for each file that is being read
 
 	mu     sync.Mutex
 	idle   []*child
@@ -46,19 +48,21 @@ type Pool struct {
 
 // New returns a Pool. Children are started when there are files to read.
 func New(config Config) *Pool {
-	config.Processes = cmp.Or(config.Processes, runtime.NumCPU())
+	config.Processes = cmp.Or(config.Processes, max(2, runtime.NumCPU()))
+	config.PerTenant = cmp.Or(config.PerTenant, (config.Processes+1)/2)
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
 	config.Memory = cmp.Or(config.Memory, 1<<30)
-	return &Pool{config: config, slots: make(chan struct{}, config.Processes)}
+	return &Pool{config: config, slots: limit.New[string](int64(config.Processes), int64(config.PerTenant))}
 }
 
 // maxOwnHTML is the size in bytes up to which an HTML page is read in this process. Its
 // tree takes about forty times as much memory.
 const maxOwnHTML = 1 << 20
 
-// Parse reads a file as parse.Parse does. Further errors: Invalid if the file crashes its
-// child or takes too much time or memory; Unavailable if no child can be started.
-func (p *Pool) Parse(ctx context.Context, src parse.Source) (parse.Document, error) {
+// Parse reads a file of a tenant as parse.Parse does. It waits for a child; tenants that
+// wait take turns. Further errors: Invalid if the file crashes its child or takes too much
+// time or memory; Unavailable if no child can be started; the error of ctx when that ends.
+func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (parse.Document, error) {
 	format, err := parse.Detect(src)
 	if err != nil {
 		return parse.Document{}, err
@@ -66,12 +70,10 @@ func (p *Pool) Parse(ctx context.Context, src parse.Source) (parse.Document, err
 	if format.IsText() && (format != parse.HTML || len(src.Content) <= maxOwnHTML) {
 		return parse.Parse(ctx, src)
 	}
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return parse.Document{}, ctx.Err()
+	if err := p.slots.Acquire(ctx, tenant); err != nil {
+		return parse.Document{}, err
 	}
+	defer p.slots.Release(tenant, 1)
 	return p.read(ctx, src)
 }
 

@@ -87,7 +87,7 @@ func TestChildrenReadWhatParseReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.Parse(t.Context(), src)
+		got, err := p.Parse(t.Context(), "acme", src)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
 		}
@@ -102,14 +102,14 @@ func TestErrorsComeThroughWhole(t *testing.T) {
 	p := newPool(t, Config{})
 	src := file(t, "hostile/broken-xml.docx")
 	_, want := parse.Parse(t.Context(), src)
-	_, err := p.Parse(t.Context(), src)
+	_, err := p.Parse(t.Context(), "acme", src)
 	var got *fault.Error
 	if !errors.As(err, &got) || got.Error() != want.Error() || got.Kind != fault.Invalid || len(got.Violations) != 1 {
 		t.Errorf("error %v, want %v", err, want)
 	}
 	src = file(t, "files/plan.docx")
 	src.FileName = "unknown error"
-	if _, err := p.Parse(t.Context(), src); err == nil || err.Error() != "a bug" || fault.KindOf(err) != fault.Internal {
+	if _, err := p.Parse(t.Context(), "acme", src); err == nil || err.Error() != "a bug" || fault.KindOf(err) != fault.Internal {
 		t.Errorf("error %v", err)
 	}
 }
@@ -141,11 +141,11 @@ func TestAFileFailsAlone(t *testing.T) {
 		wg.Go(func() {
 			bad := good
 			bad.FileName = tc.name
-			_, err := tc.pool.Parse(t.Context(), bad)
+			_, err := tc.pool.Parse(t.Context(), "acme", bad)
 			if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(fault.Public(err), tc.want) {
 				t.Errorf("%s: error %.500v, want %q", tc.name, err, tc.want)
 			}
-			if _, err := patient.Parse(t.Context(), good); err != nil {
+			if _, err := patient.Parse(t.Context(), "acme", good); err != nil {
 				t.Errorf("after %s: %v", tc.name, err)
 			}
 		})
@@ -157,7 +157,7 @@ func TestAChildThatDiedBetweenFilesIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Processes: 1})
 	for range 3 {
-		if _, err := p.Parse(t.Context(), file(t, "files/message.eml")); err != nil {
+		if _, err := p.Parse(t.Context(), "acme", file(t, "files/message.eml")); err != nil {
 			t.Fatal(err)
 		}
 		_ = p.idle[0].cmd.Process.Kill()
@@ -169,7 +169,7 @@ func TestChildrenHaveNoEnvironment(t *testing.T) {
 	t.Parallel()
 	src := file(t, "files/plan.docx")
 	src.FileName = "environment"
-	d, err := newPool(t, Config{}).Parse(t.Context(), src)
+	d, err := newPool(t, Config{}).Parse(t.Context(), "acme", src)
 	if err != nil || d.Text != "[]" {
 		t.Errorf("environment %q, %v", d.Text, err)
 	}
@@ -185,7 +185,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 { // one reads, two wait for it
 		wg.Go(func() {
-			if _, err := p.Parse(ctx, src); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := p.Parse(ctx, "acme", src); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -193,11 +193,42 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	wg.Wait()
 }
 
+// The slow files of one tenant leave children to another, and a tenant that waits gets the
+// next one.
+func TestATenantDoesNotTakeAllChildren(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Processes: 2})
+	slow, quick := file(t, "files/plan.docx"), file(t, "files/plan.docx")
+	slow.FileName = "loop"
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			if _, err := p.Parse(ctx, "acme", slow); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	for p.slots.Used("acme") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 3 {
+		if _, err := p.Parse(t.Context(), "bolt", quick); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := p.slots.Used("acme"); n != 1 {
+		t.Errorf("%d children read files of one tenant, want 1", n)
+	}
+	cancel()
+	wg.Wait()
+}
+
 func TestAClosedPoolReadsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{})
 	p.Close()
-	if _, err := p.Parse(t.Context(), file(t, "files/plan.docx")); fault.KindOf(err) != fault.Unavailable {
+	if _, err := p.Parse(t.Context(), "acme", file(t, "files/plan.docx")); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("error %v", err)
 	}
 }
@@ -208,7 +239,7 @@ func BenchmarkParse(b *testing.B) {
 	src := file(b, "files/handbook.pdf")
 	b.SetBytes(int64(len(src.Content)))
 	for b.Loop() {
-		if _, err := p.Parse(b.Context(), src); err != nil {
+		if _, err := p.Parse(b.Context(), "acme", src); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -53,7 +53,7 @@ func New(t testing.TB, config service.Config) *Service {
 		t.Fatal(err)
 	}
 	run(t, s)
-	return &Service{Service: s, URL: s.URL(), Pool: config.Pool, DB: tenant.NewDB(config.Pool)}
+	return &Service{Service: s, URL: s.URL(), Pool: config.Pool, DB: tenant.NewDB(config.Pool, 0)}
 }
 
 // run runs the service until the test ends. It returns once the service receives events.
