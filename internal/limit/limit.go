@@ -1,8 +1,9 @@
 // Package limit divides a scarce resource between keys, such as tenants. There is a limit
 // for all keys together and one for each key, so that no key can use up the resource.
 //
-// TryAcquire takes units or fails at once; Acquire waits for a unit until its context
-// ends. A Processor divides processor time in the same manner. For rates over time use golang.org/x/time/rate.
+// TryAcquire takes units or fails at once; Acquire and AcquireN wait for units until their
+// context ends. A Processor divides processor time in the same manner. For rates over time
+// use golang.org/x/time/rate.
 package limit
 
 import (
@@ -16,8 +17,9 @@ import (
 // chooses the unit: a byte, a connection, a request.
 //
 // Waiting is fair: the waiters of one key are served in order, and keys with waiters take
-// turns, one unit each. A key at its own limit has no turn and does not delay other keys.
-// A new caller never overtakes a waiter that could be served next.
+// turns, one waiter each. A key whose first waiter exceeds the key's own limit has no turn
+// and does not delay other keys. A new caller never overtakes a waiter of its own key, or
+// one that could be served next.
 //
 // Every call takes constant time. A key uses memory only while it has units or waiters.
 // Safe for concurrent use. A nil Limiter limits nothing.
@@ -27,16 +29,22 @@ type Limiter[K comparable] struct {
 	mu   sync.Mutex
 	used int64
 	keys map[K]*usage
-	// turns lists the keys that have waiters and are below their own limit. The first
-	// is served next.
+	// turns lists the keys whose first waiter is within their own limit. The first is
+	// served next.
 	turns list.List // of *usage
 }
 
 // usage holds the units and the waiters of one key.
 type usage struct {
 	used    int64
-	waiters list.List     // of chan struct{}, closed when the waiter has its unit
+	waiters list.List     // of waiter
 	turn    *list.Element // in Limiter.turns, nil when not there
+}
+
+// waiter waits for n units. ready is closed when it has them.
+type waiter struct {
+	n     int64
+	ready chan struct{}
 }
 
 // New returns a Limiter of total units for all keys together and of each units for one
@@ -64,7 +72,10 @@ func (l *Limiter[K]) TryAcquire(key K, n int64) bool {
 
 // Acquire waits for a unit for a key and takes it. Release must follow. Errors: that of the
 // context; then no unit is taken.
-func (l *Limiter[K]) Acquire(ctx context.Context, key K) error {
+func (l *Limiter[K]) Acquire(ctx context.Context, key K) error { return l.AcquireN(ctx, key, 1) }
+
+// AcquireN is Acquire for n units at once. It waits until ctx ends if n exceeds a limit.
+func (l *Limiter[K]) AcquireN(ctx context.Context, key K, n int64) error {
 	if l == nil {
 		return ctx.Err()
 	}
@@ -73,24 +84,24 @@ func (l *Limiter[K]) Acquire(ctx context.Context, key K) error {
 		l.mu.Unlock()
 		return err
 	}
-	if l.take(key, 1) {
+	if l.take(key, n) {
 		l.mu.Unlock()
 		return nil
 	}
 	own := l.of(key)
-	waiter := own.waiters.PushBack(make(chan struct{}))
+	queued := own.waiters.PushBack(waiter{n, make(chan struct{})})
 	l.queue(own)
 	l.mu.Unlock()
-	return l.await(ctx, key, own, waiter)
+	return l.await(ctx, key, own, queued)
 }
 
-// await waits until a waiter has its unit or the context ends.
-func (l *Limiter[K]) await(ctx context.Context, key K, own *usage, waiter *list.Element) error {
+// await waits until a waiter has its units or the context ends.
+func (l *Limiter[K]) await(ctx context.Context, key K, own *usage, queued *list.Element) error {
 	select {
-	case <-waiter.Value.(chan struct{}):
+	case <-queued.Value.(waiter).ready:
 		return nil
 	case <-ctx.Done():
-		l.abandon(key, own, waiter)
+		l.abandon(key, own, queued)
 		return ctx.Err()
 	}
 }
@@ -119,10 +130,10 @@ func (l *Limiter[K]) Pass(ctx context.Context, key K) error {
 		return nil
 	}
 	own := l.of(key)
-	waiter := own.waiters.PushBack(make(chan struct{}))
+	queued := own.waiters.PushBack(waiter{1, make(chan struct{})})
 	l.release(key, own, 1)
 	l.mu.Unlock()
-	return l.await(ctx, key, own, waiter)
+	return l.await(ctx, key, own, queued)
 }
 
 // Used returns how many units a key has.
@@ -146,7 +157,7 @@ func (l *Limiter[K]) take(key K, n int64) bool {
 			return false
 		}
 		own = l.of(key)
-	case n > l.each-own.used:
+	case n > l.each-own.used, own.waiters.Len() > 0:
 		return false
 	}
 	l.used += n
@@ -171,10 +182,11 @@ func (l *Limiter[K]) forget(key K, own *usage) {
 	}
 }
 
-// queue appends a key to turns if it has waiters and is below its own limit. Otherwise it
-// removes the key from turns.
+// queue appends a key to turns if its first waiter is within the key's own limit.
+// Otherwise it removes the key from turns.
 func (l *Limiter[K]) queue(own *usage) {
-	waits := own.waiters.Len() > 0 && own.used < l.each
+	front := own.waiters.Front()
+	waits := front != nil && front.Value.(waiter).n <= l.each-own.used
 	switch {
 	case waits && own.turn == nil:
 		own.turn = l.turns.PushBack(own)
@@ -192,33 +204,36 @@ func (l *Limiter[K]) release(key K, own *usage, n int64) {
 	l.forget(key, own)
 }
 
-// serve gives free units to waiters, one unit per key and turn.
+// serve gives free units to waiters, one waiter per key and turn.
 func (l *Limiter[K]) serve() {
-	for l.used < l.total {
-		front := l.turns.Front()
-		if front == nil {
+	for front := l.turns.Front(); front != nil; front = l.turns.Front() {
+		own := front.Value.(*usage)
+		first := own.waiters.Front()
+		w := first.Value.(waiter)
+		if w.n > l.total-l.used {
 			return
 		}
-		own := l.turns.Remove(front).(*usage)
+		l.turns.Remove(front)
 		own.turn = nil
-		close(own.waiters.Remove(own.waiters.Front()).(chan struct{}))
-		l.used++
-		own.used++
+		own.waiters.Remove(first)
+		close(w.ready)
+		l.used += w.n
+		own.used += w.n
 		l.queue(own) // behind the others
 	}
 }
 
-// abandon removes a waiter whose context ended. If the waiter was given a unit meanwhile,
-// the unit goes to the next one.
-func (l *Limiter[K]) abandon(key K, own *usage, waiter *list.Element) {
+// abandon removes a waiter whose context ended. If the waiter was given its units
+// meanwhile, they go to the next ones.
+func (l *Limiter[K]) abandon(key K, own *usage, queued *list.Element) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	w := queued.Value.(waiter)
 	select {
-	case <-waiter.Value.(chan struct{}):
-		l.release(key, own, 1)
+	case <-w.ready:
+		l.release(key, own, w.n)
 	default:
-		own.waiters.Remove(waiter)
-		l.queue(own)
-		l.forget(key, own)
+		own.waiters.Remove(queued)
+		l.release(key, own, 0) // those behind it may need fewer units
 	}
 }

@@ -243,3 +243,45 @@ func TestLimiterUnderContention(t *testing.T) {
 		t.Errorf("%d units, %d keys and %d turns are left", l.used, len(l.keys), l.turns.Len())
 	}
 }
+
+// A waiter for many units is neither overtaken by those behind it of the same key, nor
+// does it delay other keys while its own key has too few.
+func TestWaitersForManyUnits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New[string](10, 6)
+		if err := l.AcquireN(t.Context(), "acme", 4); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var large, small atomic.Int64
+		go func() { large.Store(1 + int64(len(fmt.Sprint(l.AcquireN(ctx, "acme", 5))))) }()
+		synctest.Wait()
+		go func() {
+			if l.AcquireN(t.Context(), "acme", 1) == nil {
+				small.Add(1)
+			}
+		}()
+		synctest.Wait()
+		if large.Load() != 0 || small.Load() != 0 || l.TryAcquire("acme", 1) {
+			t.Error("a later caller overtook the waiter of its key")
+		}
+		if !l.TryAcquire("bolt", 6) {
+			t.Error("a key over its own limit delays another")
+		}
+		cancel()
+		synctest.Wait()
+		if large.Load() == 0 || small.Load() != 0 {
+			t.Errorf("after the waiter left: %d, %d", large.Load(), small.Load())
+		}
+		l.Release("bolt", 6)
+		synctest.Wait()
+		if small.Load() != 1 || l.Used("acme") != 5 {
+			t.Errorf("%d are served, %d units are used", small.Load(), l.Used("acme"))
+		}
+		l.Release("acme", 5)
+		if len(l.keys) != 0 || l.used != 0 {
+			t.Errorf("%d keys and %d units are left", len(l.keys), l.used)
+		}
+	})
+}
