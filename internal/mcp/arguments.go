@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -27,6 +28,7 @@ import (
 type arguments struct {
 	schema  *jsonschema.Schema
 	source  map[string]any
+	shape   *admission.Shape
 	vectors []string // names of arguments that are plain lists of numbers
 }
 
@@ -45,7 +47,7 @@ func newArguments(schema json.RawMessage) (*arguments, error) {
 		return nil, err
 	}
 	compiled, err := compiler.Compile(name)
-	return &arguments{schema: compiled, source: source, vectors: vectorsOf(source)}, err
+	return &arguments{schema: compiled, source: source, shape: admission.SchemaShape(source), vectors: vectorsOf(source)}, err
 }
 
 // vectorsOf returns the names of the arguments whose schema is a list of numbers without
@@ -85,6 +87,9 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 		if raw, err = json.Marshal(req.GetRawArguments()); err != nil {
 			return nil, fmt.Errorf("read the arguments: %w", err)
 		}
+	}
+	if _, err := a.shape.WeighJSON(raw); err != nil {
+		return nil, err // a list with too many entries, for each of which the validator would make an error
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw)) // keeps the digits of numbers
 	if err != nil {
@@ -153,8 +158,12 @@ func lookup(value any, path ...string) any {
 	return value
 }
 
-// maxViolations limits the mistakes that an error lists.
-const maxViolations = 8
+// maxViolations limits the mistakes that an error lists, and maxCollected those among
+// which it selects them.
+const (
+	maxViolations = 8
+	maxCollected  = 1000
+)
 
 // explain converts the validator's tree of causes to an error with a list of violations.
 func (a *arguments) explain(err *jsonschema.ValidationError) *fault.Error {
@@ -165,7 +174,9 @@ func (a *arguments) explain(err *jsonschema.ValidationError) *fault.Error {
 			violations = append(violations, a.violations(e)...)
 		}
 		for _, cause := range e.Causes {
-			walk(cause)
+			if len(violations) < maxCollected {
+				walk(cause)
+			}
 		}
 	}
 	walk(err)

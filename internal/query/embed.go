@@ -11,7 +11,8 @@ import (
 
 // Limits of an Embed call.
 const (
-	maxEmbedTexts     = 2048
+	// MaxEmbedTexts is the number of texts of one call.
+	MaxEmbedTexts     = 2048
 	maxEmbedTextBytes = 1 << 20
 )
 
@@ -33,8 +34,8 @@ func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embe
 	if model == "" {
 		model = s.defaultModel
 	}
-	if len(texts) == 0 || len(texts) > maxEmbedTexts {
-		return Embeddings{}, fault.Field("texts", "must be 1 to %d texts, got %d", maxEmbedTexts, len(texts))
+	if len(texts) == 0 || len(texts) > MaxEmbedTexts {
+		return Embeddings{}, fault.Field("texts", "must be 1 to %d texts, got %d", MaxEmbedTexts, len(texts))
 	}
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" || len(text) > maxEmbedTextBytes || !utf8.ValidString(text) {

@@ -2,13 +2,14 @@ package rpc
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 
 	"connectrpc.com/connect"
 )
 
-// boundedGzip decompresses at most 1 KiB more than max bytes of a message. The library
-// would inflate an oversized message whole in order to report its size.
+// boundedGzip decompresses at most max bytes of a message. The library would inflate an
+// oversized message whole in order to report its size.
 type boundedGzip struct {
 	gzip.Reader
 	max, left int64
@@ -19,19 +20,18 @@ func withGzip(max int64) connect.HandlerOption {
 	return connect.WithCompression("gzip", func() connect.Decompressor { return &boundedGzip{max: max} }, newGzip)
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. Errors: *connect.Error for a message that is too large.
 func (z *boundedGzip) Read(p []byte) (int, error) {
-	if z.left <= 0 {
-		return 0, io.EOF
+	n, err := z.Reader.Read(p[:min(int64(len(p)), z.left+1)])
+	if z.left -= int64(n); z.left < 0 {
+		return 0, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the message is over the limit of %d bytes", z.max))
 	}
-	n, err := z.Reader.Read(p[:min(int64(len(p)), z.left)])
-	z.left -= int64(n)
 	return n, err
 }
 
 // Reset implements connect.Decompressor.
 func (z *boundedGzip) Reset(from io.Reader) error {
-	z.left = z.max + 1<<10
+	z.left = z.max
 	return z.Reader.Reset(from)
 }
 

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
@@ -57,6 +58,10 @@ func ServiceNames() []string {
 	}
 }
 
+// maxQueryBytes limits a decompressed message in the query of a GET. Its compressed form is
+// in the header, which is limited too.
+const maxQueryBytes = 64 << 10
+
 // maxOpenBytes limits a request message of the services that need no credential, and
 // maxOpenBodyBytes all the messages of one of their streams.
 const (
@@ -64,20 +69,21 @@ const (
 	maxOpenBodyBytes = 64 << 10
 )
 
-// Mount adds the API to mux behind guard and authenticate, reflection behind guard alone,
-// and health behind neither, because probes use addresses instead of host names.
-func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authenticate func(http.Handler) http.Handler) {
+// Mount adds the API to mux behind guard, authenticate and gate, reflection behind guard
+// alone, and health behind none, because probes use addresses instead of host names.
+func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admission.Gate, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		connect.WithCodec(jsonCodec{}),
 		connect.WithCodec(protoCodec{}),
-		withGzip(MaxMessageBytes),
+		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
 		connect.WithInterceptors(interceptor{}),
 		connect.WithRecover(recovered),
 	)
+	shapes := requestShapes()
 	add := func(path string, handler http.Handler) {
-		mux.Handle(path, guard.Handler(authenticate(handler), Refuse()))
+		mux.Handle(path, guard.Handler(authenticate(admitted(gate, shapes, handler)), Refuse()))
 	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
 	add(ragdv1connect.NewIndexServiceHandler(h, options))

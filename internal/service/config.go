@@ -49,7 +49,10 @@ type Config struct {
 	// 4 GiB and 100,000.
 	MaxQueuedBytes     int64
 	MaxQueuedDocuments int
-	// MCP configures the MCP endpoint. New sets its Authenticate, Guard, Server, Needs and
+	// MaxRequestMemory bounds the memory of the messages that are received and answered
+	// at once, in bytes (see admission.Config.MaxMemory). Default: 512 MiB.
+	MaxRequestMemory int64
+	// MCP configures the MCP endpoint. New sets its Authenticate, Guard, Gate, Server, Needs and
 	// Forget, and its Logger and Recheck unless they are given.
 	MCP mcphttp.Config
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:

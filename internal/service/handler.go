@@ -15,7 +15,7 @@ import (
 // the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
-	s.Handlers.Mount(mux, s.guard, s.Tenants.Auth.Middleware(rpc.Refuse()))
+	s.Handlers.Mount(mux, s.guard, s.gate, s.Tenants.Auth.Middleware(rpc.Refuse()))
 	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath, "/.well-known/"} {
 		mux.Handle(path, s.mcp)
 	}

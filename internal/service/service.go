@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/event"
@@ -54,6 +55,7 @@ type Service struct {
 	backlog  *backlog.Backlog
 	worker   *ingest.Worker
 	guard    *httpserver.Guard
+	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 }
 
@@ -62,7 +64,7 @@ type Service struct {
 // until Run. On an error it releases what it opened.
 func New(ctx context.Context, config Config) (_ *Service, err error) {
 	config = config.withDefaults()
-	s := &Service{config: config, log: config.Logger}
+	s := &Service{config: config, log: config.Logger, gate: admission.New(admission.Config{MaxMemory: config.MaxRequestMemory})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -164,7 +166,7 @@ func (s *Service) parser() ingest.ParseFunc {
 // newMCP returns the handler of the MCP endpoint.
 func (s *Service) newMCP() (*mcphttp.Handler, error) {
 	cfg := s.config.MCP
-	cfg.Authenticate, cfg.Guard = s.Tenants.Auth.Middleware, s.guard
+	cfg.Authenticate, cfg.Guard, cfg.Gate = s.Tenants.Auth.Middleware, s.guard, s.gate
 	if cfg.Recheck == nil {
 		cfg.Recheck = s.Tenants.Auth.Recheck
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
-	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -34,6 +34,8 @@ type Config struct {
 	// Forget is called when a tenant's server is dropped. Optional. It must not call the
 	// Handler.
 	Forget func(tenant.ID)
+	// Gate limits the memory of messages. Default: one with the default limits.
+	Gate *admission.Gate
 	// Guard checks hosts and origins. Default: one that knows PublicURL alone.
 	Guard *httpserver.Guard
 	// KeepAlive is how long a stream may be silent before a comment is sent. Default:
@@ -42,9 +44,6 @@ type Config struct {
 	Logger    *slog.Logger
 	// LegacySSE enables the transport of 2024-11-05 on SSEPath and MessagePath.
 	LegacySSE bool
-	// MaxBodyBytes limits a request body. Default: 32 MiB, in which the largest upload
-	// fits as base64.
-	MaxBodyBytes int64
 	// MaxSessions limits the open sessions of one tenant on this instance. Default: 1000.
 	MaxSessions int
 	// MaxStreams limits the open streams of one tenant on this instance: GET, and POST of
@@ -83,9 +82,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
+	if c.Gate == nil {
+		c.Gate = admission.New(admission.Config{})
+	}
 	c.KeepAlive = cmp.Or(c.KeepAlive, 20*time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, 32<<20)
 	c.MaxSessions = cmp.Or(c.MaxSessions, 1000)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 1000)
 	c.RecheckEvery = cmp.Or(c.RecheckEvery, time.Minute)
@@ -125,7 +126,6 @@ func (c Config) validate() error {
 // Shutdown before the server's own.
 type Handler struct {
 	cfg     Config
-	large   *limit.Limiter[tenant.ID]
 	limits  *limits
 	servers *servers
 	routes  http.Handler
@@ -143,7 +143,7 @@ func New(cfg Config) (*Handler, error) {
 			return nil, err
 		}
 	}
-	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), servers: newServers(cfg), large: newLarge()}
+	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), servers: newServers(cfg)}
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
 	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
@@ -175,9 +175,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	large := &slot{large: h.large, of: caller.Tenant}
-	defer large.release()
-	in, err := h.read(w, r, large)
+	memory := h.cfg.Gate.Open(caller.Tenant)
+	defer memory.Close()
+	in, err := h.read(w, r, memory)
 	if err != nil {
 		h.reject(w, r, err)
 		return

@@ -13,13 +13,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/httpserver"
 )
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) {
-		c.MaxBodyBytes = 1000
+		c.Gate = admission.New(admission.Config{MaxMessageBytes: 1000})
 		c.PublicURL = "https://rag.example.com"
 		c.Guard = guard(t, c.PublicURL, "https://app.example.com")
 	})

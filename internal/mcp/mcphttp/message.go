@@ -3,15 +3,13 @@ package mcphttp
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"time"
 	"unicode/utf8"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -33,8 +31,8 @@ type message struct {
 	opensSSE, overSSE bool
 }
 
-// read reads a request, which takes the slot if it is large. Errors: *refusal; Exhausted.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, large *slot) (message, error) {
+// read reads a request and takes memory for it. Errors: *refusal; Exhausted.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, memory *admission.Request) (message, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodDelete:
 		return peek(r.Method, r.Header, nil)
@@ -43,33 +41,31 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, large *slot) (mes
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes GET, POST and DELETE"}
 	}
-	arriving := &slotReader{Reader: http.MaxBytesReader(w, r.Body, h.cfg.MaxBodyBytes), slot: large, began: time.Now()}
-	body, err := io.ReadAll(arriving)
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return message{}, &refusal{
-			http.StatusRequestEntityTooLarge, mcpgo.INVALID_REQUEST,
-			fmt.Sprintf("the request is over the limit of %d bytes", tooLarge.Limit),
-		}
+	body, err := memory.Read(r.Context(), r.Body, r.ContentLength)
+	if err == nil {
+		err = memory.Admit(r.Context(), weight(body))
 	}
-	if fault.KindOf(err) == fault.Exhausted {
-		// Read the body to its end: many clients read the answer only after they have
-		// sent it.
-		arriving.discarding = true
-		_, _ = io.Copy(io.Discard, arriving)
-		return message{}, err
-	}
-	if late := new(refusal); errors.As(err, &late) {
+	switch {
+	case err == nil:
+		return peek(r.Method, r.Header, body)
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close") // the rest of the body is not read
-		return message{}, err
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		w.Header().Set("Connection", "close")
 		return message{}, &refusal{http.StatusRequestTimeout, mcpgo.INVALID_REQUEST, err.Error()}
-	}
-	if err != nil {
+	case fault.KindOf(err) != fault.Exhausted:
 		return message{}, malformed("the request body cannot be read to its end")
 	}
-	return peek(r.Method, r.Header, body)
+	memory.Drain(r.Body)
+	if errors.Is(err, admission.ErrTooLarge) {
+		err = &refusal{http.StatusRequestEntityTooLarge, mcpgo.INVALID_REQUEST, fault.Public(err)}
+	}
+	return message{}, err
+}
+
+// weight returns the memory that a message takes, in bytes: the body, the arguments that
+// the library copies from it, their values, and the API message made of them.
+func weight(body []byte) int64 {
+	const copies = 2
+	return copies*int64(len(body)) + admission.WeighJSON(body)
 }
 
 // peek decodes the parts of a message that this package checks.

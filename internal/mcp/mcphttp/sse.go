@@ -13,6 +13,7 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 )
@@ -140,18 +141,18 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	large := &slot{large: h.large, of: caller.Tenant}
-	in, err := h.readSSEMessage(w, r, large)
+	memory := h.cfg.Gate.Open(caller.Tenant)
+	in, err := h.readSSEMessage(w, r, memory)
 	var c *call
 	if err == nil {
 		c, err = h.servers.begin(r.Context(), caller, in)
 	}
 	if err != nil {
-		large.release()
+		memory.Close()
 		h.reject(w, r, err)
 		return
 	}
-	leave := func() { c.end(); large.release() }
+	leave := func() { c.end(); memory.Close() }
 	s := c.openStream()
 	if s == nil {
 		leave()
@@ -198,12 +199,12 @@ func (h *Handler) answer(c *call, s *sseSession, leave func()) {
 	}
 }
 
-func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, large *slot) (message, error) {
+func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, memory *admission.Request) (message, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		return message{}, &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes POST"}
 	}
-	in, err := h.read(w, r, large)
+	in, err := h.read(w, r, memory)
 	if err != nil {
 		return message{}, err
 	}

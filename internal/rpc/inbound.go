@@ -1,0 +1,213 @@
+package rpc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/vector"
+)
+
+// maxima limits the entries of lists, by the field's full name. Lists over a limit are
+// rejected before they are decoded.
+var maxima = map[protoreflect.FullName]int{
+	"ragd.v1.DeleteDocumentsRequest.document_ids": ingest.MaxDeletedNamed,
+	"ragd.v1.DeleteDocumentsRequest.uris":         ingest.MaxDeletedNamed,
+	"ragd.v1.EmbedRequest.texts":                  query.MaxEmbedTexts,
+	"ragd.v1.GraphRagRequest.query_vector":        index.MaxBits,
+	"ragd.v1.QueryRequest.query_vector":           index.MaxBits,
+	"ragd.v1.RerankRequest.results":               rerank.MaxCandidates,
+	"ragd.v1.SyncSourceRequest.documents":         ingest.MaxSourceDocuments,
+	"ragd.v1.UpsertRequest.entries":               vector.MaxEntries,
+	"ragd.v1.VectorQueryRequest.query_vector":     index.MaxBits,
+}
+
+// admitted returns a handler that calls next with request messages that the gate has
+// admitted: decompressed, and weighed before next decodes them. shapes has the message of
+// each procedure, by path.
+func admitted(gate *admission.Gate, shapes map[string]*admission.Shape, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shape := shapes[r.URL.Path]
+		if r.Method != http.MethodPost || shape == nil {
+			r.Body = http.NoBody // next answers without reading it
+			next.ServeHTTP(w, r)
+			return
+		}
+		var of tenant.ID
+		if caller, ok := tenant.FromContext(r.Context()); ok {
+			of = caller.Tenant
+		}
+		in := &inbound{ctx: r.Context(), body: r.Body, length: r.ContentLength, shape: shape, memory: gate.Open(of), drains: r.ProtoMajor == 1}
+		defer in.memory.Close()
+		r = r.Clone(r.Context())
+		in.protocol(r.Header)
+		r.Body = in
+		next.ServeHTTP(w, r)
+	})
+}
+
+// requestShapes returns the shapes of the request messages by the paths of their procedures.
+func requestShapes() map[string]*admission.Shape {
+	inputs := map[string]protoreflect.MessageDescriptor{}
+	for _, name := range ServiceNames() {
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			panic(err) // the generated code registers its services
+		}
+		methods := found.(protoreflect.ServiceDescriptor).Methods()
+		for i := range methods.Len() {
+			inputs["/"+name+"/"+string(methods.Get(i).Name())] = methods.Get(i).Input()
+		}
+	}
+	messages := make([]protoreflect.MessageDescriptor, 0, len(inputs))
+	for _, m := range inputs {
+		messages = append(messages, m)
+	}
+	all := admission.Shapes(maxima, messages...)
+	byPath := map[string]*admission.Shape{}
+	for path, m := range inputs {
+		byPath[path] = all[m.FullName()]
+	}
+	return byPath
+}
+
+// inbound is the body of a call: its messages as they arrive, admitted one by one. What it
+// returns is never compressed.
+type inbound struct {
+	ctx       context.Context // of the request whose body this is
+	body      io.ReadCloser
+	length    int64 // of the body, negative if unknown
+	shape     *admission.Shape
+	memory    *admission.Request
+	json      bool
+	gzip      bool
+	enveloped bool // messages have a prefix, as in gRPC and in streams
+	drains    bool // the rest of a rejected body is read
+
+	prefix, message []byte // not yet read by the library
+	err             error  // after them
+}
+
+// prefixBytes is the size of a message's prefix: a byte of flags, of which the lowest says
+// that the message is compressed, and the message's length.
+const prefixBytes = 5
+
+// protocol sets the fields that the headers decide, and removes the encoding of a unary
+// body, which is undone here.
+func (in *inbound) protocol(header http.Header) {
+	contentType, _, _ := strings.Cut(strings.ToLower(header.Get("Content-Type")), ";")
+	contentType = strings.TrimSpace(contentType)
+	in.json = strings.HasSuffix(contentType, "json")
+	encoding := "Content-Encoding"
+	switch {
+	case strings.HasPrefix(contentType, "application/grpc"):
+		in.enveloped, encoding = true, "Grpc-Encoding"
+	case strings.HasPrefix(contentType, "application/connect+"):
+		in.enveloped, encoding = true, "Connect-Content-Encoding"
+	}
+	if in.gzip = header.Get(encoding) == "gzip"; in.gzip && !in.enveloped {
+		header.Del(encoding)
+	}
+}
+
+// Read implements io.Reader. Errors: *connect.Error for a message that is not admitted;
+// those of the body.
+func (in *inbound) Read(p []byte) (int, error) {
+	for len(in.prefix) == 0 && len(in.message) == 0 {
+		if in.err != nil {
+			return 0, in.err
+		}
+		in.next()
+	}
+	if len(in.prefix) > 0 {
+		n := copy(p, in.prefix)
+		in.prefix = in.prefix[n:]
+		return n, nil
+	}
+	n := copy(p, in.message)
+	if in.message = in.message[n:]; len(in.message) == 0 {
+		in.message = nil
+		in.memory.Arrived()
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (in *inbound) Close() error { return in.body.Close() }
+
+// next reads and admits a message.
+func (in *inbound) next() {
+	var err error
+	if in.enveloped {
+		err = in.nextEnvelope()
+	} else if in.message, err = in.read(in.length, in.gzip); err == nil {
+		in.err = io.EOF
+	}
+	if err == nil {
+		return
+	}
+	in.err = err
+	var refused *fault.Error
+	if !errors.As(err, &refused) {
+		return
+	}
+	httpserver.Fail(in.ctx, err)
+	in.err = wireError(err, httpserver.RequestID(in.ctx))
+	if in.drains {
+		in.memory.Drain(in.body)
+	}
+}
+
+func (in *inbound) nextEnvelope() error {
+	var prefix [prefixBytes]byte
+	if _, err := io.ReadFull(in.body, prefix[:]); err != nil {
+		return err
+	}
+	const compressed = 1
+	inflate := in.gzip && prefix[0]&compressed != 0
+	message, err := in.read(int64(binary.BigEndian.Uint32(prefix[1:])), inflate)
+	if err != nil {
+		return err
+	}
+	if inflate {
+		prefix[0] &^= compressed
+	}
+	binary.BigEndian.PutUint32(prefix[1:], uint32(len(message)))
+	in.prefix, in.message = prefix[:], message
+	return nil
+}
+
+// read reads a message of length bytes, or of the whole body if length is negative, and
+// takes the memory that it needs in place of the last one.
+func (in *inbound) read(length int64, inflate bool) ([]byte, error) {
+	message, err := in.memory.Read(in.ctx, in.body, length)
+	if err == nil && inflate && len(message) > 0 {
+		message, err = in.memory.Inflate(in.ctx, message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	weigh := in.shape.WeighProto
+	if in.json {
+		weigh = in.shape.WeighJSON
+	}
+	decoded, err := weigh(message)
+	if err != nil {
+		return nil, err
+	}
+	return message, in.memory.Admit(in.ctx, admission.Weight(message, decoded))
+}
