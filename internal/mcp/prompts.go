@@ -152,7 +152,7 @@ func textOfDocument(d *ragdv1.Document) string {
 	if len(ranges) > most {
 		ranges = append(ranges[:most], "and so on, 100 chunks at a time")
 	}
-	return fmt.Sprintf("%q (uri %s, version %d, %d chunks), to be read as the resources %s",
+	return fmt.Sprintf("%q (uri %q, version %d, %d chunks), to be read as the resources %s",
 		title, d.GetUri(), d.GetVersion(), d.GetChunkCount(), strings.Join(ranges, ", "))
 }
 

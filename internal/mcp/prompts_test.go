@@ -70,8 +70,8 @@ func TestPromptsOverTheService(t *testing.T) {
 				says      []string
 			}{
 				{"answer_with_sources", map[string]string{"question": "How high?", "indexName": "docs"}, []string{"How high?", `with indexName "docs"`, "[1]"}},
-				{"compare_documents", map[string]string{"firstUri": "a.md", "secondUri": "b.md", "aspect": "the tone"}, []string{"the tone", "uri a.md", "uri b.md", "/chunks/0-0"}},
-				{"summarise_document", map[string]string{"uri": "a.md"}, []string{"uri a.md", "ragd://indexes/docs/documents/"}},
+				{"compare_documents", map[string]string{"firstUri": "a.md", "secondUri": "b.md", "aspect": "the tone"}, []string{"the tone", `uri "a.md"`, `uri "b.md"`, "/chunks/0-0"}},
+				{"summarise_document", map[string]string{"uri": "a.md"}, []string{`uri "a.md"`, "ragd://indexes/docs/documents/"}},
 				{"build_filter", map[string]string{"wish": "only herons", "metadataKey": "codename"}, []string{"only herons", `"codename", such as "heron-a.md", "heron-b.md"`, `Use the field "codename"`}},
 			} {
 				text, err := getPrompt(t, c, tc.name, tc.arguments)

@@ -3,7 +3,10 @@ package mcp
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -70,16 +73,25 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 		fmt.Fprintf(b, "[%d]", i+1)
 		for _, part := range []string{source.GetTitle(), source.GetUri()} {
 			if part != "" {
-				b.WriteString(" " + part)
+				b.WriteString(" " + oneLine(part))
 			}
 		}
 		fmt.Fprintf(b, " (score %.3f)\n", source.GetScore())
 		if source.GetPath() != "" {
-			fmt.Fprintf(b, "path: %s\n", source.GetPath())
+			fmt.Fprintf(b, "path: %s\n", oneLine(source.GetPath()))
 		}
 		writeMetadata(b, withoutText(source))
 		b.WriteString(source.GetDocument())
 	}
+}
+
+// oneLine returns a uri or title for use in a sentence: quoted if it has line breaks or
+// other characters that could pass for text of ours.
+func oneLine(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // withoutText returns a source's metadata without the copy of the chunk's text that is
@@ -182,9 +194,9 @@ func documentText(_ *ragdv1.GetDocumentRequest, document *ragdv1.Document) strin
 }
 
 func documentLine(document *ragdv1.Document) string {
-	line := document.GetUri()
+	line := oneLine(document.GetUri())
 	if title := document.GetTitle(); title != "" {
-		line = title + " (" + line + ")"
+		line = oneLine(title) + " (" + line + ")"
 	}
 	if namespace := document.GetNamespace(); namespace != "" && namespace != "default" {
 		line += " in namespace " + namespace
@@ -199,7 +211,7 @@ func documentLine(document *ragdv1.Document) string {
 func uploadedText(_ *ragdv1.UploadDocumentRequest, res *ragdv1.UploadDocumentResponse) string {
 	document, job := res.GetDocument(), res.GetJob()
 	text := fmt.Sprintf("%s is stored in index %s as version %d, documentId %s. ",
-		document.GetUri(), document.GetIndexName(), document.GetVersion(), document.GetDocumentId())
+		oneLine(document.GetUri()), document.GetIndexName(), document.GetVersion(), document.GetDocumentId())
 	if job.GetStatus() == "succeeded" {
 		return text + "It can be searched."
 	}
@@ -211,7 +223,7 @@ func uploadedText(_ *ragdv1.UploadDocumentRequest, res *ragdv1.UploadDocumentRes
 
 func deletedText(req *ragdv1.DeleteDocumentRequest, _ *ragdv1.DeleteDocumentResponse) string {
 	if req.GetUri() != "" {
-		return "Deleted " + req.GetUri() + "."
+		return "Deleted " + oneLine(req.GetUri()) + "."
 	}
 	return "Deleted document " + req.GetDocumentId() + "."
 }
@@ -263,7 +275,10 @@ func syncedText(req *ragdv1.SyncSourceRequest, res *ragdv1.SyncSourceResponse) s
 
 // writeURIs writes the number of documents, their state, and the first uris.
 func writeURIs(b *strings.Builder, uris []string, total int, are string) {
-	shown := uris[:min(len(uris), maxURIsShown)]
+	shown := slices.Clone(uris[:min(len(uris), maxURIsShown)])
+	for i, uri := range shown {
+		shown[i] = oneLine(uri)
+	}
 	fmt.Fprintf(b, "%s %s: %s", count(int32(total), "document"), are, strings.Join(shown, ", "))
 	if more := total - len(shown); more > 0 {
 		fmt.Fprintf(b, " and %d more", more)
