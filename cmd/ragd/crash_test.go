@@ -63,7 +63,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
 	kills, documents := crashLoad()
 	fake := modelserver.New(t)
-	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key)
+	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key, "RAGD_OPENAI_MODELS=*")
 	service := h.serve()
 	corpus := filepath.Join(h.dir, "corpus.jsonl")
 	writeArticles(t, corpus, documents)
@@ -245,7 +245,7 @@ func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 	const documents = 300
 	const newModel = "text-embedding-3-small"
 	fake := modelserver.New(t)
-	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key)
+	h := newHome(t, "RAGD_OPENAI_BASE_URL="+fake.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key, "RAGD_OPENAI_MODELS=*")
 	service := h.serve()
 	corpus := filepath.Join(h.dir, "corpus.jsonl")
 	writeCorpus(t, corpus, documents)

@@ -113,7 +113,7 @@ func startService(t *testing.T, environment []string) string {
 
 // providing returns the environment of a service that uses these models.
 func providing(models *modelserver.Server) []string {
-	return []string{"RAGD_OPENAI_BASE_URL=" + models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + modelserver.Key}
+	return []string{"RAGD_OPENAI_BASE_URL=" + models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + modelserver.Key, "RAGD_OPENAI_MODELS=*"}
 }
 
 // refusing returns the environment of a service whose embedding model refuses texts that

@@ -74,10 +74,11 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 		{"openai", &c.Providers.OpenAI}, {"cohere", &c.Providers.Cohere}, {"jina", &c.Providers.Jina},
 		{"voyage", &c.Providers.Voyage}, {"tei", &c.Providers.TEI},
 	} {
-		url, key := provider.name+"-base-url", provider.name+"-api-key"
+		url, key, models := provider.name+"-base-url", provider.name+"-api-key", provider.name+"-models"
+		flags.StringSliceVar(&provider.endpoint.Models, models, service.DefaultModels[provider.name], "models of the provider "+provider.name+" that callers may choose; * stands for any characters")
 		flags.StringVar(&provider.endpoint.BaseURL, url, "", "address of the provider "+provider.name+" (default: its own, if it has one)")
 		flags.StringVar(&provider.endpoint.APIKey, key, "", "")
-		config.MarkSettings(flags, url)
+		config.MarkSettings(flags, url, models)
 		config.MarkSecrets(flags, key)
 	}
 }

@@ -24,6 +24,7 @@ type Config struct {
 // Registry finds models by name. Safe for concurrent use.
 type Registry struct {
 	backends  map[string]backend
+	openAI    endpoint.Config
 	questions *questionCache
 }
 
@@ -33,13 +34,27 @@ func NewRegistry(config Config) *Registry {
 	if config.OpenAI.Configured() {
 		backends["openai"] = newOpenAI(config.OpenAI)
 	}
-	return &Registry{backends: backends, questions: newQuestionCache(config.QueryCacheBytes)}
+	return &Registry{backends: backends, openAI: config.OpenAI, questions: newQuestionCache(config.QueryCacheBytes)}
 }
 
-// Model returns the model of a name, provider/model, without a call to the provider.
-// Errors: Invalid for a name that is not of that form or a model
-// that builtin does not have, Precondition for a provider that is not configured.
+// Model returns the model of a name, provider/model, that a caller chose, without a call to
+// the provider. Errors: those of Stored, and Invalid for a model that
+// endpoint.Config.Models does not allow.
 func (r *Registry) Model(name string) (*Model, error) {
+	model, err := r.Stored(name)
+	if err == nil && model.provider == "openai" {
+		err = r.openAI.CheckModel("embeddingModel", model.id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return model, nil
+}
+
+// Stored returns the model of a name that an index has, which was allowed when the index
+// got it. Errors: Invalid for a name that is not of the form provider/model or a model that
+// builtin does not have, Precondition for a provider that is not configured.
+func (r *Registry) Stored(name string) (*Model, error) {
 	provider, model, ok := strings.Cut(name, "/")
 	if !ok || provider == "" || model == "" {
 		return nil, fault.Field("embeddingModel", "must be provider/model, such as openai/text-embedding-3-small or builtin/hash-512, got %q", name)

@@ -45,6 +45,9 @@ type Config struct {
 	MaxWait time.Duration
 	// MinWait is the wait after the first failed attempt; it doubles with each. 250 ms.
 	MinWait time.Duration
+	// Models are the names of the models that callers may choose, in which * stands for
+	// any characters. Upper and lower case are equal. Empty allows all.
+	Models []string
 	// Timeout bounds one attempt, from sending to the last byte. 30 s.
 	Timeout time.Duration
 }

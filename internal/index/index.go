@@ -102,7 +102,7 @@ func (i Index) Status() string {
 // Model returns the embedding model of the index. Errors: Precondition when its
 // provider is no longer configured.
 func (i Index) Model(models *embed.Registry) (*embed.Model, error) {
-	model, err := models.Model(i.EmbeddingModel)
+	model, err := models.Stored(i.EmbeddingModel)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type Config struct {
 
 // Client asks language models. Safe for concurrent use.
 type Client struct {
+	config endpoint.Config  // of openai
 	openai *endpoint.Client // nil if not configured
 	modes  sync.Map         // model -> the mode that it accepted
 }
@@ -89,7 +90,7 @@ func (u *Usage) Add(other Usage) {
 
 // New returns a Client of the configured providers.
 func New(config Config) *Client {
-	c := &Client{}
+	c := &Client{config: config.OpenAI}
 	if !config.OpenAI.Configured() {
 		return c
 	}
@@ -99,7 +100,8 @@ func New(config Config) *Client {
 }
 
 // Check checks the name of a model without a call. Errors: Invalid unless it is
-// provider/model of a known provider; Precondition if the provider is not configured.
+// provider/model of a known provider and allowed by endpoint.Config.Models; Precondition if
+// the provider is not configured.
 func (c *Client) Check(model string) error {
 	name, id, ok := strings.Cut(model, "/")
 	switch {
@@ -110,7 +112,7 @@ func (c *Client) Check(model string) error {
 	case c.openai == nil:
 		return fault.New(fault.Precondition, "model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL")
 	}
-	return nil
+	return c.config.CheckModel("model", id)
 }
 
 // mode is a combination of request options. Servers and models refuse options that they

@@ -43,6 +43,7 @@ var shapes = map[string]shape{
 type crossEncoder struct {
 	shape  shape
 	path   string
+	config endpoint.Config
 	client *endpoint.Client
 }
 
@@ -55,7 +56,7 @@ func newCrossEncoders(config Config) map[string]*crossEncoder {
 		}
 		var path string
 		c.BaseURL, path = address(cmp.Or(c.BaseURL, s.base), s.path)
-		encoders[name] = &crossEncoder{shape: s, path: path, client: endpoint.New("the rerank provider "+name, c)}
+		encoders[name] = &crossEncoder{shape: s, path: path, config: c, client: endpoint.New("the rerank provider "+name, c)}
 	}
 	return encoders
 }
@@ -86,6 +87,11 @@ func (r *Reranker) crossEncoder(name, model string) (scorer, error) {
 	}
 	if model == "" && name != "tei" {
 		return nil, fault.Field("model", "must be provider/model, such as cohere/rerank-v3.5, got %q", name)
+	}
+	if model != "" {
+		if err := encoder.config.CheckModel("model", model); err != nil {
+			return nil, err
+		}
 	}
 	return crossEncoderScorer{encoder, name + "/" + model, model}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"log/slog"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -91,7 +93,7 @@ type Config struct {
 
 // Providers holds the endpoints of model providers. A provider with a zero endpoint
 // cannot be used. OpenAI is any service with that API, for embeddings and chat; the
-// others rerank.
+// others rerank. An endpoint without Models gets those of DefaultModels.
 type Providers struct {
 	OpenAI, Cohere, Jina, Voyage, TEI endpoint.Config
 }
@@ -106,6 +108,30 @@ func (p Providers) limited(calls, perTenant int) Providers {
 	return p
 }
 
+// DefaultModels are the models that callers may choose by default: embedding models under
+// their usual names, small chat models, and all rerankers. The default model of indexes is
+// allowed too.
+var DefaultModels = map[string][]string{
+	"openai": {"text-embedding-*", "*embed*", "*minilm*", "*mpnet*", "*bge-*", "*e5-*", "gpt-*-mini", "gpt-*-nano"},
+	"cohere": {"rerank-*"}, "jina": {"jina-reranker-*"}, "voyage": {"rerank-*"}, "tei": {"*"},
+}
+
+// withDefaults returns p with DefaultModels. embeddingModel is the default model of
+// indexes.
+func (p Providers) withDefaults(embeddingModel string) Providers {
+	for name, e := range map[string]*endpoint.Config{"openai": &p.OpenAI, "cohere": &p.Cohere, "jina": &p.Jina, "voyage": &p.Voyage, "tei": &p.TEI} {
+		models := e.Models
+		if len(models) == 0 {
+			models = DefaultModels[name]
+		}
+		if model, ok := strings.CutPrefix(embeddingModel, name+"/"); ok {
+			models = append(slices.Clone(models), model)
+		}
+		e.Models = models
+	}
+	return p
+}
+
 // withDefaults returns c with the documented defaults.
 func (c Config) withDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "ragd-data")
@@ -116,6 +142,7 @@ func (c Config) withDefaults() Config {
 	c.MaxBodyPause = cmp.Or(c.MaxBodyPause, httpserver.MaxPause)
 	c.Version = cmp.Or(c.Version, "dev")
 	c.StatementsPerTenant = cmp.Or(c.StatementsPerTenant, max(2, runtime.NumCPU()))
+	c.Providers = c.Providers.withDefaults(c.EmbeddingModel)
 	c.Workers = cmp.Or(c.Workers, 4*runtime.NumCPU())
 	return c
 }

@@ -15,6 +15,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -36,8 +37,8 @@ type Service struct {
 const workers = 4
 
 // New starts a service that stops when the test ends. It sets the listen address, the
-// operator key and the number of workers, and by default a fresh database and a logger
-// of warnings. With config.Pool, the pool of another service, it starts a second instance
+// operator key and the number of workers, and by default a fresh database, a logger of
+// warnings and all models of a provider with an address. With config.Pool, the pool of another service, it starts a second instance
 // on the same database.
 func New(t testing.TB, config service.Config) *Service {
 	t.Helper()
@@ -46,6 +47,11 @@ func New(t testing.TB, config service.Config) *Service {
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	for _, e := range []*endpoint.Config{&config.Providers.OpenAI, &config.Providers.Cohere, &config.Providers.Jina, &config.Providers.Voyage} {
+		if e.BaseURL != "" && len(e.Models) == 0 {
+			e.Models = []string{"*"}
+		}
 	}
 	config.Listen, config.OperatorKey, config.Workers = "127.0.0.1:0", OperatorKey, workers
 	s, err := service.New(t.Context(), config)
