@@ -39,8 +39,9 @@ const (
 // Filter is a parsed filter. The zero value selects everything. Filters are
 // immutable and safe for concurrent use.
 type Filter struct {
-	root   node // nil selects everything
-	source string
+	root    node // nil selects everything
+	source  string
+	trusted []string // keys of metadata that only an uploader may set; see Trusted
 }
 
 // from returns the Filter of a tree: the zero Filter if the tree is always true, as
@@ -55,18 +56,39 @@ func from(root node, source string) Filter {
 // And returns a filter that matches where all the given filters match.
 func And(filters ...Filter) Filter {
 	var roots []node
-	var sources []string
+	var sources, trusted []string
 	for _, f := range filters {
 		if !f.IsZero() {
 			roots = append(roots, f.root)
 			sources = append(sources, f.source)
+			trusted = append(trusted, f.trusted...)
 		}
 	}
 	if len(roots) == 1 {
-		return Filter{root: roots[0], source: sources[0]}
+		return Filter{root: roots[0], source: sources[0], trusted: trusted}
 	}
-	return from(allOf(roots), `{"$and":[`+strings.Join(sources, ",")+`]}`)
+	all := from(allOf(roots), `{"$and":[`+strings.Join(sources, ",")+`]}`)
+	all.trusted = trusted
+	return all
 }
+
+// Trusted returns a filter that matches where f matches, except chunks whose content set a
+// metadata key that f tests, such as a heading stored under that key. It is for filters
+// that give access: only uploaders decide about access, not the authors of content.
+func (f Filter) Trusted() Filter {
+	if f.root == nil {
+		return f
+	}
+	var keys []string
+	f.root.walk(func(p path) { keys = append(keys, p[0]) })
+	slices.Sort(keys)
+	f.trusted = slices.Compact(keys)
+	return f
+}
+
+// ChunkMetadata is the column for SQL that holds the metadata of a chunk c. The column
+// c.content_keys lists the keys of it that were read from the content.
+const ChunkMetadata = "c.metadata"
 
 // IsZero reports whether f selects everything because it states no condition:
 // it is the zero value, or was parsed from something like {} or {"$and": []}.
@@ -107,7 +129,11 @@ func (f Filter) SQL(column string, args *Args, indexed ...string) string {
 	for _, name := range indexed {
 		c.indexed[parsePath(name).String()] = true
 	}
-	return f.root.sql(c, column, true)
+	sql := f.root.sql(c, column, true)
+	if column == ChunkMetadata && len(f.trusted) > 0 {
+		sql = "(" + sql + " AND NOT coalesce(c.content_keys && " + args.Add(f.trusted) + "::text[], false))"
+	}
+	return sql
 }
 
 // JSON returns f as JSON text that Parse accepts: the parsed text without

@@ -51,7 +51,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible
 	}
 	documents, ordinals := columns(chunks)
 	args := filter.NewArgs(documents, ordinals)
-	seen := visible.SQL("c.metadata", args)
+	seen := visible.SQL(filter.ChunkMetadata, args)
 	counted, countable := "tenant.edge AS e WHERE", "true"
 	if !visible.IsZero() {
 		counted, countable = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE "+seen+" AND", countableSQL
@@ -130,7 +130,7 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []names.Key, visible fi
 			FROM (
 				SELECT e.key, e.document_id, e.ordinal, e.name
 				FROM tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal)
-				WHERE e.key = k.key AND e.type = 'name' AND `+visible.SQL("c.metadata", args)+`
+				WHERE e.key = k.key AND e.type = 'name' AND `+visible.SQL(filter.ChunkMetadata, args)+`
 				LIMIT `+definitions+` + 1
 			) AS n
 		) AS n
@@ -156,7 +156,7 @@ func sourcesOf(ctx context.Context, h *tenant.Handle, i index.Index, chunks []Ch
 		FROM unnest($1::uuid[], $2::int[]) AS p (document_id, ordinal)
 		JOIN tenant.chunk AS c USING (document_id, ordinal)
 		JOIN tenant.documents AS d ON d.document_id = c.document_id
-		WHERE `+visible.SQL("c.metadata", args), args.Values())
+		WHERE `+visible.SQL(filter.ChunkMetadata, args), args.Values())
 	for _, row := range rows {
 		source := row.Source()
 		found[chunkOf(source)] = source

@@ -153,7 +153,7 @@ func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, c
 		return err
 	}
 	// The table of the old generation has no stand-in name here.
-	const columns = `document_id, ordinal, start_byte, end_byte, token_count, term_weights, namespace, chunk_id, metadata, title, text, terms`
+	const columns = `document_id, ordinal, start_byte, end_byte, token_count, term_weights, namespace, chunk_id, metadata, content_keys, title, text, terms`
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO tenant.chunk (`+columns+`, embedding)
 		SELECT `+columns+`, made.embedding::`+c.to.columnType()+`

@@ -51,6 +51,7 @@ func (i Index) makeChunks() []string {
 			namespace    text COLLATE "C" NOT NULL DEFAULT '` + DefaultNamespace + `',
 			chunk_id     text COLLATE "C" NOT NULL,
 			metadata     jsonb NOT NULL,
+			content_keys text[], -- keys of metadata that were read from the content; null for none
 			title        text NOT NULL DEFAULT '',
 			text         text NOT NULL DEFAULT '',
 			terms        tsvector,

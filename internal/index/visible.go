@@ -22,7 +22,7 @@ func visibleCounts(ctx context.Context, h *tenant.Handle, i Index, visible filte
 	b.Query(func(rows pgx.Rows) (err error) {
 		c.Chunks, err = pgx.CollectOneRow(rows, pgx.RowTo[int64])
 		return err
-	}, `SELECT count(*) FROM tenant.chunk AS c WHERE `+visible.SQL("c.metadata", args, i.MetadataIndexes...), args.Values()...)
+	}, `SELECT count(*) FROM tenant.chunk AS c WHERE `+visible.SQL(filter.ChunkMetadata, args, i.MetadataIndexes...), args.Values()...)
 	args = filter.NewArgs(i.ID)
 	b.Query(func(rows pgx.Rows) error {
 		found, err := pgx.CollectOneRow(rows, pgx.RowToStructByPos[struct{ Ready, Pending, Failed int64 }])

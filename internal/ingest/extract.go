@@ -55,7 +55,8 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 	}
 	request := extract.Request{Tenant: string(t.Tenant), Options: options, Title: t.Title, Chunks: make([]extract.Chunk, len(t.chunks))}
 	for i, c := range t.chunks {
-		request.Chunks[i] = extract.Chunk{Text: c.Text, Metadata: merged(t.Metadata, c.Metadata)}
+		known, _ := t.metadataOf(i)
+		request.Chunks[i] = extract.Chunk{Text: c.Text, Metadata: known}
 	}
 	result, err := b.worker.extractor.Extract(ctx, request)
 	if err != nil {

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"maps"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -88,18 +87,16 @@ func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Do
 	return read(ctx, id, f.Source)
 }
 
-// Metadata keys for values read from the file. They never replace values that the uploader
-// set: the author of a file is not its uploader.
+// Metadata keys for values read from the file.
 const (
 	positionKey = "position"
 	fileKey     = "file"
 )
 
-// withFileMetadata returns the document's metadata with the properties of the file under
-// fileKey, unless the uploader set that key.
-func withFileMetadata(metadata map[string]any, parsed parse.Document) map[string]any {
-	if _, taken := metadata[fileKey]; taken || len(parsed.Properties)+len(parsed.References) == 0 {
-		return metadata
+// fileMetadata returns the properties of the file under fileKey, or nil if it has none.
+func fileMetadata(parsed parse.Document) map[string]any {
+	if len(parsed.Properties)+len(parsed.References) == 0 {
+		return nil
 	}
 	properties := make(map[string]any, len(parsed.Properties)+1)
 	for key, value := range parsed.Properties {
@@ -108,21 +105,5 @@ func withFileMetadata(metadata map[string]any, parsed parse.Document) map[string
 	if len(parsed.References) > 0 {
 		properties["references"] = parsed.References
 	}
-	out := maps.Clone(metadata)
-	if out == nil {
-		out = map[string]any{}
-	}
-	out[fileKey] = properties
-	return out
-}
-
-// dropPositions removes the positions of chunks if the document's metadata has a field
-// named positionKey.
-func dropPositions(metadata map[string]any, chunks []chunk.Chunk) {
-	if _, taken := metadata[positionKey]; !taken {
-		return
-	}
-	for _, c := range chunks {
-		delete(c.Metadata, positionKey)
-	}
+	return map[string]any{fileKey: properties}
 }

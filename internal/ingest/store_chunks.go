@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -43,7 +44,7 @@ func copyChunks(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 }
 
 var chunkColumns = []string{
-	"namespace", "chunk_id", "document_id", "ordinal", "title", "text", "metadata", "start_byte", "end_byte", "token_count", "embedding",
+	"namespace", "chunk_id", "document_id", "ordinal", "title", "text", "metadata", "content_keys", "start_byte", "end_byte", "token_count", "embedding",
 	"terms", "term_weights",
 }
 
@@ -67,21 +68,30 @@ func copyRows(ctx context.Context, tx *tenant.Tx, rows []chunkRow) error {
 		if err != nil {
 			return nil, err
 		}
+		metadata, contentKeys := row.metadataOf(row.ordinal)
 		return []any{
-			row.Namespace, row.DocumentID + ":" + strconv.Itoa(row.ordinal), row.DocumentID, row.ordinal, row.Title, c.Text, merged(row.Metadata, c.Metadata),
+			row.Namespace, row.DocumentID + ":" + strconv.Itoa(row.ordinal), row.DocumentID, row.ordinal, row.Title, c.Text, metadata, contentKeys,
 			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), terms[i].Terms, terms[i].Weights,
 		}, nil
 	}))
 	return err
 }
 
-// merged returns the document's metadata overridden by the chunk's.
-func merged(document, chunk map[string]any) map[string]any {
-	if len(chunk) == 0 {
-		return document
+// metadataOf returns the metadata of the task's n-th chunk, and the sorted keys of it that
+// were read from the content. The content never overrides the uploader: of several values
+// for a key, the uploader's wins, then the chunk's, then the file's.
+func (t *task) metadataOf(n int) (all map[string]any, contentKeys []string) {
+	all = maps.Clone(t.fromFile)
+	if all == nil {
+		all = map[string]any{}
 	}
-	out := make(map[string]any, len(document)+len(chunk))
-	maps.Copy(out, document)
-	maps.Copy(out, chunk)
-	return out
+	maps.Copy(all, t.chunks[n].Metadata)
+	for key := range all {
+		if _, taken := t.Metadata[key]; !taken {
+			contentKeys = append(contentKeys, key)
+		}
+	}
+	maps.Copy(all, t.Metadata)
+	slices.Sort(contentKeys)
+	return all, contentKeys
 }

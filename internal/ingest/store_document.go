@@ -88,6 +88,6 @@ func chunks(ctx context.Context, q tenant.Queryer, documentID string, f filter.F
 	return tenant.Select[Chunk](ctx, q, `
 		SELECT c.chunk_id, c.document_id::text, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte, c.token_count
 		FROM tenant.chunk AS c
-		WHERE c.document_id = $1 AND c.ordinal > $2 AND `+f.SQL("c.metadata", args)+`
+		WHERE c.document_id = $1 AND c.ordinal > $2 AND `+f.SQL(filter.ChunkMetadata, args)+`
 		ORDER BY c.ordinal LIMIT $3`, args.Values()...)
 }

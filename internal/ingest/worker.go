@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -56,7 +57,8 @@ type task struct {
 	backlog.Claim
 	taskDocument
 	into       index.Index
-	content    []byte // at first only the first segment of a large document
+	content    []byte         // at first only the first segment of a large document
+	fromFile   map[string]any // metadata of all chunks that was read from the file
 	chunks     []chunk.Chunk
 	embeddings embeddings
 	err        error // ends this attempt
@@ -237,8 +239,7 @@ func (w *Worker) split(ctx context.Context, t *task) error {
 
 // take stores the result of reading the file in the task, which no longer needs the file.
 func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
-	dropPositions(t.Metadata, chunks)
-	t.Metadata = withFileMetadata(t.Metadata, parsed)
+	t.fromFile = fileMetadata(parsed)
 	t.Title = cmp.Or(t.Title, parsed.Title)
 	t.chunks, t.content = chunks, nil
 }
@@ -291,7 +292,12 @@ func (t *task) graphDocument() graph.Document {
 	for i, c := range t.chunks {
 		texts[i] = c.Text
 	}
-	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Metadata: t.Metadata}
+	metadata := maps.Clone(t.fromFile)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	maps.Copy(metadata, t.Metadata)
+	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Metadata: metadata}
 }
 
 // settle records the attempts that failed, and logs the batch.

@@ -22,7 +22,7 @@ func (s *scope) check() (err error) {
 func (s scope) sql(i index.Index, args *filter.Args) string {
 	where := "c.namespace = " + args.Add(s.namespace)
 	if !s.filter.IsZero() {
-		where += " AND " + s.filter.SQL("c.metadata", args, i.MetadataIndexes...)
+		where += " AND " + s.filter.SQL(filter.ChunkMetadata, args, i.MetadataIndexes...)
 	}
 	if !s.document.IsZero() {
 		where += " AND " + s.document.SQL("jsonb_build_object('text', c.text)", args)

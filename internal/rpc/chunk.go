@@ -21,9 +21,10 @@ func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) 
 	ordinal := int32(-1)
 	chunks, err := convertLarge(ctx, h.Processor, found, func(c chunk.Chunk) (*ragdv1.Chunk, error) {
 		ordinal++
-		own := maps.Clone(req.GetMetadata().AsMap())
-		maps.Copy(own, c.Metadata)
-		metadata, err := structOf(own)
+		all := map[string]any{}
+		maps.Copy(all, c.Metadata)
+		maps.Copy(all, req.GetMetadata().AsMap()) // wins, as in an upload
+		metadata, err := structOf(all)
 		return &ragdv1.Chunk{
 			Ordinal: ordinal, Text: c.Text, Metadata: metadata,
 			StartByte: uint32(c.StartByte), EndByte: uint32(c.EndByte), TokenCount: int32(c.TokenCount),

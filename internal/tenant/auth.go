@@ -97,7 +97,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 		return Principal{}, errUnauthenticated
 	}
 	principal := Principal{
-		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter,
+		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
 	}
 	a.keys.PutLoaded(hash, cachedKey{key: key, principal: principal}, now)
 	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read

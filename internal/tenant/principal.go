@@ -58,7 +58,8 @@ type Principal struct {
 	// Tenant is the credential's tenant; empty for an operator.
 	Tenant ID
 	Scopes []Scope
-	// MandatoryFilter is combined with the filter of every read by AND.
+	// MandatoryFilter is combined with the filter of every read by AND. It is a trusted
+	// filter, see filter.Filter.Trusted.
 	MandatoryFilter filter.Filter
 	// ByToken is true if the credential is an access token. Its client may request more
 	// scopes from the issuer.

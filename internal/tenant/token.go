@@ -61,7 +61,7 @@ func (a *Authenticator) fromToken(ctx context.Context, token string) (Principal,
 	case err != nil:
 		return Principal{}, err
 	}
-	return Principal{Subject: t.Subject, Tenant: id, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter, ByToken: true}, nil
+	return Principal{Subject: t.Subject, Tenant: id, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true}, nil
 }
 
 // existing is store.existing with a cache of the tenants that exist.

@@ -50,7 +50,7 @@ func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows
 			ON CONFLICT (namespace, chunk_id) DO UPDATE SET
 				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text,
 				terms = excluded.terms, term_weights = excluded.term_weights
-			WHERE c.document_id IS NULL AND `+t.visible.SQL("c.metadata", args, t.index.MetadataIndexes...)+`
+			WHERE c.document_id IS NULL AND `+t.visible.SQL(filter.ChunkMetadata, args, t.index.MetadataIndexes...)+`
 			RETURNING xmax = 0 AS inserted
 		)
 		SELECT count(*) AS rows, count(*) FILTER (WHERE inserted) AS inserted FROM written`, args.Values()...)
@@ -90,7 +90,7 @@ func (s Selection) where(t target, args *filter.Args) string {
 	if len(s.IDs) > 0 {
 		where += " AND c.chunk_id = ANY(" + args.Add(s.IDs) + "::text[])"
 	}
-	return where + " AND " + filter.And(t.visible, s.Filter).SQL("c.metadata", args, t.index.MetadataIndexes...)
+	return where + " AND " + filter.And(t.visible, s.Filter).SQL(filter.ChunkMetadata, args, t.index.MetadataIndexes...)
 }
 
 // lockedSQL selects ids and locks them in their order, so that writers of the same

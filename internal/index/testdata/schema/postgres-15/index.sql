@@ -9,6 +9,7 @@ CREATE TABLE tenant.chunk_1 (
     namespace text DEFAULT 'default'::text NOT NULL COLLATE pg_catalog."C",
     chunk_id text NOT NULL COLLATE pg_catalog."C",
     metadata jsonb NOT NULL,
+    content_keys text[],
     title text DEFAULT ''::text NOT NULL,
     text text DEFAULT ''::text NOT NULL,
     terms tsvector
