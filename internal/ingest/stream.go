@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Limits of a stream of uploads. Sizes are bytes.
@@ -146,11 +147,16 @@ func (a *arriving) drop() {
 }
 
 // complete adds the arriving document to the group, and stores the group when it is full.
+// Errors: those of tenant.Recheck.
 func (s *Stream) complete(ctx context.Context) error {
 	a := s.current
 	s.current = nil
 	if a == nil || a.failed {
 		return nil
+	}
+	if err := tenant.Recheck(ctx); err != nil {
+		a.drop()
+		return err
 	}
 	if err := s.check(ctx, a); err != nil {
 		s.refuse(a, err)
@@ -191,7 +197,8 @@ func (s *Stream) fits(a *arriving) bool {
 }
 
 // flush stores the group. If that fails with a permanent error, it stores each document
-// alone, so that one bad document does not fail the others.
+// alone, so that one bad document does not fail the others. It stores nothing after the
+// credential has become invalid.
 func (s *Stream) flush(ctx context.Context) error {
 	group := s.group
 	s.group, s.bytes = nil, 0
@@ -200,7 +207,11 @@ func (s *Stream) flush(ctx context.Context) error {
 			a.drop()
 		}
 	}()
-	err := s.store(ctx, group)
+	err := tenant.Recheck(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.store(ctx, group)
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}

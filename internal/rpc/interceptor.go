@@ -15,8 +15,12 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// unaryTimeout ends a call whose caller set no deadline.
-const unaryTimeout = 60 * time.Second
+const (
+	// unaryTimeout ends a call whose caller set no deadline.
+	unaryTimeout = 60 * time.Second
+	// recheckEvery is the interval between checks of the credential of an open stream.
+	recheckEvery = 10 * time.Second
+)
 
 // interceptor wraps every call: it sets the deadline, adds tenant and error to the
 // request log, and converts faults to wire errors.
@@ -44,10 +48,19 @@ func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect
 	return next
 }
 
-// WrapStreamingHandler implements connect.Interceptor.
+// WrapStreamingHandler implements connect.Interceptor. It ends a stream after its credential
+// has become invalid.
 func (interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return observe(ctx, func() error { return next(ctx, conn) })
+		valid, stop := tenant.WhileValid(ctx, recheckEvery, tenant.Recheck)
+		defer stop()
+		return observe(ctx, func() error {
+			err := next(valid, conn)
+			if err != nil && valid.Err() != nil && ctx.Err() == nil {
+				return context.Cause(valid)
+			}
+			return err
+		})
 	}
 }
 

@@ -20,6 +20,9 @@ func (h *Handlers) UploadDocuments(ctx context.Context, messages *connect.Client
 	}
 	defer stream.Close()
 	for messages.Receive() {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err := receive(ctx, stream, messages.Msg()); err != nil {
 			return nil, err
 		}

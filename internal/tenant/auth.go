@@ -158,6 +158,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		return nil, err
 	}
 	request := &Request{Principal: principal, Tenant: principal.Tenant}
+	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {
 			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")

@@ -89,7 +89,7 @@ func (c Config) withDefaults() Config {
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	c.MaxSessions = cmp.Or(c.MaxSessions, 1000)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 1000)
-	c.RecheckEvery = cmp.Or(c.RecheckEvery, time.Minute)
+	c.RecheckEvery = cmp.Or(c.RecheckEvery, 10*time.Second)
 	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	if len(c.SessionKey) == 0 {
@@ -246,21 +246,9 @@ func (h *Handler) recheck(v *call, header http.Header) (stop func()) {
 	if h.cfg.Recheck == nil || !v.message.isStream() {
 		return func() {}
 	}
-	ticker := time.NewTicker(h.cfg.RecheckEvery)
-	go func() {
-		for {
-			select {
-			case <-ticker.C:
-				switch fault.KindOf(h.cfg.Recheck(v.ctx, header)) {
-				case fault.Unauthenticated, fault.Denied, fault.NotFound:
-					v.cancel()
-				}
-			case <-v.ctx.Done():
-				return
-			}
-		}
-	}()
-	return ticker.Stop
+	valid, stop := tenant.WhileValid(v.ctx, h.cfg.RecheckEvery, func(ctx context.Context) error { return h.cfg.Recheck(ctx, header) })
+	context.AfterFunc(valid, v.cancel)
+	return stop
 }
 
 // recover answers a request whose handler panicked. A response that has begun is cut off.
