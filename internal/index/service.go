@@ -163,7 +163,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	}
 	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
 	name := func(row countedRow) string { return row.IndexName }
-	rows, next, err := pagination.List(pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
+	rows, next, err := pagination.List(tenant.Pages(ctx, "indexes"), pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
 		return listCounted(ctx, h, after, most)
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -107,7 +108,8 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	l.Filter = filter.And(t.visible, l.Filter)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	return pagination.List(l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
+	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Filter.String())
+	return pagination.List(tokens, l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
 		return documents(ctx, t.handle, t.index.ID, l, after, most)
 	})
 }
@@ -139,7 +141,8 @@ func (t target) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken s
 	if err := ref.check(); err != nil {
 		return nil, "", err
 	}
-	return pagination.List(pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
+	tokens := tenant.Pages(ctx, "chunks", strconv.FormatInt(t.index.ID, 10), ref.DocumentID, t.visible.String())
+	return pagination.List(tokens, pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
 		if _, err := documentByRef(ctx, t.handle, t.index.ID, ref, t.visible); err != nil {
 			return nil, err
 		}

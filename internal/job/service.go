@@ -42,7 +42,7 @@ func (s *Service) List(ctx context.Context, status string, pageSize int32, pageT
 		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, succeeded, failed and cancelled", status)
 	}
 	key := func(j Job) *position { return &position{j.CreatedAt, j.JobID} }
-	return pagination.List(pageSize, pageToken, nil, key, func(after *position, most int) ([]Job, error) {
+	return pagination.List(tenant.Pages(ctx, "jobs", status), pageSize, pageToken, nil, key, func(after *position, most int) ([]Job, error) {
 		return list(ctx, s.db.Handle(r.Tenant), Status(status), r.Principal.MandatoryFilter, after, most)
 	})
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -17,6 +16,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // The resources:
@@ -222,12 +222,18 @@ type cursor struct {
 	Document  string `json:"p,omitempty"` // page token of ListDocuments for that index
 }
 
-func (c cursor) encode() mcpgo.Cursor {
-	raw, err := json.Marshal(c)
+// encode returns the cursor as a page token, in the encoding that the library demands.
+func (c cursor) encode(ctx context.Context) mcpgo.Cursor {
+	return mcpgo.Cursor(base64.StdEncoding.EncodeToString([]byte(tenant.Pages(ctx, "resources").Encode(c))))
+}
+
+// decode stores what encode returned for the same caller. Errors: Invalid.
+func (c *cursor) decode(ctx context.Context, given mcpgo.Cursor) error {
+	token, err := base64.StdEncoding.DecodeString(string(given))
 	if err != nil {
-		panic(err) // cannot fail for these fields
+		return fault.Field("cursor", "is not one that this list gave out")
 	}
-	return mcpgo.Cursor(base64.StdEncoding.EncodeToString(raw))
+	return fault.Rename("pageToken", "cursor", tenant.Pages(ctx, "resources").Decode(string(token), c))
 }
 
 // listResources adds the caller's indexes and documents to a page of the list. A hook
@@ -236,11 +242,8 @@ func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResou
 	var at cursor
 	if given := req.Params.Cursor; given != "" {
 		result.Resources = []mcpgo.Resource{} // the library's own entries are on the first page only
-		raw, err := base64.StdEncoding.DecodeString(string(given))
-		if err == nil {
-			err = json.Unmarshal(raw, &at)
-		}
-		if err != nil {
+		if err := at.decode(ctx, given); err != nil {
+			httpserver.Fail(ctx, err)
 			return
 		}
 	}
@@ -252,7 +255,7 @@ func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResou
 	result.Resources = append(result.Resources, page...)
 	result.NextCursor = ""
 	if next != nil {
-		result.NextCursor = next.encode()
+		result.NextCursor = next.encode(ctx)
 	}
 }
 

@@ -3,12 +3,7 @@
 // every page costs the same.
 package pagination
 
-import (
-	"encoding/base64"
-	"encoding/json"
-
-	"github.com/ragdhq/ragd/internal/fault"
-)
+import "github.com/ragdhq/ragd/internal/fault"
 
 // Sizes of a page.
 const (
@@ -16,30 +11,28 @@ const (
 	MaxSize     = 1000
 )
 
-// maxTokenBytes bounds the token that a caller sends.
-const maxTokenBytes = 4096
-
 // List returns a page of a list and the token of the next page, "" if there is none.
 // asked is the page size, 0 for DefaultSize; token is that of the previous page, "" for
-// the first. first is a sort key before all rows, key returns the sort key of a row, and
-// read returns at most so many rows after a key, in order. Callers can forge tokens: read
-// must not give access by the key. Errors: Invalid for pageSize and pageToken; those of
-// read.
-func List[T, K any](asked int32, token string, first K, key func(T) K, read func(after K, most int) ([]T, error)) ([]T, string, error) {
+// the first. tokens are those of the list. first is a sort key before all rows, key returns
+// the sort key of a row, and read returns at most so many rows after a key, in order.
+// Errors: Invalid for pageSize and pageToken; those of read.
+func List[T, K any](tokens Tokens, asked int32, token string, first K, key func(T) K, read func(after K, most int) ([]T, error)) ([]T, string, error) {
 	size, err := sizeOf(asked)
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := parse(token, first)
-	if err != nil {
-		return nil, "", err
+	after := first
+	if token != "" {
+		if err := tokens.Decode(token, &after); err != nil {
+			return nil, "", err
+		}
 	}
 	rows, err := read(after, size+1) // one more, to learn whether more follow
 	if err != nil || len(rows) <= size {
 		return rows, "", err
 	}
 	rows = rows[:size]
-	return rows, tokenOf(key(rows[size-1])), nil
+	return rows, tokens.Encode(key(rows[size-1])), nil
 }
 
 func sizeOf(asked int32) (int, error) {
@@ -51,32 +44,3 @@ func sizeOf(asked int32) (int, error) {
 	}
 	return int(asked), nil
 }
-
-func tokenOf[K any](key K) string {
-	raw, err := json.Marshal(key)
-	if err != nil {
-		panic(err) // keys are plain structs of strings, numbers and times
-	}
-	return base64.RawURLEncoding.EncodeToString(raw)
-}
-
-// parse decodes a token that tokenOf made; an empty one gives first.
-func parse[K any](token string, first K) (K, error) {
-	if token == "" {
-		return first, nil
-	}
-	if len(token) > maxTokenBytes {
-		return first, errToken
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return first, errToken
-	}
-	var key K
-	if err := json.Unmarshal(raw, &key); err != nil {
-		return first, errToken
-	}
-	return key, nil
-}
-
-var errToken = fault.Field("pageToken", "is not a token that this list gave out; leave it empty to start again")

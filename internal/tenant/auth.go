@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/pagination"
 )
 
 const (
@@ -34,6 +35,7 @@ type Authenticator struct {
 	tenants      *cache.Cache[string, struct{}]             // the names of tenants that were seen
 	now          func() time.Time
 	forgotten    atomic.Int64 // calls of forget
+	pages        pagination.Tokens
 }
 
 type cachedKey struct {
@@ -41,9 +43,9 @@ type cachedKey struct {
 	principal Principal
 }
 
-func newAuthenticator(s *store, config Config) *Authenticator {
+func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authenticator {
 	a := &Authenticator{
-		store: s, tokens: config.Tokens, now: config.Now,
+		store: s, tokens: config.Tokens, now: config.Now, pages: pages,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 		tenants: cache.New(cache.Config[string, struct{}]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 	}
@@ -157,7 +159,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 	if err != nil {
 		return nil, err
 	}
-	request := &Request{Principal: principal, Tenant: principal.Tenant}
+	request := &Request{Principal: principal, Tenant: principal.Tenant, pages: a.pages}
 	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {

@@ -108,7 +108,7 @@ func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32,
 		}
 	}
 	position := func(k APIKey) *apiKeyPosition { return &apiKeyPosition{k.CreatedAt, k.APIKeyID} }
-	return pagination.List(pageSize, pageToken, nil, position, func(after *apiKeyPosition, most int) ([]APIKey, error) {
+	return pagination.List(Pages(ctx, "keys", string(id)), pageSize, pageToken, nil, position, func(after *apiKeyPosition, most int) ([]APIKey, error) {
 		return s.managed(ctx, r.Principal, id, after, most)
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/pagination"
 )
 
 // Request is the request context: the data of a request outside its body. It is filled by
@@ -26,6 +27,18 @@ type Request struct {
 	Overrides Overrides
 
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential
+	pages   pagination.Tokens           // of the service
+}
+
+// Pages returns the page tokens of a list for the caller of the request in the context. They
+// are not accepted from other credentials, nor for another list or other values, which are
+// all arguments that select the list's rows.
+func Pages(ctx context.Context, list string, values ...string) pagination.Tokens {
+	r, ok := FromContext(ctx)
+	if !ok {
+		r = &Request{}
+	}
+	return r.pages.For(append([]string{string(r.Tenant), r.Principal.Subject, r.Principal.MandatoryFilter.String(), list}, values...)...)
 }
 
 // Recheck returns an error if the credential of the request in the context is no longer

@@ -97,8 +97,12 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
+	key, err := s.secret(ctx, "page tokens")
+	if err != nil {
+		return nil, err
+	}
 	return &Service{
-		Auth: newAuthenticator(s, config), store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
+		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
 		now: config.Now, onDelete: config.OnDelete,
 	}, nil
 }
@@ -191,7 +195,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 		return nil, "", err
 	}
 	name := func(r tenantRow) string { return string(r.TenantID) }
-	rows, next, err := pagination.List(pageSize, pageToken, "", name, func(after string, most int) ([]tenantRow, error) {
+	rows, next, err := pagination.List(Pages(ctx, "tenants"), pageSize, pageToken, "", name, func(after string, most int) ([]tenantRow, error) {
 		return s.store.tenants(ctx, after, most)
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package tenant
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,16 @@ const (
 	statusReady    = "ready"
 	statusDeleting = "deleting"
 )
+
+// secret returns a key that all instances share.
+func (s *store) secret(ctx context.Context, name string) ([]byte, error) {
+	var value []byte
+	err := s.pool.QueryRow(ctx, `SELECT value FROM ragd.secrets WHERE name = $1`, name).Scan(&value)
+	if err != nil {
+		return nil, fmt.Errorf("read the secret %q: %w", name, postgres.Fault(err))
+	}
+	return value, nil
+}
 
 type tenantRow struct {
 	TenantID    ID

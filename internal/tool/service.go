@@ -68,7 +68,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(pageSize, pageToken, "", func(t Tool) string { return t.Name }, func(after string, most int) ([]Tool, error) {
+	return pagination.List(tenant.Pages(ctx, "tools"), pageSize, pageToken, "", func(t Tool) string { return t.Name }, func(after string, most int) ([]Tool, error) {
 		return list(ctx, s.db.Handle(r.Tenant), after, most)
 	})
 }

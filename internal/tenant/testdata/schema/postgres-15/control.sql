@@ -36,6 +36,11 @@ CREATE TABLE ragd.schema_migrations (
     dirty boolean NOT NULL
 );
 
+CREATE TABLE ragd.secrets (
+    name text NOT NULL,
+    value bytea NOT NULL
+);
+
 CREATE TABLE ragd.tenants (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     display_name text DEFAULT ''::text NOT NULL,
@@ -57,6 +62,9 @@ ALTER TABLE ONLY ragd.instances
 
 ALTER TABLE ONLY ragd.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY ragd.secrets
+    ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY ragd.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
