@@ -2,7 +2,7 @@
 // for concurrent use.
 //
 //	opts, err := chunk.Settings{Strategy: chunk.Recursive, MaxSize: new(800)}.Options()
-//	chunks, err := chunk.Split(text, opts)
+//	chunks, err := chunk.Split(ctx, text, opts)
 package chunk
 
 // Chunk is a piece of a text.
