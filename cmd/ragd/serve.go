@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,7 @@ other commands need no flags.`),
 
 // serve runs the service until ctx ends.
 func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
+	limitMemory(os.DirFS("/"), p.getenv)
 	cfg, err := p.settings.serviceConfig(log)
 	if err != nil {
 		return err
