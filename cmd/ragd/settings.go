@@ -65,8 +65,9 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
 		"provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
+	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
-	config.MarkSecrets(flags, "database-url", "operator-key")
+	config.MarkSecrets(flags, "database-url", "database-admin-url", "operator-key")
 	for _, provider := range []struct {
 		name     string
 		endpoint *endpoint.Config

@@ -72,6 +72,9 @@ func NewQueue(config QueueConfig) (*Queue, error) {
 		RescueStuckJobsAfter: defaultTimeout + time.Minute,
 		MaxAttempts:          MaxAttempts,
 		RetryPolicy:          retryPolicy{},
+		// REINDEX needs the owner of the tables, which the service's role is not. The
+		// queue is small, and VACUUM keeps its indexes so.
+		ReindexerSchedule: river.NeverSchedule(),
 		// River logs its routine work at info.
 		Logger: slog.New(warnings{config.Logger.Handler()}),
 	})

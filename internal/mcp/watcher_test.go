@@ -27,7 +27,7 @@ func documentURI(id string) string { return "ragd://indexes/docs/documents/" + i
 // address of its endpoint.
 func instance(t *testing.T, s *servicetest.Service) string {
 	t.Helper()
-	return servicetest.New(t, service.Config{Pool: s.Pool, NoWorkers: true}).URL + mcphttp.Path
+	return servicetest.New(t, service.Config{AdminPool: s.Pool, NoWorkers: true}).URL + mcphttp.Path
 }
 
 // watching returns a client that subscribes to resources, and its notifications: a

@@ -92,18 +92,11 @@ func (m *Migrator) Newest() int { return m.newest }
 // Version returns the version of a schema: 0 if no file has run in it or if it does not
 // exist. Errors: Precondition for a schema that is marked dirty.
 func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
-	table := versionTable(schema)
-	var exists bool // checked first: a query on a missing table would add an error to the server's log
-	err := m.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&exists)
-	if err == nil && !exists {
-		return 0, nil
-	}
 	var version int
 	var dirty bool
-	if err == nil {
-		// Not prepared: each schema would add a statement to the cache.
-		err = m.pool.QueryRow(ctx, `SELECT version, dirty FROM `+table, pgx.QueryExecModeExec).Scan(&version, &dirty)
-	}
+	err := pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
+		return readVersion(ctx, tx, schema, &version, &dirty)
+	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
@@ -113,6 +106,25 @@ func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
 		return version, dirtyFault(schema, version)
 	}
 	return max(version, 0), nil
+}
+
+// readVersion reads the row of a schema's version table, with the rights of the schema's
+// owner. Errors: pgx.ErrNoRows if there is no schema, no table or no row.
+func readVersion(ctx context.Context, tx pgx.Tx, schema string, version *int, dirty *bool) error {
+	const asOwner = `SELECT set_config('role', pg_get_userbyid(nspowner), true) FROM pg_catalog.pg_namespace WHERE nspname = $1`
+	if _, err := tx.Exec(ctx, asOwner, schema); err != nil {
+		return err
+	}
+	table := versionTable(schema)
+	var exists bool // checked first: a query on a missing table would add an error to the server's log
+	if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&exists); err != nil {
+		return err
+	}
+	if !exists {
+		return pgx.ErrNoRows
+	}
+	// Not prepared: each schema would add a statement to the cache.
+	return tx.QueryRow(ctx, `SELECT version, dirty FROM `+table, pgx.QueryExecModeExec).Scan(version, dirty)
 }
 
 // dirtyFault returns the error for a schema that is marked dirty. A Migrator never leaves
@@ -125,7 +137,8 @@ func dirtyFault(schema string, version int) error {
 }
 
 // Up migrates the schema to the newest version and returns the number of files that ran.
-// If none is due it runs two short queries and returns 0. It leaves a schema unchanged
+// If none is due it runs a few short queries and returns 0. The files run with the rights
+// of the schema's owner, whose member the pool's role must be. It leaves a schema unchanged
 // whose version is higher than the newest file: a newer release, which is being rolled
 // out, migrated it. When ctx ends, the running file is rolled back.
 //

@@ -20,10 +20,18 @@ import (
 // embedded database in the folder ragd-data and the built-in embedding model, without
 // other providers.
 type Config struct {
+	// AdminPool, if set, is used besides Pool as DatabaseAdminURL is besides DatabaseURL.
+	// Close leaves it open.
+	AdminPool *pgxpool.Pool
 	// AllowedHosts and AllowedOrigins are the host names and web origins under which the
 	// service may be called, besides those of this machine and of MCP.PublicURL (see
 	// httpserver.GuardConfig).
 	AllowedHosts, AllowedOrigins []string
+	// DatabaseAdminURL is the address of the database for a role that may create schemas
+	// and roles. It migrates the control schema and creates and deletes tenants; all
+	// other statements use DatabaseURL, whose role needs no right but to log in. Default:
+	// the role of DatabaseURL does both.
+	DatabaseAdminURL string
 	// DatabaseURL is the address of a PostgreSQL server (see postgres.Config.URL).
 	// Default: an embedded server, whose data is in DataDir.
 	DatabaseURL string

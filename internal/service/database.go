@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
@@ -19,32 +21,49 @@ import (
 // workers.
 const queueConns = 4
 
+// adminConns is the most connections with the rights to create and drop tenants.
+const adminConns = 4
+
 // database is the connection to PostgreSQL. Requests and background work have a pool
-// each, so that neither starves the other.
+// each, so that neither starves the other. Statements that create and drop schemas and
+// roles have a third, whose role the others cannot take.
 type database struct {
 	embedded *embedded.Server // nil with an external server
 	requests *pgxpool.Pool
 	work     *pgxpool.Pool
-	external bool // the pools belong to the caller
+	admin    *pgxpool.Pool // the pool of requests if only one URL was given
+	external bool          // the pools belong to the caller
 }
 
 // openDatabase connects to the configured server, or starts the embedded one. The caller
 // must close the result, also after an error.
 func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d database, err error) {
 	if config.Pool != nil {
-		return database{requests: config.Pool, work: config.Pool, external: true}, nil
+		return database{requests: config.Pool, work: config.Pool, admin: cmp.Or(config.AdminPool, config.Pool), external: true}, nil
 	}
-	url := config.DatabaseURL
-	if url == "" {
+	url, adminURL := config.DatabaseURL, config.DatabaseAdminURL
+	switch {
+	case url == "" && adminURL != "":
+		return d, fault.Field("database-admin-url", "needs database-url, with the role for everything else")
+	case url == "":
 		dir := filepath.Join(config.DataDir, "postgres")
 		if d.embedded, err = embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: config.Logger}); err != nil {
 			return d, err
 		}
-		url = d.embedded.URL()
+		url, adminURL = d.embedded.URL(), d.embedded.AdminURL()
+	}
+	if adminURL != "" { // first, because it may create the vector extension
+		d.admin, err = postgres.Open(ctx, postgres.Config{
+			URL: adminURL, Logger: config.Logger, ApplicationName: "ragd admin", MaxConns: adminConns,
+		})
+		if err != nil {
+			return d, err
+		}
 	}
 	if d.requests, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: config.Logger, Tracer: tracer}); err != nil {
 		return d, err
 	}
+	d.admin = cmp.Or(d.admin, d.requests)
 	d.work, err = postgres.Open(ctx, postgres.Config{
 		URL: url, Logger: config.Logger, ApplicationName: "ragd ingest", MaxConns: config.Workers + queueConns,
 	})
@@ -57,9 +76,9 @@ func (d database) close(ctx context.Context) error {
 	if d.external {
 		return nil
 	}
-	for _, pool := range []*pgxpool.Pool{d.work, d.requests} {
+	for _, pool := range []*pgxpool.Pool{d.work, d.requests, d.admin} {
 		if pool != nil {
-			pool.Close()
+			pool.Close() // a second time does nothing
 		}
 	}
 	if d.embedded == nil {
@@ -87,16 +106,20 @@ func openTenants(ctx context.Context, config Config, d database, onDelete ...ten
 	return tenants, err
 }
 
-// migrateControl brings the control schema and the job queue's tables up to date.
+// migrateControl brings the control schema, the job queue's tables and the rights of the
+// service's role up to date.
 func migrateControl(ctx context.Context, config Config, d database, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
-	if err := tenant.MigrateControl(ctx, d.requests); err != nil {
+	if err := tenant.MigrateControl(ctx, d.admin); err != nil {
 		return nil, err
 	}
-	if err := job.Migrate(ctx, riverpgxv5.New(d.requests)); err != nil {
+	if err := job.Migrate(ctx, riverpgxv5.New(d.admin)); err != nil {
+		return nil, err
+	}
+	if err := tenant.GrantService(ctx, d.admin, d.requests); err != nil {
 		return nil, err
 	}
 	return tenant.New(ctx, d.requests, tenant.Config{
-		OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
+		Admin: d.admin, OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
 	})
 }
 

@@ -36,10 +36,10 @@ func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName st
 //
 // Roles belong to the whole server: a service on another of its databases may create the
 // same role at the same time. Then the attempt fails and the next one finds the role.
-func createSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, created bool, err error) {
+func createSchema(ctx context.Context, conn *pgxpool.Conn, r roles, id ID, createSQL string) (row tenantRow, created bool, err error) {
 	const attempts = 5
 	for range attempts {
-		row, created, err = tryCreateSchema(ctx, conn, id, createSQL)
+		row, created, err = tryCreateSchema(ctx, conn, r, id, createSQL)
 		switch postgres.Code(err) {
 		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
 			continue
@@ -49,7 +49,7 @@ func createSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL stri
 	return row, created, postgres.Fault(err)
 }
 
-func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL string) (row tenantRow, created bool, err error) {
+func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, r roles, id ID, createSQL string) (row tenantRow, created bool, err error) {
 	var hasRole, hasSchema bool
 	err = conn.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
@@ -57,14 +57,14 @@ func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, id ID, createSQL s
 	if err != nil {
 		return row, false, err
 	}
-	// The service must be allowed to set the role.
-	sql := `GRANT ` + id.quoted() + ` TO CURRENT_USER;`
+	sql := r.membership(id)
 	if !hasRole {
 		sql = `CREATE ROLE ` + id.quoted() + ` NOLOGIN NOINHERIT;` + sql
 	}
 	if !hasSchema {
-		sql += createSQL + `; SET LOCAL ROLE NONE`
+		sql += createSQL + `; SET LOCAL ROLE NONE;`
 	}
+	sql += r.visibility(id)
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sql); err != nil || hasSchema {
 			return err

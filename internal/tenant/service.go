@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,6 +54,9 @@ func (k APIKey) usable(now time.Time) bool {
 
 // Config holds the settings of a Service.
 type Config struct {
+	// Admin is the pool with which tenants are created and deleted, if its role is not
+	// the one of the other statements. Default: the same pool.
+	Admin *pgxpool.Pool
 	// OperatorKey is an operator credential that is accepted besides the operator keys
 	// in the database. Default: only those are accepted.
 	OperatorKey string
@@ -92,7 +96,11 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
 		return nil, fault.Field("operator-key", "has %d bytes and could be guessed: use 32 random characters or more, at least %d", n, minOperatorKeyBytes)
 	}
-	s := &store{pool: pool}
+	s := &store{pool: pool, admin: cmp.Or(config.Admin, pool)}
+	var err error
+	if s.roles, err = findRoles(ctx, s.admin, pool); err != nil {
+		return nil, err
+	}
 	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Tenant())
 	if err != nil {
 		return nil, err
@@ -154,7 +162,7 @@ func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, disp
 	default:
 		return tenantRow{}, fault.New(fault.Exists, "tenant %q exists already", id)
 	}
-	row, created, err := createSchema(ctx, conn, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
+	row, created, err := createSchema(ctx, conn, s.store.roles, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
 	if err != nil {
 		return tenantRow{}, fmt.Errorf("create the schema of tenant %s: %w", id, err)
 	}

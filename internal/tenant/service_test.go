@@ -22,7 +22,8 @@ import (
 )
 
 type fixture struct {
-	pool     *pgxpool.Pool
+	pool     *pgxpool.Pool // of a superuser
+	service  *pgxpool.Pool // of the role of requests and jobs
 	tenants  *tenant.Service
 	operator context.Context
 }
@@ -30,15 +31,21 @@ type fixture struct {
 func setup(t testing.TB) fixture {
 	t.Helper()
 	pool := pgtest.Pool(t)
+	return setupOn(t, pool, pgtest.ServicePool(t, pool))
+}
+
+// setupOn migrates the database of two pools, which may be the same.
+func setupOn(t testing.TB, pool, service *pgxpool.Pool) fixture {
+	t.Helper()
 	must(t, tenant.MigrateControl(t.Context(), pool))
-	driver := riverpgxv5.New(pool)
-	must(t, job.Migrate(t.Context(), driver))
-	queue, err := job.NewQueue(job.QueueConfig{Driver: driver, Instance: "test", Logger: slog.New(slog.DiscardHandler)})
+	must(t, job.Migrate(t.Context(), riverpgxv5.New(pool)))
+	must(t, tenant.GrantService(t.Context(), pool, service))
+	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(service), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	tenants, err := tenant.New(t.Context(), pool, tenant.Config{OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant}})
+	tenants, err := tenant.New(t.Context(), service, tenant.Config{Admin: pool, OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant}})
 	must(t, err)
 	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
-	return fixture{pool, tenants, operator}
+	return fixture{pool, service, tenants, operator}
 }
 
 func must(t testing.TB, err error) {
@@ -218,7 +225,7 @@ func TestHandleReachesOnlyItsTenant(t *testing.T) {
 		_, err := f.tenants.Create(f.operator, name, "", nil)
 		must(t, err)
 	}
-	db := tenant.NewDB(f.pool, 0)
+	db := tenant.NewDB(f.service, 0)
 	h := db.Handle(tenant.ID(ours))
 	if _, err := tenant.Value[int](t.Context(), h, `SELECT count(*)::int FROM tenant.documents`); err != nil {
 		t.Fatalf("its own table: %v", err)
@@ -259,7 +266,7 @@ func TestTheRoleEndsWithTheTransaction(t *testing.T) {
 	name := unique("role")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
-	h := tenant.NewDB(f.pool, 0).Handle(tenant.ID(name))
+	h := tenant.NewDB(f.service, 0).Handle(tenant.ID(name))
 	role, err := tenant.Value[string](t.Context(), h, `SELECT current_user::text`)
 	if err != nil || role != tenant.ID(name).Schema() {
 		t.Fatalf("role = %q, %v", role, err)
@@ -274,7 +281,7 @@ func TestTheRoleEndsWithTheTransaction(t *testing.T) {
 	}
 	for range 20 {
 		var user string
-		must(t, f.pool.QueryRow(t.Context(), `SELECT current_user::text`).Scan(&user))
+		must(t, f.service.QueryRow(t.Context(), `SELECT current_user::text`).Scan(&user))
 		if user == tenant.ID(name).Schema() {
 			t.Fatal("a pooled connection still has the tenant's role")
 		}
@@ -287,7 +294,7 @@ func TestADroppedTenantIsNotFound(t *testing.T) {
 	name := unique("gone")
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
-	h := tenant.NewDB(f.pool, 0).Handle(tenant.ID(name))
+	h := tenant.NewDB(f.service, 0).Handle(tenant.ID(name))
 	must(t, f.tenants.Delete(f.operator, name))
 	if _, err := h.Exec(t.Context(), `SELECT 1`); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a batch: %v", err)

@@ -21,7 +21,9 @@ type querier interface {
 
 // store reads and writes tenants and API keys in the control schema.
 type store struct {
-	pool *pgxpool.Pool
+	pool  *pgxpool.Pool
+	admin *pgxpool.Pool // creates and drops schemas and roles
+	roles roles
 }
 
 // Status of a tenant's row. If a creation or deletion is interrupted, the row keeps the
@@ -114,8 +116,8 @@ func nullIfNil(m map[string]any) any {
 }
 
 // locked runs do under an advisory lock, so that no other call on any instance creates or
-// deletes the same tenant meanwhile. conn is the connection that has the lock. do should
-// use no other: calls that wait for a second connection could occupy the whole pool.
+// deletes the same tenant meanwhile. conn is the connection that has the lock; its role
+// may create and drop schemas and roles. do should use no other: calls that wait for a second connection could occupy the whole pool.
 func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) error) error {
 	return s.withLock(ctx, id, `SELECT pg_advisory_lock(hashtextextended($1, 0)) IS NOT NULL`, do)
 }
@@ -127,7 +129,7 @@ func (s *store) unlessLocked(ctx context.Context, id ID, do func(conn *pgxpool.C
 
 // withLock runs do if the query returns true, which means that the connection has the lock.
 func (s *store) withLock(ctx context.Context, id ID, query string, do func(conn *pgxpool.Conn) error) error {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.admin.Acquire(ctx)
 	if err != nil {
 		return postgres.Fault(err)
 	}

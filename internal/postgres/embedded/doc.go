@@ -6,6 +6,11 @@
 //	defer srv.Stop(ctx)
 //	pool, err := postgres.Open(ctx, postgres.Config{URL: srv.URL()})
 //
+// The service uses two roles: a superuser, who creates schemas and roles (AdminURL), and a
+// role without rights of its own for everything else (URL). PostgreSQL returns to the role
+// of the connection on RESET ROLE, so no statement of a request may use a connection of
+// the superuser, who can run programs and read files on the server.
+//
 // # On disk
 //
 //	<DataDir>/lock       locked (flock) by the one process that runs the server

@@ -19,10 +19,10 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// The superuser that initdb creates and the database that clients use.
 const (
-	superuser = "ragd"
-	database  = "ragd"
+	superuser   = "ragd"         // created by initdb
+	serviceRole = "ragd_service" // for the statements of requests and jobs
+	database    = "ragd"
 )
 
 // Config holds the settings of a server. Only DataDir has no default.
@@ -101,7 +101,7 @@ func (s *Server) start(ctx context.Context, dir string, settings map[string]stri
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = ensureDatabase(ctx, s.url("postgres"))
+		err = prepare(ctx, s.url(superuser, "postgres"))
 	}
 	if err != nil {
 		cancel()
@@ -110,11 +110,16 @@ func (s *Server) start(ctx context.Context, dir string, settings map[string]stri
 	return err
 }
 
-// URL returns the address of the database ragd, for the superuser.
-func (s *Server) URL() string { return s.url(database) }
+// URL returns the address of the database for a role without rights of its own: it can log
+// in, and use what it was granted by the role of AdminURL.
+func (s *Server) URL() string { return s.url(serviceRole, database) }
 
-func (s *Server) url(database string) string {
-	q := url.Values{"host": {s.cluster.socketDir}, "user": {superuser}}
+// AdminURL returns the address of the database for the superuser, who creates and migrates
+// schemas and roles.
+func (s *Server) AdminURL() string { return s.url(superuser, database) }
+
+func (s *Server) url(user, database string) string {
+	q := url.Values{"host": {s.cluster.socketDir}, "user": {user}}
 	query := strings.ReplaceAll(q.Encode(), "+", "%20") // psql and pg_dump do not decode + as a space
 	return (&url.URL{Scheme: "postgres", Path: "/" + database, RawQuery: query}).String()
 }
@@ -162,20 +167,26 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// ensureDatabase creates the database if it does not exist.
-func ensureDatabase(ctx context.Context, url string) error {
+// prepare creates the database and the role of the service if they do not exist.
+func prepare(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded server: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	var exists bool
-	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = $1)`, database).Scan(&exists)
-	if err == nil && !exists {
+	var hasDatabase, hasRole bool
+	err = conn.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = $1), EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $2)`,
+		database, serviceRole).Scan(&hasDatabase, &hasRole)
+	if err == nil && !hasDatabase {
 		_, err = conn.Exec(ctx, `CREATE DATABASE `+pgx.Identifier{database}.Sanitize())
 	}
+	if err == nil && !hasRole {
+		// NOINHERIT: it has the rights of a tenant's role only while it is set.
+		_, err = conn.Exec(ctx, `CREATE ROLE `+pgx.Identifier{serviceRole}.Sanitize()+` LOGIN NOINHERIT`)
+	}
 	if err != nil {
-		return fmt.Errorf("create the database %s: %w", database, err)
+		return fmt.Errorf("create the database %s and its role: %w", database, err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
-		fmt.Println("ready", srv.URL())
+		fmt.Println("ready", srv.AdminURL())
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		if err := srv.Stop(context.Background()); err != nil {
 			fmt.Println("error", err)
@@ -173,11 +173,11 @@ func TestStartStopStart(t *testing.T) {
 	needServer(t)
 	dir := filepath.Join(t.TempDir(), "with space", "and 100% + more")
 	s := start(t, dir)
-	makeNote(t, s.URL())
+	makeNote(t, s.AdminURL())
 	for setting, want := range map[string]string{
 		"listen_addresses": "", "jit": "off", "server_encoding": "UTF8", "data_checksums": "on", "wal_level": "minimal", "fsync": "on",
 	} {
-		if got := mustQuery(t, s.URL(), `SELECT current_setting('`+setting+`')`); got != want {
+		if got := mustQuery(t, s.AdminURL(), `SELECT current_setting('`+setting+`')`); got != want {
 			t.Errorf("%s = %q, want %q", setting, got, want)
 		}
 	}
@@ -185,18 +185,18 @@ func TestStartStopStart(t *testing.T) {
 		t.Errorf("the cluster's folder is %v, %v; want it closed to others", info.Mode(), err)
 	}
 	stop(t, s)
-	if _, err := query(t.Context(), s.URL(), `SELECT 'on'`); err == nil {
+	if _, err := query(t.Context(), s.AdminURL(), `SELECT 'on'`); err == nil {
 		t.Error("the server answers after Stop")
 	}
 	stop(t, s) // does nothing: it has stopped
-	wantNote(t, start(t, dir).URL())
+	wantNote(t, start(t, dir).AdminURL())
 }
 
 func TestSettingsOfTheOperatorOverrideOurs(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
-	conn, err := pgx.Connect(t.Context(), s.URL())
+	conn, err := pgx.Connect(t.Context(), s.AdminURL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestSettingsOfTheOperatorOverrideOurs(t *testing.T) {
 	}
 	_ = conn.Close(t.Context())
 	stop(t, s)
-	if got := mustQuery(t, start(t, dir).URL(), `SELECT current_setting('work_mem')`); got != "7MB" {
+	if got := mustQuery(t, start(t, dir).AdminURL(), `SELECT current_setting('work_mem')`); got != "7MB" {
 		t.Errorf("work_mem = %s, want the operator's 7MB", got)
 	}
 }
@@ -227,7 +227,7 @@ func TestStalePidFileIsIgnored(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
-	makeNote(t, s.URL())
+	makeNote(t, s.AdminURL())
 	pidFile := filepath.Join(dir, "cluster", "postmaster.pid")
 	text, err := os.ReadFile(pidFile)
 	if err != nil {
@@ -238,14 +238,14 @@ func TestStalePidFileIsIgnored(t *testing.T) {
 	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"+rest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantNote(t, start(t, dir).URL())
+	wantNote(t, start(t, dir).AdminURL())
 }
 
 func TestKilledPostmasterIsRestarted(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
-	makeNote(t, s.URL())
+	makeNote(t, s.AdminURL())
 	for range 2 {
 		killed := postmasterPid(t, dir)
 		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
@@ -253,7 +253,7 @@ func TestKilledPostmasterIsRestarted(t *testing.T) {
 		}
 		deadline := time.Now().Add(30 * time.Second)
 		for {
-			if got, err := query(t.Context(), s.URL(), readNote); err == nil && postmasterPid(t, dir) != killed {
+			if got, err := query(t.Context(), s.AdminURL(), readNote); err == nil && postmasterPid(t, dir) != killed {
 				if got != "42" {
 					t.Errorf("the database says %s, want 42", got)
 				}
@@ -311,7 +311,7 @@ func TestKilledRagdLeavesTheDirectoryUsable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = other.cmd.Wait()
-	wantNote(t, start(t, dir).URL()) // at once: the old server may still be shutting down
+	wantNote(t, start(t, dir).AdminURL()) // at once: the old server may still be shutting down
 }
 
 // startOrphan starts a server that no ragd watches: the state after a ragd died and the
@@ -343,10 +343,10 @@ func TestStartWaitsForTheBackendsOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	first := start(t, dir)
-	makeNote(t, first.URL())
+	makeNote(t, first.AdminURL())
 	stop(t, first)
 	orphan := startOrphan(t, first.cluster)
-	conn, err := pgx.Connect(t.Context(), first.URL())
+	conn, err := pgx.Connect(t.Context(), first.AdminURL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestStartWaitsForTheBackendsOfAKilledServer(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // until the loop has begun
 	orphan.signal(syscall.SIGKILL)
 	<-orphan.exited
-	wantNote(t, start(t, dir).URL())
+	wantNote(t, start(t, dir).AdminURL())
 	<-busy // its result does not matter
 }
 
@@ -367,12 +367,12 @@ func TestOrphanIsStopped(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	first := start(t, dir)
-	makeNote(t, first.URL())
+	makeNote(t, first.AdminURL())
 	stop(t, first)
 
 	orphan := startOrphan(t, first.cluster)
 	s := start(t, dir)
-	wantNote(t, s.URL())
+	wantNote(t, s.AdminURL())
 	select {
 	case <-orphan.exited:
 	case <-time.After(5 * time.Second):
@@ -392,7 +392,7 @@ func TestServerOfAnOperatorKeepsRunning(t *testing.T) {
 	if _, err := Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), `"postmaster.pid" already exists`) {
 		t.Errorf("error %v, want PostgreSQL's error for a second server", err)
 	}
-	mustQuery(t, first.URL(), `SELECT 'it still answers'`)
+	mustQuery(t, first.AdminURL(), `SELECT 'it still answers'`)
 }
 
 func TestServerOfAnOrdinaryUser(t *testing.T) {
@@ -439,7 +439,7 @@ func TestServerOfAnOrdinaryUser(t *testing.T) {
 	})
 	t.Run("then root, as that user", func(t *testing.T) {
 		s := start(t, dir)
-		wantNote(t, s.URL())
+		wantNote(t, s.AdminURL())
 		if s.cluster.account == nil || s.cluster.account.name != "nobody" {
 			t.Errorf("runs as %+v, want nobody", s.cluster.account)
 		}
@@ -474,9 +474,9 @@ func TestSocketOfALongPathIsInTmp(t *testing.T) {
 	if !strings.HasPrefix(s.cluster.socketDir, "/tmp/ragd-") {
 		t.Errorf("the socket is in %s", s.cluster.socketDir)
 	}
-	makeNote(t, s.URL())
+	makeNote(t, s.AdminURL())
 	stop(t, s)
-	wantNote(t, start(t, dir).URL())
+	wantNote(t, start(t, dir).AdminURL())
 
 	stop(t, s)
 	if err := os.Chmod(s.cluster.socketDir, 0o777); err != nil {
@@ -533,7 +533,7 @@ func TestStopKillsTheServerWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)
 	s := start(t, dir)
-	makeNote(t, s.URL())
+	makeNote(t, s.AdminURL())
 	// A postmaster stopped by SIGSTOP reacts only to SIGKILL.
 	if err := syscall.Kill(postmasterPid(t, dir), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -543,7 +543,7 @@ func TestStopKillsTheServerWhenItsContextEnds(t *testing.T) {
 	if err := s.Stop(ctx); fault.KindOf(err) != fault.Deadline {
 		t.Errorf("error %v, want the deadline", err)
 	}
-	wantNote(t, start(t, dir).URL())
+	wantNote(t, start(t, dir).AdminURL())
 }
 
 func TestTheLogContainsNoStatementsAndNoValues(t *testing.T) {
@@ -554,7 +554,7 @@ func TestTheLogContainsNoStatementsAndNoValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{`SELECT 'hunter2'::int::text`, `SELECT hunter2`} {
-		if _, err := query(t.Context(), s.URL(), sql); err == nil {
+		if _, err := query(t.Context(), s.AdminURL(), sql); err == nil {
 			t.Errorf("%s did not fail", sql)
 		}
 	}

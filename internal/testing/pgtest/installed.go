@@ -72,7 +72,7 @@ func startInstalled(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("start a copy of %s (if that is damaged, remove it): %w", cached, err)
 	}
-	return srv.URL(), nil
+	return srv.AdminURL(), nil
 }
 
 func startQuiet(ctx context.Context, dir string) (*embedded.Server, error) {
@@ -115,7 +115,7 @@ func fillCluster(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s, err := openServer(ctx, srv.URL())
+	s, err := openServer(ctx, srv.AdminURL())
 	if err == nil {
 		s.admin.Close()
 	}

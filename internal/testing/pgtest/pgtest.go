@@ -30,6 +30,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net/url"
 	"os"
 	"sync"
 	"testing"
@@ -84,9 +85,33 @@ func URL(t testing.TB) string {
 // it has not released a connection or closed its rows by then.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	pool, err := postgres.Open(t.Context(), postgres.Config{
-		URL: URL(t), MaxConns: 10, Logger: slog.New(slog.DiscardHandler),
-	})
+	return open(t, URL(t))
+}
+
+// ServicePool returns a pool on the database of another pool, for a role without rights of
+// its own. It is closed when the test ends, as that of Pool is.
+func ServicePool(t testing.TB, admin *pgxpool.Pool) *pgxpool.Pool {
+	t.Helper()
+	return PoolOf(t, admin, serviceRole, servicePassword)
+}
+
+// PoolOf is ServicePool for any role.
+func PoolOf(t testing.TB, admin *pgxpool.Pool, role, password string) *pgxpool.Pool {
+	t.Helper()
+	u, err := url.Parse(admin.Config().ConnString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(role, password)
+	query := u.Query()
+	query.Del("user")
+	u.RawQuery = query.Encode()
+	return open(t, u.String())
+}
+
+func open(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 10, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

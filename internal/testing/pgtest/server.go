@@ -86,6 +86,9 @@ func (s *server) ensureTemplate(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd_test_template', 0))`); err != nil {
 			return err
 		}
+		if err := ensureServiceRole(ctx, tx); err != nil {
+			return err
+		}
 		var version string
 		err := tx.QueryRow(ctx, `SELECT coalesce(max(default_version), '') FROM pg_available_extensions WHERE name = 'vector'`).Scan(&version)
 		if err != nil {
@@ -100,6 +103,22 @@ func (s *server) ensureTemplate(ctx context.Context) error {
 		}
 		return s.makeTemplate(ctx)
 	})
+}
+
+// The role of ServicePool. The embedded server has made it already, without a password.
+const (
+	serviceRole     = "ragd_service"
+	servicePassword = "ragd-test"
+)
+
+func ensureServiceRole(ctx context.Context, tx pgx.Tx) error {
+	var exists bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1)`, serviceRole).Scan(&exists)
+	if err != nil || exists {
+		return err
+	}
+	_, err = tx.Exec(ctx, `CREATE ROLE `+quote(serviceRole)+` LOGIN NOINHERIT PASSWORD '`+servicePassword+`'`)
+	return err
 }
 
 func (s *server) makeTemplate(ctx context.Context) error {

@@ -28,9 +28,10 @@ const OperatorKey = "test-operator-key"
 // Service is a running service.
 type Service struct {
 	*service.Service
-	URL  string
+	URL string
+	// Pool has the rights of a superuser, for the statements of the test itself.
 	Pool *pgxpool.Pool
-	DB   *tenant.DB
+	DB   *tenant.DB // runs statements as the service does
 }
 
 // workers is the number of batches that a test's service ingests at once.
@@ -38,13 +39,16 @@ const workers = 4
 
 // New starts a service that stops when the test ends. It sets the listen address, the
 // operator key and the number of workers, and by default a fresh database, a logger of
-// warnings and all models of a provider with an address. With config.Pool, the pool of another service, it starts a second instance
-// on the same database.
+// warnings and all models of a provider with an address. As in production, it creates
+// tenants with one role and does everything else with another, which has no rights of its
+// own. With config.AdminPool, the Pool of another service, it starts a second instance on
+// the same database.
 func New(t testing.TB, config service.Config) *Service {
 	t.Helper()
-	if config.Pool == nil {
-		config.Pool = pgtest.Pool(t)
+	if config.AdminPool == nil {
+		config.AdminPool = pgtest.Pool(t)
 	}
+	config.Pool = pgtest.ServicePool(t, config.AdminPool)
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
@@ -59,7 +63,7 @@ func New(t testing.TB, config service.Config) *Service {
 		t.Fatal(err)
 	}
 	run(t, s)
-	return &Service{Service: s, URL: s.URL(), Pool: config.Pool, DB: tenant.NewDB(config.Pool, 0)}
+	return &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, DB: tenant.NewDB(config.Pool, 0)}
 }
 
 // run runs the service until the test ends. It returns once the service receives events.

@@ -1,0 +1,150 @@
+package tenant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
+)
+
+const insufficientPrivilege = "42501"
+
+// A statement that an attacker could inject runs on a connection of the service role, with
+// a tenant's role set. RESET ROLE leads back to the service role.
+func TestTheServiceRoleCannotGetOtherRights(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	ours, theirs := unique("ours"), unique("theirs")
+	for _, name := range []string{ours, theirs} {
+		_, err := f.tenants.Create(f.operator, name, "", nil)
+		must(t, err)
+	}
+	var admin string
+	must(t, f.pool.QueryRow(t.Context(), `SELECT current_user::text`).Scan(&admin))
+	names := strings.NewReplacer("<admin>", pgx.Identifier{admin}.Sanitize(),
+		"<ours>", pgx.Identifier{tenant.ID(ours).Schema()}.Sanitize(), "<theirs>", pgx.Identifier{tenant.ID(theirs).Schema()}.Sanitize())
+	for _, before := range []string{``, `SET ROLE <ours>; `, `SET ROLE <ours>; RESET ROLE; `, `SET ROLE <ours>; RESET SESSION AUTHORIZATION; `} {
+		for _, sql := range []string{
+			`SET ROLE <admin>`,
+			`SET SESSION AUTHORIZATION <admin>`,
+			`SELECT set_config('session_authorization', trim('"' FROM '<admin>'), false)`,
+			`SET ROLE pg_execute_server_program`,
+			`COPY (SELECT 1) TO PROGRAM 'true'`,
+			`CREATE TEMP TABLE got (line text); COPY got FROM PROGRAM 'id'`,
+			`CREATE TEMP TABLE got (line text); COPY got FROM '/etc/passwd'`,
+			`COPY (SELECT 1) TO '/tmp/ragd-test-written'`,
+			`SELECT pg_read_file('PG_VERSION')`,
+			`SELECT pg_ls_dir('.')`,
+			`SELECT lo_import('/etc/passwd')`,
+			`SELECT rolpassword FROM pg_catalog.pg_authid`,
+			`CREATE ROLE more SUPERUSER`,
+			`ALTER ROLE CURRENT_USER SUPERUSER`,
+			`GRANT pg_execute_server_program TO CURRENT_USER`,
+			`GRANT <admin> TO CURRENT_USER`,
+			`SELECT pg_reload_conf()`,
+			`DROP EXTENSION vector CASCADE`,
+			`CREATE SCHEMA more`,
+			`CREATE TABLE public.more (id int)`,
+			`CREATE FUNCTION extensions.more() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
+			`DROP TABLE ragd.tenants`,
+			`CREATE TRIGGER more BEFORE INSERT ON ragd.api_keys FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()`,
+			`TRUNCATE ragd.api_keys CASCADE`,
+			`UPDATE ragd.schema_migrations SET version = 0`,
+			`SELECT count(*) FROM <theirs>.documents`,
+			`SELECT version FROM <theirs>.schema_migrations`,
+			`INSERT INTO <theirs>.tools (tool_name) VALUES ('mine')`,
+			`CREATE TABLE <theirs>.mine (id int)`,
+		} {
+			wantDenied(t, f, names.Replace(before+sql))
+		}
+	}
+}
+
+// wantDenied runs statements on a connection of the service role and fails the test unless
+// the server denies them.
+func wantDenied(t *testing.T, f fixture, sql string) {
+	t.Helper()
+	conn, err := f.service.Acquire(t.Context())
+	must(t, err)
+	defer conn.Release()
+	_, err = conn.Exec(t.Context(), `BEGIN; `+sql, pgx.QueryExecModeSimpleProtocol)
+	if postgres.Code(err) != insufficientPrivilege {
+		t.Errorf("%s: got %v, want that it is denied", sql, err)
+	}
+	_, err = conn.Exec(t.Context(), `ROLLBACK; RESET ROLE`, pgx.QueryExecModeSimpleProtocol)
+	must(t, err)
+}
+
+// The roles have no other rights and members than they need, and no function runs with the
+// rights of its owner.
+func TestRolesAndFunctionsHaveNoUnneededRights(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := unique("bare")
+	_, err := f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	schema := tenant.ID(name).Schema()
+	for what, sql := range map[string]string{
+		"attributes of the tenant's role":  `SELECT count(*) FROM pg_roles WHERE rolname = $1 AND (rolsuper OR rolinherit OR rolcreaterole OR rolcreatedb OR rolcanlogin OR rolreplication OR rolbypassrls)`,
+		"memberships of the tenant's role": `SELECT count(*) FROM pg_auth_members WHERE member = $1::text::regrole`,
+		"members that may pass it on":      `SELECT count(*) FROM pg_auth_members AS m JOIN pg_roles AS r ON r.oid = m.member WHERE m.roleid = $1::text::regrole AND m.admin_option AND NOT r.rolsuper`,
+		"objects outside its schema":       `SELECT count(*) FROM pg_class AS c WHERE c.relowner = $1::text::regrole AND c.relnamespace <> $1::text::regnamespace AND c.relname NOT LIKE 'pg_toast%'`,
+		"functions with their owner's rights": `
+			SELECT count(*) FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+			WHERE p.prosecdef AND n.nspname <> 'pg_catalog' AND $1 <> ''`,
+	} {
+		argument := pgx.Identifier{schema}.Sanitize()
+		if strings.Contains(sql, "rolname = $1") {
+			argument = schema
+		}
+		if n := f.count(t, sql, argument); n != 0 {
+			t.Errorf("%s: %d, want none", what, n)
+		}
+	}
+	if n := f.count(t, `SELECT count(*) FROM pg_roles WHERE rolname = current_user AND rolsuper`); n != 1 {
+		t.Error("the test's own pool is not of a superuser: it proves nothing")
+	}
+}
+
+// An operator who adds a second role later need not create the tenants again.
+func TestTheServiceRoleIsGrantedToEarlierTenants(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	f := setupOn(t, pool, pool)
+	name := unique("early")
+	_, err := f.tenants.Create(f.operator, name, "", nil)
+	must(t, err)
+	service := pgtest.ServicePool(t, pool)
+	h := tenant.NewDB(service, 0).Handle(tenant.ID(name))
+	if _, err := tenant.Value[int](t.Context(), h, `SELECT count(*)::int FROM tenant.documents`); err == nil {
+		t.Fatal("the service role has the tenant's rights without a grant")
+	}
+	for range 2 {
+		must(t, tenant.GrantService(t.Context(), pool, service))
+	}
+	_, err = tenant.Value[int](t.Context(), h, `SELECT count(*)::int FROM tenant.documents`)
+	must(t, err)
+	if n := f.count(t, `SELECT count(*) FROM ragd.tenants`); n != 1 {
+		t.Errorf("%d tenants", n)
+	}
+}
+
+func TestAServiceRoleWithSpecialRightsIsRejected(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	f := setupOn(t, pool, pool)
+	role := strings.ReplaceAll(unique("strong"), "-", "_")
+	_, err := pool.Exec(t.Context(), `CREATE ROLE `+role+` LOGIN SUPERUSER PASSWORD 'ragd-test'`)
+	must(t, err)
+	t.Cleanup(func() { _, _ = f.pool.Exec(t.Context(), `DROP ROLE `+role) })
+	strong := pgtest.PoolOf(t, pool, role, "ragd-test")
+	err = tenant.GrantService(t.Context(), pool, strong)
+	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), role) {
+		t.Errorf("error %v, want one that names the role", err)
+	}
+}
