@@ -60,9 +60,11 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")
 	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
+	flags.Int64Var(&c.MinFreeBytes, "min-free-bytes", 0, "bytes of the embedded database's disk to keep free: with fewer, writes are refused (default 2% of the disk, 1 to 10 GiB)")
+	flags.Int64Var(&c.MaxTenantBytes, "max-tenant-bytes", 0, "bytes that the tables and indexes of a tenant may take (default no limit)")
 	flags.IntVar(&c.ProviderCalls, "provider-calls", 32, "calls to one model provider at once; others wait")
 	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
-	config.MarkSettings(flags, "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
+	config.MarkSettings(flags, "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
 		"provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "")

@@ -68,6 +68,7 @@ type Backlog struct {
 	leases   leases
 	usage    usage
 	woken    chan struct{}
+	pause    func() error
 	log      *slog.Logger
 }
 
@@ -82,10 +83,16 @@ type Config struct {
 	// default to 100,000 documents and 4 GiB.
 	MaxDocuments int
 	MaxBytes     int64
+	// Pause returns an error while no document may be claimed, such as when there is no
+	// space for its chunks. Default: documents are always claimed.
+	Pause func() error
 }
 
 // New returns a Backlog. It processes nothing until Run is called.
 func New(config Config) *Backlog {
+	if config.Pause == nil {
+		config.Pause = func() error { return nil }
+	}
 	return &Backlog{
 		control: config.Control, jobs: config.Jobs, instance: config.Instance, log: config.Logger,
 		leases: leases{workers: config.Workers, busy: map[tenant.ID]int{}, jobs: map[string]bool{}},
@@ -94,7 +101,7 @@ func New(config Config) *Backlog {
 			maxBytes:     cmp.Or(config.MaxBytes, defaultMaxBytes),
 			tenants:      map[tenant.ID]*tenantUsage{},
 		},
-		woken: make(chan struct{}, 1),
+		woken: make(chan struct{}, 1), pause: config.Pause,
 	}
 }
 

@@ -103,7 +103,7 @@ func (b *Backlog) dispatch(ctx context.Context, process Processor) {
 	for ctx.Err() == nil {
 		var batch []Claim
 		var err error
-		if b.leases.free() {
+		if b.leases.free() && b.pause() == nil {
 			batch, err = b.next(ctx)
 		}
 		switch {

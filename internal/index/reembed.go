@@ -75,7 +75,7 @@ func (r *Reembedder) run(ctx context.Context, a job.Attempt) error {
 func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, a job.Attempt, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	last := a.Last || fault.Permanent(cause)
+	last := a.Last && h.Disk() == nil || fault.Permanent(cause)
 	err := h.Tx(ctx, func(tx *tenant.Tx) error {
 		if last {
 			if err := abandon(ctx, tx, a.JobID); err != nil {

@@ -69,6 +69,9 @@ func (c *copier) lock(ctx context.Context, tx *tenant.Tx) error {
 // copyAll copies documents until none is recorded.
 func (c *copier) copyAll(ctx context.Context) error {
 	for {
+		if err := c.fresh.Disk(); err != nil {
+			return err // the task waits and goes on from here
+		}
 		n, err := c.copySome(ctx)
 		if err != nil || n == 0 {
 			return err

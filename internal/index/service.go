@@ -56,6 +56,9 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 	if err := s.complete(ctx, h, &spec); err != nil {
 		return Index{}, Counts{}, err
 	}
+	if err := h.Admit(ctx, 0); err != nil {
+		return Index{}, Counts{}, err
+	}
 	made, err := insert(ctx, h, spec, s.quota)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s.same(ctx, h, spec)
@@ -237,8 +240,14 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
-	if _, err := found.changed(c); err != nil {
+	changed, err := found.changed(c)
+	if err != nil {
 		return Index{}, Counts{}, err
+	}
+	if c.EmbeddingModel != nil || len(changed.MetadataIndexes) > len(found.MetadataIndexes) {
+		if err := h.Admit(ctx, 0); err != nil {
+			return Index{}, Counts{}, err
+		}
 	}
 	model, err := s.newModel(ctx, r.Tenant, found, c)
 	if err != nil {

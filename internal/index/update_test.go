@@ -146,7 +146,7 @@ func TestACancelledChangeOfTheModelLeavesNoTable(t *testing.T) {
 	must(t, err)
 	_, err = tx.Exec(t.Context(), `SELECT FROM tenant_acme.indexes FOR NO KEY UPDATE`)
 	must(t, err)
-	servicetest.New(t, service.Config{Pool: s.Pool, Providers: providers}) // its worker waits for the row
+	servicetest.New(t, service.Config{AdminPool: s.Pool, Providers: providers}) // its worker waits for the row
 	await(t, "the worker's attempt", func() bool {
 		var waits bool
 		must(t, s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())`).Scan(&waits))

@@ -211,6 +211,9 @@ func (t *task) count() int {
 // unless this was the last attempt.
 func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t *task) error {
 	status, last := DocumentPending, t.last()
+	if !fault.Permanent(t.err) && h.Disk() != nil {
+		last = false // it waits for space, however long that takes
+	}
 	if last {
 		status = DocumentFailed
 	}

@@ -40,6 +40,9 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		return nil, err
 	}
 	if len(changed) > 0 {
+		if err := h.Admit(ctx, totalBytes(changed)); err != nil {
+			return nil, err
+		}
 		err = h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 			stored, err = s.storeChanged(ctx, tx, id, into, changed, visible)
 			return err
@@ -55,6 +58,13 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		out[i] = stored[d.name()]
 	}
 	return out, nil
+}
+
+func totalBytes(docs []newDocument) (bytes int64) {
+	for _, d := range docs {
+		bytes += d.ByteSize
+	}
+	return bytes
 }
 
 // admit returns the new or changed documents that the backlog has capacity for. For each

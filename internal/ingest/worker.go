@@ -118,6 +118,9 @@ func (b *batch) run(ctx context.Context) {
 
 // begin reads the documents and the current generation of the index's chunks.
 func (b *batch) begin(ctx context.Context, open []*task) error {
+	if err := b.handle.Admit(ctx, chunkBytes(open)); err != nil {
+		return err
+	}
 	if err := begin(ctx, b.handle, open); err != nil {
 		return err
 	}
@@ -125,6 +128,14 @@ func (b *batch) begin(ctx context.Context, open []*task) error {
 		b.handle = b.handle.OfIndex(current[0].into.ID, current[0].into.Generation)
 	}
 	return nil
+}
+
+// chunkBytes returns about how many bytes the chunks of documents take.
+func chunkBytes(tasks []*task) (bytes int64) {
+	for _, t := range tasks {
+		bytes += t.Bytes
+	}
+	return bytes
 }
 
 // open returns the tasks that have not failed.

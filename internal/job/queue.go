@@ -48,18 +48,25 @@ type Queue struct {
 	driver  riverdriver.Driver[pgx.Tx]
 	workers *river.Workers
 	runners Registry
+	pause   func() error
 }
 
-// QueueConfig are the settings of a Queue. All are required.
+// QueueConfig are the settings of a Queue. All are required but Pause.
 type QueueConfig struct {
 	Driver   riverdriver.Driver[pgx.Tx]
 	Instance string // unique among the running copies of the service
 	Logger   *slog.Logger
+	// Pause returns an error while no task may run, such as when there is no space for
+	// what it builds. Tasks then wait; the wait is no attempt. Default: tasks always run.
+	Pause func() error
 }
 
 // NewQueue returns a queue without runners: Register must be called before the first
 // task is enqueued or run.
 func NewQueue(config QueueConfig) (*Queue, error) {
+	if config.Pause == nil {
+		config.Pause = func() error { return nil }
+	}
 	workers := river.NewWorkers()
 	client, err := river.NewClient(config.Driver, &river.Config{
 		ID:     config.Instance,
@@ -81,7 +88,7 @@ func NewQueue(config QueueConfig) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
-	return &Queue{client: client, driver: config.Driver, workers: workers}, nil
+	return &Queue{client: client, driver: config.Driver, workers: workers, pause: config.Pause}, nil
 }
 
 // Migrate brings River's tables up to date.
@@ -102,7 +109,7 @@ func (q *Queue) Register(runners Registry) {
 	q.runners = runners
 	for kind, r := range runners {
 		if r.Run != nil {
-			river.AddWorkerArgs(q.workers, args{kind: kind}, &worker{runner: r})
+			river.AddWorkerArgs(q.workers, args{kind: kind}, &worker{runner: r, pause: q.pause})
 		}
 	}
 }
@@ -150,17 +157,26 @@ func (q *Queue) Start(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int
 type worker struct {
 	river.WorkerDefaults[args]
 	runner Runner
+	pause  func() error
 }
 
 // Timeout implements river.Worker.
 func (w *worker) Timeout(*river.Job[args]) time.Duration { return w.runner.Timeout }
 
+// pausedFor is how long a task waits while tasks may not run.
+const pausedFor = 30 * time.Second
+
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, task *river.Job[args]) error {
+	if w.pause() != nil {
+		return river.JobSnooze(pausedFor)
+	}
 	err := w.runner.Run(ctx, Attempt{Task: task.Args.Task, Number: task.Attempt, Last: task.Attempt >= task.MaxAttempts})
 	var snooze *snoozeError
 	var stop *stopError
 	switch {
+	case err != nil && w.pause() != nil: // the task may have failed because of the pause's reason
+		return river.JobSnooze(pausedFor)
 	case errors.As(err, &snooze):
 		return river.JobSnooze(snooze.wait)
 	case errors.As(err, &stop):

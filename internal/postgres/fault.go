@@ -18,6 +18,7 @@ import (
 const (
 	CodeUndefinedTable  = "42P01" // a table or its schema does not exist
 	CodeUniqueViolation = "23505"
+	CodeDiskFull        = "53100"
 
 	codeInsufficientPrivilege = "42501"
 	codeDuplicateSchema       = "42P06"
@@ -54,6 +55,7 @@ var translations = map[string]translation{
 	"40001": {fault.Conflict, "it was changed by another request meanwhile; retry"},
 	"40P01": {fault.Conflict, "it was changed by another request meanwhile; retry"},
 	"53":    {fault.Unavailable, "the database is short of resources; retry later"},
+	"53100": {fault.Exhausted, "the disk of the PostgreSQL server is full: its operator must free or add space"},
 	"54000": {fault.Invalid, "the text or the query is too large"},
 	"54001": {fault.Invalid, "the query is nested too deeply"},
 	"55P03": {fault.Conflict, "it is locked by another request; retry"},

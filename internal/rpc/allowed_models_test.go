@@ -31,7 +31,7 @@ func TestOnlyAllowedModelsAreCalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	narrow := servicetest.New(t, service.Config{
-		NoWorkers: true, Pool: wide.Pool, Providers: providers([]string{"text-embedding-3-*", "gpt-*-mini"}, []string{"rerank-*"}),
+		NoWorkers: true, AdminPool: wide.Pool, Providers: providers([]string{"text-embedding-3-*", "gpt-*-mini"}, []string{"rerank-*"}),
 	})
 	before := len(fake.Requests())
 	c := narrow.Client(acme.Secret)

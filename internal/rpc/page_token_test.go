@@ -17,7 +17,7 @@ import (
 func TestPageTokensAreAuthenticated(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
-	other := servicetest.New(t, service.Config{NoWorkers: true, Pool: s.Pool})
+	other := servicetest.New(t, service.Config{NoWorkers: true, AdminPool: s.Pool})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	ctx := t.Context()
 	var document string

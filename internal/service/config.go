@@ -38,6 +38,9 @@ type Config struct {
 	// DataDir is the folder of the embedded server. Default: ragd-data in the
 	// working directory.
 	DataDir string
+	// DiskFree returns the free and the total bytes of the database's disk. Default: those
+	// of DataDir for an embedded database, unknown for others.
+	DiskFree func() (free, total int64, err error)
 	// DrainTimeout is the time that running requests have to finish after Run was told
 	// to stop. Default: httpserver.DrainTimeout.
 	DrainTimeout time.Duration
@@ -62,9 +65,15 @@ type Config struct {
 	// MaxRequestMemory bounds the memory of the messages that are received and answered
 	// at once, in bytes (see admission.Config.MaxMemory). Default: 512 MiB.
 	MaxRequestMemory int64
+	// MaxTenantBytes is the quota of each tenant: the bytes of its tables and their
+	// indexes. Default: none.
+	MaxTenantBytes int64
 	// MCP configures the MCP endpoint. New sets its Authenticate, Guard, Gate, Server, Needs and
 	// Forget, and its Logger and Recheck unless they are given.
 	MCP mcphttp.Config
+	// MinFreeBytes is how many bytes of the embedded database's disk are kept free: with
+	// fewer, writes are refused. Default: 2% of the disk, at least 1 GiB, at most 10 GiB.
+	MinFreeBytes int64
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:
 	// this one serves requests alone.
 	NoWorkers bool

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -90,8 +91,8 @@ func (d database) close(ctx context.Context) error {
 // openTenants migrates the control schema. With an embedded database it also migrates the
 // tenants' schemas, because no other instance can still need the older version. onDelete is
 // called for each tenant that is deleted.
-func openTenants(ctx context.Context, config Config, d database, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
-	tenants, err := migrateControl(ctx, config, d, onDelete...)
+func openTenants(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+	tenants, err := migrateControl(ctx, config, d, guard, onDelete...)
 	if err != nil || d.embedded == nil {
 		return tenants, err
 	}
@@ -108,7 +109,7 @@ func openTenants(ctx context.Context, config Config, d database, onDelete ...ten
 
 // migrateControl brings the control schema, the job queue's tables and the rights of the
 // service's role up to date.
-func migrateControl(ctx context.Context, config Config, d database, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+func migrateControl(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
 	if err := tenant.MigrateControl(ctx, d.admin); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func migrateControl(ctx context.Context, config Config, d database, onDelete ...
 		return nil, err
 	}
 	return tenant.New(ctx, d.requests, tenant.Config{
-		Admin: d.admin, OperatorKey: config.OperatorKey, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
+		Admin: d.admin, OperatorKey: config.OperatorKey, Storage: guard, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
 	})
 }
 
@@ -138,7 +139,7 @@ func Migrate(ctx context.Context, config Config, report func(tenant.Migrated)) (
 	if err != nil {
 		return 0, err
 	}
-	tenants, err := migrateControl(ctx, config, d)
+	tenants, err := migrateControl(ctx, config, d, nil)
 	if err != nil {
 		return 0, err
 	}

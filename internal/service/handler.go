@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/rpc"
@@ -21,13 +22,14 @@ func (s *Service) handler() http.Handler {
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.log)(mux)), s.config.MaxBodyPause)
+	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger)(mux)), s.config.MaxBodyPause)
 }
 
 // readyTimeout bounds the readiness check.
 const readyTimeout = 2 * time.Second
 
-// ready answers 200 if the database answers, else 503.
+// ready answers 200 if the database answers, else 503. Without space for writes it answers
+// 200, because reads go on, and says so.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
@@ -37,4 +39,7 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, "ok")
+	if err := s.storage.Disk(); err != nil {
+		fmt.Fprintln(w, "writes are refused:", fault.Public(err))
+	}
 }

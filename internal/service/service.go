@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/extract"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
@@ -25,13 +26,16 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/logrepeat"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
@@ -46,9 +50,11 @@ type Service struct {
 	Events   *event.Listener
 
 	config   Config
-	log      *slog.Logger
+	log      *slog.Logger // of background work; without repetitions
+	repeats  *logrepeat.Handler
 	listener net.Listener
 	database database
+	storage  *storage.Guard
 	tracing  *tracing
 	parsers  *subprocess.Pool // nil when files are read in this process
 	queue    *job.Queue
@@ -64,7 +70,10 @@ type Service struct {
 // until Run. On an error it releases what it opened.
 func New(ctx context.Context, config Config) (_ *Service, err error) {
 	config = config.withDefaults()
-	s := &Service{config: config, log: config.Logger, gate: admission.New(admission.Config{MaxMemory: config.MaxRequestMemory})}
+	s := &Service{config: config, repeats: logrepeat.New(config.Logger.Handler(), failureClass), gate: admission.New(admission.Config{MaxMemory: config.MaxRequestMemory})}
+	s.log = slog.New(s.repeats)
+	background := config
+	background.Logger = s.log
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -79,15 +88,18 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.tracing, err = newTracing(ctx, config.Traces, config.Version, s.log); err != nil {
 		return nil, err
 	}
-	if s.database, err = openDatabase(ctx, config, s.tracing.statements()); err != nil {
+	if s.database, err = openDatabase(ctx, background, s.tracing.statements()); err != nil {
 		return nil, err
 	}
+	s.storage = s.newStorage()
 	instance := instanceName()
-	s.queue, err = job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(s.database.work), Instance: instance, Logger: s.log})
+	s.queue, err = job.NewQueue(job.QueueConfig{
+		Driver: riverpgxv5.New(s.database.work), Instance: instance, Logger: s.log, Pause: s.storage.Disk,
+	})
 	if err != nil {
 		return nil, err
 	}
-	if s.Tenants, err = openTenants(ctx, config, s.database, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
+	if s.Tenants, err = openTenants(ctx, background, s.database, s.storage, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
 		return nil, err
 	}
 	if err := s.wire(ctx, instance); err != nil {
@@ -95,6 +107,17 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	s.mcp, err = s.newMCP()
 	return s, err
+}
+
+// newStorage returns the guard of the database's disk and the tenants' quotas.
+func (s *Service) newStorage() *storage.Guard {
+	free := s.config.DiskFree
+	if free == nil && s.database.embedded != nil {
+		free = storage.FreeIn(s.config.DataDir)
+	}
+	return storage.New(storage.Config{
+		Free: free, MinFree: s.config.MinFreeBytes, Quota: s.config.MaxTenantBytes, Logger: s.log,
+	})
 }
 
 // wire connects models, ingest, search and the RPC handlers.
@@ -111,10 +134,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		LLM: languageModels, Cohere: providers.Cohere, Jina: providers.Jina, Voyage: providers.Voyage, TEI: providers.TEI,
 		Processor: processor,
 	})
-	db, work := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant), tenant.NewDB(s.database.work, 0)
+	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
+	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage)
 	s.backlog = backlog.New(backlog.Config{
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
 		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
+		Pause: s.storage.Disk,
 	})
 	if s.database.embedded != nil { // no other instance can be running
 		if err := s.backlog.ForgetInstances(ctx); err != nil {
@@ -171,8 +196,17 @@ func (s *Service) newMCP() (*mcphttp.Handler, error) {
 		cfg.Recheck = s.Tenants.Auth.Recheck
 	}
 	return mcp.NewHandler(mcp.Config{
-		API: s.Handlers, Events: s.Events, Logger: s.log, Version: s.config.Version, HTTP: cfg,
+		API: s.Handlers, Events: s.Events, Logger: s.config.Logger, Version: s.config.Version, HTTP: cfg,
 	})
+}
+
+// failureClass returns the same name for all errors that say that the database does not
+// answer, for logrepeat.New.
+func failureClass(err error) string {
+	if kind := fault.KindOf(postgres.Fault(err)); kind == fault.Unavailable {
+		return kind.String()
+	}
+	return ""
 }
 
 // instanceName returns a unique name for this instance.
@@ -224,6 +258,7 @@ func (s *Service) Close() error {
 		s.parsers.Close()
 	}
 	err = errors.Join(err, s.tracing.close(ctx), s.database.close(ctx))
+	s.repeats.Close()
 	if s.listener != nil {
 		_ = s.listener.Close() // the HTTP server has closed it if it ran
 	}

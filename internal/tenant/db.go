@@ -13,12 +13,14 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/storage"
 )
 
 // DB returns handles on the data of tenants. Safe for concurrent use.
 type DB struct {
 	pool        *pgxpool.Pool
 	connections *connections
+	storage     *storage.Guard
 }
 
 // NewDB returns a DB that uses the pool and does not close it. No tenant uses more than
@@ -26,6 +28,12 @@ type DB struct {
 func NewDB(pool *pgxpool.Pool, perTenant int) *DB {
 	most := max(1, int(pool.Config().MaxConns)/2)
 	return &DB{pool: pool, connections: newConnections(min(most, cmp.Or(perTenant, most)))}
+}
+
+// WithStorage returns a DB whose handles ask the guard in Admit, and report a full disk to
+// it.
+func (db *DB) WithStorage(guard *storage.Guard) *DB {
+	return &DB{pool: db.pool, connections: db.connections, storage: guard}
 }
 
 // Handle runs statements as one tenant. SQL is written against stand-in names,
@@ -40,6 +48,7 @@ func NewDB(pool *pgxpool.Pool, perTenant int) *DB {
 type Handle struct {
 	pool        *pgxpool.Pool
 	connections *connections
+	storage     *storage.Guard
 	id          ID
 	schema      string // quoted
 	index       string // the number of the index; empty without one
@@ -48,7 +57,7 @@ type Handle struct {
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
-	return &Handle{pool: db.pool, connections: db.connections, id: id, schema: id.quoted()}
+	return &Handle{pool: db.pool, connections: db.connections, storage: db.storage, id: id, schema: id.quoted()}
 }
 
 // OfIndex returns a handle that also knows the tables of the index with this number and
@@ -340,6 +349,8 @@ func (h *Handle) translate(err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		switch pgErr.Code {
+		case postgres.CodeDiskFull:
+			h.storage.ReportFull()
 		case undefinedTable:
 			return &GoneError{cause: err}
 		case invalidParameterValue, undefinedSchema, undefinedObject:

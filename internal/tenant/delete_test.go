@@ -21,7 +21,7 @@ func (f fixture) create(t *testing.T, name string, tables int) *tenant.Handle {
 	t.Helper()
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
-	h := tenant.NewDB(f.pool, 0).Handle(tenant.ID(name))
+	h := tenant.NewDB(f.service, 0).Handle(tenant.ID(name))
 	for n := range tables {
 		b := h.Batch()
 		b.Exec(fmt.Sprintf(`CREATE TABLE tenant.table_%d (id int PRIMARY KEY, body text)`, n))

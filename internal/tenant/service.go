@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/textlimit"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -64,6 +65,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
+	// Storage says whether there is space for another tenant. Default: always.
+	Storage *storage.Guard
 	// Tokens verifies access tokens; nil if only API keys are accepted.
 	Tokens Tokens
 	// OnDelete delete the rows of other packages about a tenant from the control schema.
@@ -79,6 +82,7 @@ type Service struct {
 	migrator *postgres.Migrator // for the tenants' schemas
 	now      func() time.Time
 	onDelete []DeleteFunc
+	storage  *storage.Guard
 }
 
 // minOperatorKeyBytes is the minimum length of a configured operator key.
@@ -111,13 +115,13 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	}
 	return &Service{
 		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
-		now: config.Now, onDelete: config.OnDelete,
+		now: config.Now, onDelete: config.OnDelete, storage: config.Storage,
 	}, nil
 }
 
 // Create creates a tenant with its role and schema. If an earlier creation of the tenant
-// was interrupted, it completes that. Errors: Exists, Invalid, Precondition while a tenant of
-// this name is being deleted.
+// was interrupted, it completes that. Errors: Exists, Invalid, Exhausted without space on the
+// disk, Precondition while a tenant of this name is being deleted.
 func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
@@ -127,6 +131,9 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 		return Tenant{}, err
 	}
 	if err := checkTenant(displayName, settings); err != nil {
+		return Tenant{}, err
+	}
+	if err := s.storage.Disk(); err != nil {
 		return Tenant{}, err
 	}
 	if settings == nil {

@@ -117,7 +117,8 @@ func nullIfNil(m map[string]any) any {
 
 // locked runs do under an advisory lock, so that no other call on any instance creates or
 // deletes the same tenant meanwhile. conn is the connection that has the lock; its role
-// may create and drop schemas and roles. do should use no other: calls that wait for a second connection could occupy the whole pool.
+// may create and drop schemas and roles. do should use no other: calls that wait for a
+// second connection could occupy the whole pool.
 func (s *store) locked(ctx context.Context, id ID, do func(conn *pgxpool.Conn) error) error {
 	return s.withLock(ctx, id, `SELECT pg_advisory_lock(hashtextextended($1, 0)) IS NOT NULL`, do)
 }

@@ -63,6 +63,9 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 			return err
 		}
 		ids = inOrder
+		if err := t.handle.Admit(ctx, int64(len(rows))*rowBytes(t.index)); err != nil {
+			return err
+		}
 		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
 			if replaced.FilterGiven {
 				if _, err := remove(ctx, tx, t, replaced); err != nil {
@@ -117,6 +120,9 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 			}
 			changed.metadata = string(raw)
 		}
+		if err := t.handle.Admit(ctx, 0); err != nil {
+			return err
+		}
 		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
 			n, err = update(ctx, tx, t, which, changed)
 			return err
@@ -145,5 +151,8 @@ func (s *Service) Delete(ctx context.Context, indexName string, which Selection)
 	})
 	return n, err
 }
+
+// rowBytes returns about how many bytes a vector of the index takes with its other columns.
+func rowBytes(into index.Index) int64 { return int64(4*into.Dimension) + 256 }
 
 func entryField(n int) string { return fmt.Sprintf("entries[%d]", n) }

@@ -36,6 +36,8 @@ type Config struct {
 	// Settings are PostgreSQL settings that are added to those that ragd derives from
 	// the machine, and override them.
 	Settings map[string]string
+
+	lingerWait time.Duration // lingerWait by default; tests shorten it
 }
 
 // Server is a running PostgreSQL. Its methods are safe for concurrent use.
@@ -46,6 +48,8 @@ type Server struct {
 	current atomic.Pointer[process]
 	cancel  context.CancelFunc // ends supervise
 	done    chan struct{}      // closed when supervise has ended
+
+	lingerWait time.Duration // how long a start waits for the processes of a killed server
 }
 
 // Start creates the cluster if there is none, starts the server and returns when it
@@ -67,7 +71,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: lock, log: cmp.Or(cfg.Logger, slog.Default()), done: make(chan struct{})}
+	s := &Server{lock: lock, log: cmp.Or(cfg.Logger, slog.Default()), done: make(chan struct{}), lingerWait: cmp.Or(cfg.lingerWait, lingerWait)}
 	if err := s.start(ctx, dir, cfg.Settings); err != nil {
 		_ = lock.Close()
 		return nil, err

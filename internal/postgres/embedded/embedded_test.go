@@ -363,6 +363,34 @@ func TestStartWaitsForTheBackendsOfAKilledServer(t *testing.T) {
 	<-busy // its result does not matter
 }
 
+// The wait for the processes of a killed server ends, with an error that says what to do.
+func TestStartGivesUpWaitingForTheBackendsOfAKilledServer(t *testing.T) {
+	t.Parallel()
+	dir := clusterDir(t)
+	first := start(t, dir)
+	stop(t, first)
+	orphan := startOrphan(t, first.cluster)
+	conn, err := pgx.Connect(t.Context(), first.AdminURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	busy := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(t.Context(), `DO $$ DECLARE stop timestamptz := clock_timestamp() + '5 seconds'; BEGIN WHILE clock_timestamp() < stop LOOP END LOOP; END $$`)
+		busy <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // until the loop has begun
+	orphan.signal(syscall.SIGKILL)
+	<-orphan.exited
+	_, err = Start(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), lingerWait: time.Nanosecond})
+	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "processes of a killed PostgreSQL still use the data directory "+first.cluster.dir) {
+		t.Errorf("error %v, want one that says what to do", err)
+	}
+	<-busy // its result does not matter
+	start(t, dir)
+}
+
 func TestOrphanIsStopped(t *testing.T) {
 	t.Parallel()
 	dir := clusterDir(t)

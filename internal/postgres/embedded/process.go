@@ -16,12 +16,19 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
 )
 
 const (
 	firstBackoff = 100 * time.Millisecond
 	lastBackoff  = 30 * time.Second
 	readyPoll    = 10 * time.Millisecond
+	// lingerWait is how long a start waits for the processes of a killed server, and
+	// lingerPause the longest pause between two attempts. A long index build takes a while
+	// to notice that its server is gone.
+	lingerWait  = 2 * time.Minute
+	lingerPause = 2 * time.Second
 )
 
 // supervise keeps the server running until ctx ends, and sends the result of the first
@@ -30,11 +37,7 @@ const (
 func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.done)
-	p, err := s.launch(ctx)
-	for wait := firstBackoff; lingering(err) && pause(ctx, wait); wait = min(2*wait, lastBackoff) {
-		s.log.WarnContext(ctx, "waiting for the remaining processes of a killed PostgreSQL", "wait", wait)
-		p, err = s.launch(ctx)
-	}
+	p, err := s.launchAfter(ctx)
 	started <- err
 	if err != nil {
 		return
@@ -51,6 +54,28 @@ func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	}
 }
 
+// launchAfter starts the server, and waits up to s.lingerWait for the processes that a
+// killed server left behind. Errors: Precondition, with what to do, if they still run.
+func (s *Server) launchAfter(ctx context.Context) (*process, error) {
+	deadline := time.Now().Add(s.lingerWait)
+	p, err := s.launch(ctx)
+	if lingering(err) {
+		s.log.WarnContext(ctx, "waiting for the remaining processes of a killed PostgreSQL", "dir", s.cluster.dir, "at_most", s.lingerWait)
+	}
+	for wait := firstBackoff; lingering(err); wait = min(2*wait, lingerPause) {
+		if time.Now().After(deadline) {
+			return nil, fault.Wrap(fault.Precondition, err,
+				"processes of a killed PostgreSQL still use the data directory %s, %v after the start: end them (they are called postgres and work in that directory), then start again",
+				s.cluster.dir, s.lingerWait)
+		}
+		if !pause(ctx, wait) {
+			return nil, ctx.Err()
+		}
+		p, err = s.launch(ctx)
+	}
+	return p, err
+}
+
 // relaunch starts the server and retries until it is ready. It returns nil when ctx ends.
 // The first attempts after a killed postmaster may fail, while its backends still run.
 func (s *Server) relaunch(ctx context.Context) *process {
@@ -63,7 +88,11 @@ func (s *Server) relaunch(ctx context.Context) *process {
 		if ctx.Err() != nil {
 			return nil
 		}
-		s.log.ErrorContext(ctx, "PostgreSQL did not start, retrying", "err", err, "wait", wait)
+		if lingering(err) {
+			s.log.WarnContext(ctx, "waiting for the remaining processes of a killed PostgreSQL", "dir", s.cluster.dir)
+		} else {
+			s.log.ErrorContext(ctx, "PostgreSQL did not start, retrying", "err", err, "wait", wait)
+		}
 		if !pause(ctx, wait) {
 			return nil
 		}

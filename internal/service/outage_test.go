@@ -1,0 +1,118 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
+)
+
+// buffer is a bytes.Buffer for concurrent use.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// While PostgreSQL is down, each loop of the service says so once in ten seconds.
+func TestADeadDatabaseIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	if _, err := embedded.Default(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	quiet := embedded.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}
+	server, err := embedded.Start(t.Context(), quiet)
+	must(t, err)
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	var log buffer
+	s := runService(t, service.Config{
+		DatabaseURL: server.URL(), DatabaseAdminURL: server.AdminURL(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	c := s.Tenant(t, "acme")
+	c.Index(t, "docs")
+	c.Upload(t, upload("a"))
+	rebuild, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "docs"})
+	must(t, err)
+	until(t, func() bool { // then all parts of the service have started
+		j, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: rebuild.JobId})
+		return err == nil && job.Status(j.Status) == job.Succeeded
+	})
+	must(t, server.Stop(t.Context()))
+	for down := time.Now(); time.Since(down) < 5*time.Second; time.Sleep(20 * time.Millisecond) {
+		if status, _ := readiness(t, s); status == 200 {
+			t.Fatal("ready without a database")
+		}
+	}
+	server, err = embedded.Start(t.Context(), quiet)
+	must(t, err)
+	until(t, func() bool { status, _ := readiness(t, s); return status == 200 })
+	lines := map[string]int{}
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
+			_, message, _ := strings.Cut(line, "msg=")
+			message, _, _ = strings.Cut(message, " err=")
+			lines[message]++
+		}
+	}
+	if lines[`"not ready"`] == 0 {
+		t.Errorf("the log does not say that the service was not ready: %v", lines)
+	}
+	t.Log(lines)
+	for message, n := range lines {
+		if n > 6 { // one in ten seconds and, for the queue's own messages, one for each text of the error
+			t.Errorf("%s is written %d times", message, n)
+		}
+	}
+}
+
+// runService runs a service on a database of its own until the test ends.
+func runService(t *testing.T, config service.Config) *servicetest.Service {
+	t.Helper()
+	config.Listen, config.OperatorKey = "127.0.0.1:0", servicetest.OperatorKey
+	s, err := service.New(t.Context(), config)
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		cancel()
+		if err := errors.Join(<-done, s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &servicetest.Service{Service: s, URL: s.URL()}
+}
+
+// until waits for a condition.
+func until(t *testing.T, reached func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited a minute in vain")
+		}
+	}
+}
