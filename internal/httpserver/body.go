@@ -37,6 +37,9 @@ func Limit(next http.Handler, pause time.Duration) http.Handler {
 				_ = conn.SetReadDeadline(time.Now().Add(min(drainTime, pause)))
 			}
 		}()
+		// In a copy: by the body of its own request the server tells whether a connection
+		// can be used again, or still carries the rest of a body.
+		r = r.WithContext(r.Context())
 		r.Body = in
 		next.ServeHTTP(w, r)
 	})

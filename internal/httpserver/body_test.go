@@ -2,11 +2,14 @@ package httpserver
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -119,5 +122,33 @@ func expect(t *testing.T, s *httptest.Server, version string, body io.Reader, re
 	}
 	if err := <-read; !errors.Is(err, io.EOF) {
 		t.Errorf("%s: read ended with %v", version, err)
+	}
+}
+
+// The rest of a body that its handler closed early is never read as further requests,
+// which would be answered in the name of whoever else uses the connection.
+func TestTheRestOfAClosedBodyIsNoRequest(t *testing.T) {
+	t.Parallel()
+	var served atomic.Int64
+	server := httptest.NewServer(Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		served.Add(1)
+		_ = r.Body.Close()
+		w.WriteHeader(http.StatusTeapot)
+	}), pause))
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const hidden = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	body := strings.Repeat(hidden, (1<<20)/len(hidden))
+	go func() {
+		_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}()
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	answers, _ := io.ReadAll(conn) // the server closes the connection, which may be an error here
+	if n := strings.Count(string(answers), "HTTP/1.1 418"); n != 1 || served.Load() != 1 {
+		t.Errorf("%d answers to one request, of which %d were served", n, served.Load())
 	}
 }
