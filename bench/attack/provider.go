@@ -17,7 +17,7 @@ func providerAttacks() []attack {
 	return []attack{
 		{name: "provider-slots", what: "16x Embed of 2048 texts with a provider that takes 0.2 s a call, with a read key", settings: allowModel, run: occupyProvider},
 		{name: "provider-memory", what: "16x Embed of 2048 texts with a model of 1,536 dimensions, with a read key", settings: allowModel, run: largeAnswers},
-		{name: "provider-models", what: "Embed, Rerank and VectorQuery with made-up models of the operator's provider, with a read key", run: madeUpModels},
+		{name: "provider-models", what: "Embed, Rerank and VectorQuery with made-up models of the operator's provider, with a read key", settings: allowModel, run: madeUpModels},
 	}
 }
 
