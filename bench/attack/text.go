@@ -26,6 +26,7 @@ var collector struct {
 func textAttacks() []attack {
 	return []attack{
 		{name: "uri-instructions", what: "a document whose uri has lines with instructions, read by a model over MCP", run: instruct},
+		{name: "hidden-requests", what: "1 MB of requests as the body of one with an unknown Content-Encoding, with a read key", run: hideRequests},
 		{name: "trace-utf8", what: "a path, User-Agent and X-Forwarded-For with the byte 0xff among 30 requests that are traced", settings: withCollector, run: breakTraces},
 	}
 }
@@ -89,6 +90,31 @@ func hasLine(text, line string) bool {
 		}
 	}
 	return false
+}
+
+// hideRequests sends requests as the body of another. Behind a proxy that shares
+// connections, others would receive the answers to them.
+func hideRequests(ctx context.Context, s *arena) (result, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Address)
+	if err != nil {
+		return result{}, err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(15 * time.Second))
+	const hidden = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+	const n = 20_000
+	go func() {
+		fmt.Fprintf(conn, "POST /ragd.v1.QueryService/Rerank HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+			"Content-Encoding: br\r\nContent-Length: %d\r\n\r\n", s.Address, s.attacker.read, n*len(hidden))
+		repeat(conn, hidden, n)
+	}()
+	answers, _ := io.ReadAll(conn) // the server closes the connection, which may be an error here
+	count := strings.Count(string(answers), "HTTP/1.1 ")
+	r := result{answer: fmt.Sprintf("%d answers to one request", count)}
+	if count > 1 {
+		r.breaks("%d hidden requests were answered", count-1)
+	}
+	return r, nil
 }
 
 // withCollector starts a collector of traces, to which the service sends.
