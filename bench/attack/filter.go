@@ -104,8 +104,9 @@ func compareHidden(ctx context.Context, s *arena) (result, error) {
 	// Values of the same length, because some are repeated in the answer.
 	hidden := map[string]string{"uri": "secret.txt", "documentId": stored.Document.DocumentID, "jobId": stored.Job.JobID}
 	missing := map[string]string{"uri": "absent.txt", "documentId": flip(hidden["documentId"]), "jobId": flip(hidden["jobId"])}
-	red := object{"team": "red"}
 	r := result{answer: "alike"}
+	// An upload under a hidden uri cannot be answered like one under a free uri (see
+	// docs/security.md).
 	for _, probe := range []struct {
 		procedure, field string
 		more             object
@@ -120,7 +121,6 @@ func compareHidden(ctx context.Context, s *arena) (result, error) {
 		{"DocumentService/DeleteDocument", "documentId", nil},
 		{"DocumentService/DeleteDocument", "uri", nil},
 		{"DocumentService/DeleteDocuments", "uris", nil},
-		{"DocumentService/UploadDocument", "uri", object{"text": "mine", "metadata": red}},
 	} {
 		ask := func(values map[string]string) answer {
 			return s.rpc(ctx, s.attacker.filtered, probe.procedure, probeRequest(probe.procedure, probe.field, values, probe.more))
