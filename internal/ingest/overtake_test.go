@@ -22,7 +22,10 @@ func load(t *testing.T, s *servicetest.Service) <-chan error {
 	ended, begun := make(chan error, 1), make(chan struct{})
 	t.Cleanup(cancel)
 	go func() {
-		ended <- pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+		ended <- pgx.BeginFunc(ctx, s.ServicePool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `SET LOCAL ROLE tenant_acme`); err != nil {
+				return err
+			}
 			if _, err := tx.Exec(ctx, `SELECT FROM tenant_acme.documents FOR NO KEY UPDATE`); err != nil {
 				return err
 			}

@@ -31,7 +31,9 @@ type Service struct {
 	URL string
 	// Pool has the rights of a superuser, for the statements of the test itself.
 	Pool *pgxpool.Pool
-	DB   *tenant.DB // runs statements as the service does
+	// ServicePool and DB run statements as the service does.
+	ServicePool *pgxpool.Pool
+	DB          *tenant.DB
 }
 
 // workers is the number of batches that a test's service ingests at once.
@@ -63,7 +65,7 @@ func New(t testing.TB, config service.Config) *Service {
 		t.Fatal(err)
 	}
 	run(t, s)
-	return &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, DB: tenant.NewDB(config.Pool, 0)}
+	return &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, ServicePool: config.Pool, DB: tenant.NewDB(config.Pool, 0)}
 }
 
 // run runs the service until the test ends. It returns once the service receives events.
