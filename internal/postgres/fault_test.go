@@ -38,7 +38,7 @@ func TestFaultKinds(t *testing.T) {
 		{"a number that does not fit", server("22003"), fault.Invalid},
 		{"a text too long for tsvector", server("54000"), fault.Invalid},
 		{"a filter nested too deeply", server("54001"), fault.Invalid},
-		{"a full disk", server("53100"), fault.Unavailable},
+		{"a full disk", server("53100"), fault.Exhausted},
 		{"too many connections", server("53300"), fault.Unavailable},
 		{"a shutdown by an administrator", server("57P01"), fault.Unavailable},
 		{"a server that is starting", server("57P03"), fault.Unavailable},
