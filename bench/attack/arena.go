@@ -114,14 +114,14 @@ func (s *arena) upload(ctx context.Context, keys tenantKeys, documents int) erro
 			return err
 		}
 	}
-	return s.awaitIngest(ctx, keys, "docs")
+	return s.awaitIngest(ctx, keys)
 }
 
-// awaitIngest waits until an index has no pending documents.
-func (s *arena) awaitIngest(ctx context.Context, keys tenantKeys, index string) error {
+// awaitIngest waits until the index docs has no pending documents.
+func (s *arena) awaitIngest(ctx context.Context, keys tenantKeys) error {
 	for ctx.Err() == nil {
 		var i struct{ PendingDocumentCount int }
-		if err := s.must(ctx, keys.read, "IndexService/DescribeIndex", object{"indexName": index}, &i); err != nil {
+		if err := s.must(ctx, keys.read, "IndexService/DescribeIndex", object{"indexName": "docs"}, &i); err != nil {
 			return err
 		}
 		if i.PendingDocumentCount == 0 {

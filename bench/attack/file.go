@@ -114,7 +114,7 @@ func fileBomb(name, what string, file func() []byte) attack {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Minute)
 		defer cancel()
 		start := time.Now()
-		if err := s.awaitIngest(bounded, s.attacker, "docs"); err != nil {
+		if err := s.awaitIngest(bounded, s.attacker); err != nil {
 			r.breaks("the files were not read to an end: %v", err)
 			return r, nil
 		}
@@ -177,7 +177,7 @@ func (s *arena) uploadDocx(ctx context.Context, name string, n int) (longest tim
 		if a := s.uploadFile(ctx, s.victim, fmt.Sprintf("%s-%d.docx", name, i), content); a.code != "ok" {
 			return 0, fmt.Errorf("upload: %s: %s", a.code, brief(a.text))
 		}
-		if err := s.awaitIngest(ctx, s.victim, "docs"); err != nil {
+		if err := s.awaitIngest(ctx, s.victim); err != nil {
 			return 0, err
 		}
 		longest = max(longest, time.Since(start))

@@ -76,7 +76,7 @@ func plantHeadings(ctx context.Context, s *arena) (result, error) {
 		upload("b.html", "text/html", "<h1>blue</h1><p>planted by a heading</p>", header("h1")),
 		upload("c.html", "text/html", "<section><h2>blue</h2><p>planted by a section</p></section>", object{"sections": []object{{"path": "section", "key": "team"}}}),
 	})
-	if err := s.awaitIngest(ctx, s.attacker, "docs"); err != nil {
+	if err := s.awaitIngest(ctx, s.attacker); err != nil {
 		return r, err
 	}
 	n, err := s.blue(ctx, "docs")
@@ -96,7 +96,7 @@ func compareHidden(ctx context.Context, s *arena) (result, error) {
 	err := s.must(ctx, s.attacker.write, "DocumentService/UploadDocument",
 		object{"indexName": "docs", "uri": "secret.txt", "text": "a secret of the blue team", "metadata": object{"team": "blue"}}, &stored)
 	if err == nil {
-		err = s.awaitIngest(ctx, s.attacker, "docs")
+		err = s.awaitIngest(ctx, s.attacker)
 	}
 	if err != nil {
 		return result{}, err

@@ -30,7 +30,7 @@ func (r *Request) Read(ctx context.Context, body io.Reader, length int64) ([]byt
 	}
 	data := make([]byte, length)
 	if _, err := io.ReadFull(in, data); err != nil {
-		if err == io.EOF { //nolint:errorlint // ReadFull returns it as it is
+		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, err

@@ -77,7 +77,7 @@ func FreeIn(dir string) func() (free, total int64, err error) {
 		if err := syscall.Statfs(dir, &st); err != nil {
 			return 0, 0, fmt.Errorf("measure the disk of %s: %w", dir, err)
 		}
-		block := int64(st.Bsize)
+		block := int64(st.Bsize) //nolint:unconvert // int32 and uint32 on other platforms
 		return int64(st.Bavail) * block, int64(st.Blocks) * block, nil
 	}
 }

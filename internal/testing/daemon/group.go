@@ -28,7 +28,8 @@ func newGroup(memory int64) (*group, error) {
 		if len(fields) != 3 {
 			continue
 		}
-		g, limit := &group{}, ""
+		g := &group{}
+		var limit string
 		switch fields[1] {
 		case "": // version 2
 			g.dir, g.events, limit = "/sys/fs/cgroup", "memory.events", "memory.max"
