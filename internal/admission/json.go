@@ -19,7 +19,7 @@ var (
 	// structCosts are those of google.protobuf.Struct.
 	structCosts = costs{empty: 208, object: 416, member: 48, value: 96}
 	// treeCosts are those of map[string]any and []any with numbers as texts.
-	treeCosts = costs{empty: 80, object: 352, member: 24, value: 40}
+	treeCosts = costs{empty: 80, object: 352, member: 48, value: 40}
 )
 
 // WeighJSON returns the memory that a message in JSON takes once it is decoded by
