@@ -95,11 +95,11 @@ func TestStateless(t *testing.T) {
 func TestLargeRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) {
-		c.Gate = admission.New(admission.Config{MaxMemory: 64 << 20, MaxMessageBytes: 8 << 20})
-	}) // 24 MiB for a tenant
+		c.Gate = admission.New(admission.Config{MaxMemory: 16 << 20, MaxMessageBytes: 2 << 20})
+	}) // 6 MiB for a tenant
 	padded := func(caller, tool string) *http.Request {
 		return w.modern(t.Context(), caller, 1, "tools/call", map[string]any{
-			"name": tool, "arguments": map[string]any{"padding": strings.Repeat("x", 3<<20)},
+			"name": tool, "arguments": map[string]any{"padding": strings.Repeat("x", 768<<10)},
 		})
 	}
 	for range 2 {
