@@ -74,10 +74,11 @@ func (s *arena) send(ctx context.Context, method, path, key string, body []byte,
 
 // rpc calls a procedure, such as IndexService/CreateIndex, in JSON.
 func (s *arena) rpc(ctx context.Context, key, procedure string, request any, headers ...string) answer {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return answer{code: "no answer", text: err.Error()}
-	}
+	return s.sendJSON(ctx, key, procedure, encode(request), headers...)
+}
+
+// sendJSON calls a procedure with a body of JSON.
+func (s *arena) sendJSON(ctx context.Context, key, procedure string, body []byte, headers ...string) answer {
 	return s.send(ctx, http.MethodPost, "/ragd.v1."+procedure, key, body, append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
@@ -99,11 +100,7 @@ const modern = "2026-07-28"
 
 // mcp sends a request over MCP, without a session.
 func (s *arena) mcp(ctx context.Context, key, method, name string, params object, headers ...string) answer {
-	body, err := json.Marshal(mcpRequest(method, params))
-	if err != nil {
-		return answer{code: "no answer", text: err.Error()}
-	}
-	return s.send(ctx, http.MethodPost, "/mcp", key, body, append(mcpHeaders(method, name), headers...)...)
+	return s.send(ctx, http.MethodPost, "/mcp", key, encode(mcpRequest(method, params)), append(mcpHeaders(method, name), headers...)...)
 }
 
 func mcpRequest(method string, params object) object {
@@ -182,7 +179,11 @@ func reject(answers []answer) result {
 	return r
 }
 
-// jsonZipped returns a value as gzip'd JSON.
-func jsonZipped(v any) []byte {
-	return zip(func(w io.Writer) { _ = json.NewEncoder(w).Encode(v) }) // made of texts and numbers alone
+// encode returns a value of texts, numbers, lists and objects as JSON.
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // such values can be encoded
+	}
+	return text
 }

@@ -19,8 +19,9 @@ const (
 	slowBody        = 31 << 20
 	// slowPause is shorter than the documented 30 s in which some byte must arrive.
 	slowPause = 20 * time.Second
-	// slowPatience is longer than the documented two minutes for a whole message.
-	slowPatience = 150 * time.Second
+	// slowPatience is longer than the documented two minutes for a whole message, and the
+	// half minute in which the next byte may arrive.
+	slowPatience = 180 * time.Second
 )
 
 // slowAttacks returns the attacks with bodies that arrive slowly.
