@@ -31,12 +31,8 @@ func Limit(next http.Handler, pause time.Duration) http.Handler {
 		cut := time.AfterFunc(pause, func() { _ = conn.SetReadDeadline(time.Now()) })
 		cut.Stop()
 		defer cut.Stop()
-		in := &body{ReadCloser: r.Body, pause: pause, cut: cut}
-		defer func() {
-			if !in.ended {
-				_ = conn.SetReadDeadline(time.Now().Add(min(drainTime, pause)))
-			}
-		}()
+		in := &body{ReadCloser: r.Body, pause: pause, cut: cut, conn: conn}
+		defer in.limitDrain()
 		// In a copy: by the body of its own request the server tells whether a connection
 		// can be used again, or still carries the rest of a body.
 		r = r.WithContext(r.Context())
@@ -50,6 +46,7 @@ type body struct {
 	io.ReadCloser
 	pause time.Duration
 	cut   *time.Timer
+	conn  *http.ResponseController
 	late  bool
 	ended bool // a read returned an error, such as io.EOF
 }
@@ -66,6 +63,19 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, stalledError{b.pause}
 	}
 	return n, err
+}
+
+// Close implements io.Closer. It may read the rest of the body, for at most drainTime.
+func (b *body) Close() error {
+	b.limitDrain()
+	return b.ReadCloser.Close()
+}
+
+// limitDrain limits the time in which the server reads the rest of the body.
+func (b *body) limitDrain() {
+	if !b.ended {
+		_ = b.conn.SetReadDeadline(time.Now().Add(min(drainTime, b.pause)))
+	}
 }
 
 // stalledError reports that nothing arrived for the pause.

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -150,5 +151,38 @@ func TestTheRestOfAClosedBodyIsNoRequest(t *testing.T) {
 	answers, _ := io.ReadAll(conn) // the server closes the connection, which may be an error here
 	if n := strings.Count(string(answers), "HTTP/1.1 418"); n != 1 || served.Load() != 1 {
 		t.Errorf("%d answers to one request, of which %d were served", n, served.Load())
+	}
+}
+
+// A handler that closes a body does not wait for a sender that never ends.
+func TestClosingABodyDoesNotWaitForItsSender(t *testing.T) {
+	t.Parallel()
+	handler := Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = r.Body.Read(make([]byte, 1))
+		_ = r.Body.Close()
+		w.WriteHeader(http.StatusTeapot)
+	}), pause)
+	for version, s := range servers(t, handler) {
+		slow, sender := io.Pipe()
+		t.Cleanup(func() { _ = sender.Close() })
+		go func() { // a byte at a time, for longer than the test has time
+			for err := error(nil); err == nil; time.Sleep(pause / 10) {
+				_, err = sender.Write([]byte("a"))
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*pause)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, slow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.Client().Do(req)
+		if err != nil {
+			t.Errorf("%s: %v", version, err)
+			continue
+		}
+		if _ = res.Body.Close(); res.StatusCode != http.StatusTeapot {
+			t.Errorf("%s: status %d", version, res.StatusCode)
+		}
 	}
 }
