@@ -77,10 +77,11 @@ func (r *Request) tooLarge() error {
 }
 
 // Drain reads the rest of the body of a rejected request, because many clients read the
-// answer only after they have sent everything. It stops after twice MaxMessageBytes and
-// after MaxArrival.
+// answer only after they have sent everything. It stops after twice MaxMessageBytes, and
+// after 20 seconds, so that slow senders do not keep their connections.
 func (r *Request) Drain(body io.Reader) {
-	in := &arrival{Reader: body, began: time.Now(), most: r.gate.config.MaxArrival}
+	const most = 20 * time.Second
+	in := &arrival{Reader: body, began: time.Now(), most: min(most, r.gate.config.MaxArrival)}
 	_, _ = io.CopyN(io.Discard, in, 2*r.gate.config.MaxMessageBytes)
 }
 
