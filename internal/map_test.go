@@ -76,7 +76,7 @@ func TestContributingListsEveryPackage(t *testing.T) {
 
 func TestArchitectureShowsEveryPackage(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/architecture.md")
+	text, err := os.ReadFile("../docs/explanation/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestArchitectureShowsEveryPackage(t *testing.T) {
 	picture, _, _ = strings.Cut(picture, "```")
 	for _, entry := range entries {
 		if entry.IsDir() && entry.Name() != "testing" && !strings.Contains(picture, entry.Name()) {
-			t.Errorf("docs/architecture.md does not show internal/%s", entry.Name())
+			t.Errorf("docs/explanation/architecture.md does not show internal/%s", entry.Name())
 		}
 	}
 }

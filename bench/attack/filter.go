@@ -106,7 +106,7 @@ func compareHidden(ctx context.Context, s *arena) (result, error) {
 	missing := map[string]string{"uri": "absent.txt", "documentId": flip(hidden["documentId"]), "jobId": flip(hidden["jobId"])}
 	r := result{answer: "alike"}
 	// An upload under a hidden uri cannot be answered like one under a free uri (see
-	// docs/security.md).
+	// docs/explanation/security.md).
 	for _, probe := range []struct {
 		procedure, field string
 		more             object

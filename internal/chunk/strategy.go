@@ -25,7 +25,7 @@ func StrategyFor(contentType, fileName string) (Strategy, string) {
 	return Recursive, ""
 }
 
-// Default sizes for retrieval; docs/chunk-sizes.md has the measurements. The
+// Default sizes for retrieval; docs/explanation/chunk-sizes.md has the measurements. The
 // defaults of Options are larger, like those of other chunkers.
 const (
 	DefaultMaxSize       = 800 // UTF-16 code units

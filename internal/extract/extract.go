@@ -6,7 +6,7 @@
 //	options, err := extract.Settings{Model: "openai/gpt-5-mini", Summary: &extract.SummarySettings{}}.Options()
 //	result, err := extractor.Extract(ctx, extract.Request{Tenant: "acme", Options: options, Chunks: chunks})
 //
-// docs/extraction.md describes the metadata that it adds.
+// docs/reference/extraction.md describes the metadata that it adds.
 package extract
 
 import (

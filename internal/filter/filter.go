@@ -9,7 +9,7 @@
 //
 // Truth is three-valued as in SQL. A comparison with a field that is missing or
 // JSON null is unknown, the negation of unknown is unknown, and only true
-// matches. docs/filters.md has the table of operators.
+// matches. docs/reference/filters.md has the table of operators.
 //
 // The package does no I/O. The code that runs the statement reports what only the
 // database detects: SQLSTATE 2201B for an invalid $regex, and 57014 (statement

@@ -151,10 +151,10 @@ func TestMatchTakesNumbersOfEveryDecodedType(t *testing.T) {
 	}
 }
 
-// TestDocumentedExamplesParse parses every JSON block of docs/filters.md.
+// TestDocumentedExamplesParse parses every JSON block of docs/reference/filters.md.
 func TestDocumentedExamplesParse(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/filters.md")
+	page, err := os.ReadFile("../../docs/reference/filters.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ type design struct {
 // asBuilt is the design of the product, without edges within documents.
 var asBuilt = design{restart: defaultRestart, least: leastWeight, seeds: seedCount, named: namedWeight, mentions: maxMentions}
 
-// designs returns the rows of the first table in docs/graph.md.
+// designs returns the rows of the first table in docs/explanation/graph.md.
 func designs() []design {
 	var all []design
 	with := func(name string, change func(*design)) {
@@ -74,7 +74,7 @@ func designs() []design {
 	return all
 }
 
-// sectionDesigns returns the rows of the second table in docs/graph.md, over
+// sectionDesigns returns the rows of the second table in docs/explanation/graph.md, over
 // documents in pieces of which the first is the head.
 func sectionDesigns() []design {
 	all := []design{
@@ -359,7 +359,7 @@ var labelled = []struct {
 	{"squad-xquad-en", measured{0.915, 0.945, 0.96, 0.945}, measured{0.86, 0.93, 0.94, 0.93}, func(t *testing.T) *dataset.Set { return dataset.Load(t, "squad-xquad-en") }},
 }
 
-// TestQualityOnLabelledSets prints the tables of docs/graph.md and holds what they
+// TestQualityOnLabelledSets prints the tables of docs/explanation/graph.md and holds what they
 // promise.
 func TestQualityOnLabelledSets(t *testing.T) {
 	if testing.Short() {

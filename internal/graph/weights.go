@@ -15,7 +15,7 @@ const (
 // edgeTypes are all types, in the order in which answers list them.
 var edgeTypes = []EdgeType{Mention, Next, Similar}
 
-// Weights of edges and seeds. docs/graph.md has the measurements; all values are
+// Weights of edges and seeds. docs/explanation/graph.md has the measurements; all values are
 // good over a wide range.
 const (
 	// defaultRestart keeps walks short: an answer is rarely more than two steps

@@ -12,7 +12,7 @@ const (
 	// wantedRecall is the fraction of the nearest chunks that an index scan must find,
 	// on average over questions that are made from the index's own vectors.
 	//
-	// It is above the 95 % that docs/retrieval.md promises, because the smallest width that
+	// It is above the 95 % that docs/explanation/retrieval.md promises, because the smallest width that
 	// passes does so partly by luck: most questions find all of their neighbours or none,
 	// so the measured recall varies much.
 	wantedRecall = 0.96

@@ -34,7 +34,7 @@ type Fusion struct {
 // Default weights. Embeddings of meaning weigh as much as keywords. The builtin model
 // compares words as keyword search does, only less well, so its leg breaks ties and
 // finds something where no term matches: on both labelled sets any larger weight
-// lowers nDCG@10 (see docs/retrieval.md).
+// lowers nDCG@10 (see docs/explanation/retrieval.md).
 const (
 	defaultWeight        = 0.5
 	builtinVectorWeight  = 0.001

@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// TestFilteredRecall prints the table of docs/retrieval.md: recall against an
+// TestFilteredRecall prints the table of docs/explanation/retrieval.md: recall against an
 // exact search, and times, by how much a filter keeps. Run it with
 //
 //	RAGD_MEASURE=1 go test ./internal/query -run FilteredRecall -v -timeout 60m

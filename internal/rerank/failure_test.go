@@ -23,7 +23,7 @@ const (
 	rerankAPI    = "the rerank provider cohere "
 )
 
-// failureCases are the rows of the table in docs/reranking.md: how a provider fails
+// failureCases are the rows of the table in docs/explanation/reranking.md: how a provider fails
 // for ten candidates, and what the caller gets.
 var failureCases = []struct {
 	name  string
@@ -121,10 +121,10 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The table in docs/reranking.md lists exactly the cases tested here.
+// The table in docs/explanation/reranking.md lists exactly the cases tested here.
 func TestDocsTableListsAllFailureCases(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/reranking.md")
+	page, err := os.ReadFile("../../docs/explanation/reranking.md")
 	if err != nil {
 		t.Fatal(err)
 	}

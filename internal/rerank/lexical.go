@@ -18,7 +18,7 @@ import (
 // passage of runLength words. A text whose title is mentioned in another text gets most
 // of the other text's score, because a question that needs two texts often has only
 // the words of the first. The constants were chosen by nDCG@10 on two sets of English
-// questions, see docs/reranking.md.
+// questions, see docs/explanation/reranking.md.
 type lexicalScorer struct{ processor *limit.Processor }
 
 // key is empty: a score depends on the other candidates and is cheap to compute.

@@ -8,7 +8,7 @@
 //		Model: "openai/gpt-5-mini", TopK: 10,
 //	})
 //
-// docs/reranking.md shows what callers see when a provider fails.
+// docs/explanation/reranking.md shows what callers see when a provider fails.
 package rerank
 
 import (

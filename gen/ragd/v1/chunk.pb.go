@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Chunking holds the options of a split; docs/chunking.md lists which strategy takes
+// Chunking holds the options of a split; docs/reference/chunking.md lists which strategy takes
 // which. An option that the strategy does not know is an error. Sizes are in UTF-16 code
 // units, or in tokens for the strategies token and semantic-markdown.
 type Chunking struct {

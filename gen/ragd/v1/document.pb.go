@@ -564,7 +564,7 @@ type UploadDocumentRequest struct {
 	Fingerprint string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	// Metadata to extract from the chunks by a language model: model, and title, summary,
 	// questions, keywords and schema, each true or an object with options. Default: none.
-	// See docs/extraction.md.
+	// See docs/reference/extraction.md.
 	Extract *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
 	// Namespace of the index that the document belongs to, at most 255 bytes. A query
 	// searches one namespace, and the same uri in two namespaces is two documents. Default:

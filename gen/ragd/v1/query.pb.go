@@ -36,7 +36,7 @@ type VectorQueryRequest struct {
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	// Number of sources to return, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// A filter over the chunks' metadata, see docs/filters.md.
+	// A filter over the chunks' metadata, see docs/reference/filters.md.
 	Filter *structpb.Value `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
 	// vector, keyword or hybrid. Default: hybrid if queryText is given and the index has an
 	// embedding model, else vector.
@@ -652,7 +652,7 @@ type GraphRagRequest struct {
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	// Number of sources to return, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// A filter over the chunks' metadata, see docs/filters.md. A walk never passes through
+	// A filter over the chunks' metadata, see docs/reference/filters.md. A walk never passes through
 	// a chunk that does not match it.
 	Filter *structpb.Value `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
 	// The search mode that finds the seeds, as in VectorQuery.

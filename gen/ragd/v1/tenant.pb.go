@@ -466,7 +466,7 @@ type ApiKey struct {
 	// `read`, `write`, `admin` of the tenant, or `operator` of the service. Each
 	// includes those before it.
 	Scopes []string `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Filter that is and-ed with every read of this key, see docs/filters.md.
+	// Filter that is and-ed with every read of this key, see docs/reference/filters.md.
 	MandatoryFilter *structpb.Struct       `protobuf:"bytes,6,opt,name=mandatory_filter,json=mandatoryFilter,proto3" json:"mandatory_filter,omitempty"`
 	CreateTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	ExpireTime      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`

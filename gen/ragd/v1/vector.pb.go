@@ -226,7 +226,7 @@ type QueryRequest struct {
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// A filter over metadata, see docs/filters.md.
+	// A filter over metadata, see docs/reference/filters.md.
 	Filter *structpb.Value `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Default false.
 	IncludeVector bool `protobuf:"varint,5,opt,name=include_vector,json=includeVector,proto3" json:"include_vector,omitempty"`

@@ -37,7 +37,7 @@ func (c *cluster) configure(extra map[string]string) error {
 	}
 	maps.Copy(settings, extra)
 	var text strings.Builder
-	text.WriteString("# Written by ragd at each start; see docs/postgres.md.\n")
+	text.WriteString("# Written by ragd at each start; see docs/how-to/postgres.md.\n")
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s = '%s'\n", name, strings.ReplaceAll(settings[name], "'", "''"))
 	}
