@@ -7,6 +7,7 @@ require (
 	connectrpc.com/grpchealth v1.4.0
 	connectrpc.com/grpcreflect v1.3.1
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2
+	github.com/agext/levenshtein v1.2.3
 	github.com/clipperhouse/uax29/v2 v2.7.0
 	github.com/emersion/go-message v0.18.2
 	github.com/exaring/otelpgx v0.13.0

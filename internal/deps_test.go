@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	"internal/mcp":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/admission", "internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/httpserver", "internal/limit", "internal/mcp/mcphttp", "internal/tenant", "internal/textlimit"},
 	"internal/mcp/mcphttp":         {"internal/admission", "internal/cache", "internal/fault", "internal/httpserver", "internal/limit", "internal/tenant"},
 	"internal/metadata":            {"internal/fault"},
+	"internal/nearest":             {},
 	"internal/pagination":          {"internal/fault"},
 	"internal/parse":               {"internal/fault", "internal/parse/pdftext", "internal/textlimit"},
 	"internal/parse/pdftext":       {"internal/textlimit"},

@@ -25,7 +25,7 @@ func TestGraph(t *testing.T) {
 		{args: args("graph fox --dot /absent/walk.dot"), code: 1, stderr: "...no such file or directory\n"},
 		{args: args("graph fox --json"), stdout: `..."path": "named by the question and found at rank 1: Fox, similar 1.00 → b"`},
 		{args: args("graph fox --index absent"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
-		{args: args("graph"), code: 2, stderr: "ragd graph: QUESTION is missing (see `ragd graph --help`)\n"},
+		{args: args("graph"), code: 2, stderr: "ragd graph: QUESTION is missing, as in: ragd graph \"Where was the director of Dark River born?\" (see `ragd graph --help`)\n"},
 		{args: args("graph fox --svg /absent/walk.svg"), code: 1, stderr: "...no such file or directory\n"},
 	} {
 		s.want(t, want)

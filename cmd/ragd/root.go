@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/internal/nearest"
 )
 
 func (p *program) root() *cobra.Command {
@@ -34,7 +36,7 @@ object, and lists print one object a line.`,
 	root.SetOut(p.out.Stdout)
 	root.SetErr(p.out.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.settings.Config, "config", "", "`FILE` of settings, one \"key = value\" a line")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		p.parsed = true
@@ -58,24 +60,49 @@ func (p *program) group(use, short, long string, children ...*cobra.Command) *co
 			if len(args) == 0 {
 				return nil
 			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
-			}
-			return fmt.Errorf("unknown command %q", args[0])
+			return fmt.Errorf("unknown command %q%s", args[0], nearest.Hint(args[0], commandNames(cmd)))
 		},
-		SuggestionsMinimumDistance: 2,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(children...)
 	return cmd
 }
 
+// commandNames returns the names of the commands below cmd, without hidden ones.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			names = append(names, child.Name())
+		}
+	}
+	return names
+}
+
+// flagError returns the error about a flag that is unknown or has a bad value.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usageError{err}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	return usagef("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
+}
+
 // arguments checks that a command gets the named arguments. The last name may be
-// "NAME..." for one or more.
+// "NAME..." for one or more. The error about a missing one shows an example.
 func arguments(names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return fmt.Errorf("%s is missing", strings.TrimSuffix(names[len(args)], "..."))
+			missing := strings.TrimSuffix(names[len(args)], "...")
+			if example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); example != "" {
+				return fmt.Errorf("%s is missing, as in: %s", missing, strings.TrimSuffix(example, " \\"))
+			}
+			return fmt.Errorf("%s is missing", missing)
 		}
 		more := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "...")
 		if len(args) > len(names) && !more {

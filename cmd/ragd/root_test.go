@@ -17,6 +17,8 @@ func TestCommandLinesThatAreWrong(t *testing.T) {
 		{args: args("tenant frobnicate"), code: 2, stderr: "ragd tenant: unknown command \"frobnicate\" (see `ragd tenant --help`)\n"},
 		{args: args("query a b"), code: 2, stderr: "ragd query: unexpected argument \"b\" (see `ragd query --help`)\n"},
 		{args: args("query a --frobnicate"), code: 2, stderr: "ragd query: unknown flag: --frobnicate (see `ragd query --help`)\n"},
+		{args: args("query a --topk 3"), code: 2, stderr: "ragd query: unknown flag: --topk; did you mean --top-k? (see `ragd query --help`)\n"},
+		{args: args("query a --apikey 3"), code: 2, stderr: "ragd query: unknown flag: --apikey (see `ragd query --help`)\n"}, // a secret
 		{args: args("query a --server ftp://x"), code: 2, stderr: "...server \"ftp://x\" is not an address"},
 		{args: nil, stdout: "...Available Commands:"},
 		{args: args("ingest --help"), stdout: "...my-export | ragd ingest --jsonl -"},
