@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/paging":     {},
 	"cmd/ragd/internal/progress":   {"cmd/ragd/internal/output", "cmd/ragd/internal/upload"},
 	"cmd/ragd/internal/upload":     {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
+	"hack/apidoc":                  {},
 	"hack/mcp-conformance":         {"internal/mcp/mcphttp", "internal/tenant"},
 	"internal/admission":           {"internal/fault", "internal/limit", "internal/tenant"},
 	"internal/backlog":             {"internal/fault", "internal/postgres", "internal/tenant"},

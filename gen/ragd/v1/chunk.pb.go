@@ -615,10 +615,12 @@ type isChunkTextRequest_Source interface {
 }
 
 type ChunkTextRequest_Text struct {
+	// The text to split.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 
 type ChunkTextRequest_Content struct {
+	// The text to split, as bytes in UTF-8.
 	Content []byte `protobuf:"bytes,2,opt,name=content,proto3,oneof"`
 }
 

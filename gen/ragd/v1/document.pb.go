@@ -205,7 +205,8 @@ type Job struct {
 	// ingest, build, reembed or graph.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
-	Status   string       `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	// How much of the work is done.
 	Progress *JobProgress `protobuf:"bytes,4,opt,name=progress,proto3" json:"progress,omitempty"`
 	// Attempts so far.
 	Attempts int32 `protobuf:"varint,5,opt,name=attempts,proto3" json:"attempts,omitempty"`
@@ -417,7 +418,8 @@ type ExtractionFailure struct {
 	// Number of the chunk in its document, from 0.
 	Ordinal int32 `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	// title, summary, questions, keywords or schema.
-	Field         string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	// Why the field was not extracted.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -477,8 +479,10 @@ func (x *ExtractionFailure) GetReason() string {
 // JobProgress is the progress of a job: done of total units.
 type JobProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Done  int32                  `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
-	Total int32                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// Units that are done.
+	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	// Units in all; 0 until it is known.
+	Total int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// What is counted: chunks, vectors or documents.
 	Unit          string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -537,8 +541,9 @@ func (x *JobProgress) GetUnit() string {
 }
 
 type UploadDocumentRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// At most 2048 bytes. Default: derived from the document's id.
 	Uri string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
 	// At most 1024 bytes. Default: the title found in the document.
@@ -697,10 +702,12 @@ type isUploadDocumentRequest_Source interface {
 }
 
 type UploadDocumentRequest_Text struct {
+	// The content as text.
 	Text string `protobuf:"bytes,5,opt,name=text,proto3,oneof"`
 }
 
 type UploadDocumentRequest_Content struct {
+	// The content as bytes: files that are not text, such as PDF.
 	Content []byte `protobuf:"bytes,6,opt,name=content,proto3,oneof"`
 }
 
@@ -976,7 +983,8 @@ func (x *UploadResult) GetError() *UploadError {
 type UploadError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Connect code: invalid_argument, resource_exhausted, ...
-	Code    string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// What is wrong and what to do.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// The invalid field, if the error is about one.
 	Field string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
@@ -1045,11 +1053,13 @@ func (x *UploadError) GetRetryDelaySeconds() float64 {
 }
 
 type GetDocumentRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Exactly one of document_id and uri.
 	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Required unless documentId is given.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
 	// Namespace of the uri. Default: "default".
 	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1115,8 +1125,9 @@ func (x *GetDocumentRequest) GetNamespace() string {
 }
 
 type ListDocumentsRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Filter over the documents' metadata.
 	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// 1 to 1000; 0 means 100.
@@ -1248,11 +1259,13 @@ func (x *ListDocumentsResponse) GetNextPageToken() string {
 }
 
 type DeleteDocumentRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Exactly one of document_id and uri.
 	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Required unless documentId is given.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
 	// Namespace of the uri. Default: "default".
 	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1356,8 +1369,9 @@ func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
 // DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
 // alone, which deletes the whole namespace.
 type DeleteDocumentsRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// An empty filter is an error; to delete all documents, call TruncateIndex.
 	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// At most 10,000. Unknown ones are ignored.
@@ -1561,8 +1575,9 @@ func (x *DeletedDocument) GetUri() string {
 }
 
 type SyncSourceRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Selects the source's documents: those whose uris begin with this string, such as
 	// "handbook/". The comparison is by character: "handbook" also selects
 	// "handbook-old/a".
@@ -1664,7 +1679,8 @@ func (x *SyncSourceRequest) GetNamespace() string {
 // SourceDocument identifies a document of the source and its content.
 type SourceDocument struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Uri   string                 `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Required.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	// As in UploadDocumentRequest. A document without one counts as changed.
 	Fingerprint   string `protobuf:"bytes,2,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1720,11 +1736,13 @@ type SyncSourceResponse struct {
 	// Upload these: the index does not have them.
 	NewUris []string `protobuf:"bytes,1,rep,name=new_uris,json=newUris,proto3" json:"new_uris,omitempty"`
 	// Upload these: their fingerprint differs from the stored one, or they have failed.
-	ChangedUris    []string `protobuf:"bytes,2,rep,name=changed_uris,json=changedUris,proto3" json:"changed_uris,omitempty"`
-	UnchangedCount int32    `protobuf:"varint,3,opt,name=unchanged_count,json=unchangedCount,proto3" json:"unchanged_count,omitempty"`
+	ChangedUris []string `protobuf:"bytes,2,rep,name=changed_uris,json=changedUris,proto3" json:"changed_uris,omitempty"`
+	// Documents that are the same in the index.
+	UnchangedCount int32 `protobuf:"varint,3,opt,name=unchanged_count,json=unchangedCount,proto3" json:"unchanged_count,omitempty"`
 	// Deleted, or of a dry run to be deleted; the first 100,000.
-	GoneUris      []string `protobuf:"bytes,4,rep,name=gone_uris,json=goneUris,proto3" json:"gone_uris,omitempty"`
-	GoneCount     int32    `protobuf:"varint,5,opt,name=gone_count,json=goneCount,proto3" json:"gone_count,omitempty"`
+	GoneUris []string `protobuf:"bytes,4,rep,name=gone_uris,json=goneUris,proto3" json:"gone_uris,omitempty"`
+	// Documents that the source no longer has.
+	GoneCount     int32 `protobuf:"varint,5,opt,name=gone_count,json=goneCount,proto3" json:"gone_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1795,9 +1813,10 @@ func (x *SyncSourceResponse) GetGoneCount() int32 {
 }
 
 type ListChunksRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	IndexName  string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	DocumentId string                 `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName  string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
 	// 1 to 1000; 0 means 100.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the previous page; empty for the first page.
@@ -1918,8 +1937,9 @@ func (x *ListChunksResponse) GetNextPageToken() string {
 }
 
 type GetJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2078,8 +2098,9 @@ func (x *ListJobsResponse) GetNextPageToken() string {
 }
 
 type WatchJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2122,8 +2143,9 @@ func (x *WatchJobRequest) GetJobId() string {
 }
 
 type CancelJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2166,8 +2188,9 @@ func (x *CancelJobRequest) GetJobId() string {
 }
 
 type RetryJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -191,7 +191,8 @@ func (x *HnswConfig) GetEfConstruction() int32 {
 type Index struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	Dimension int32                  `protobuf:"varint,2,opt,name=dimension,proto3" json:"dimension,omitempty"`
+	// Values of each embedding.
+	Dimension int32 `protobuf:"varint,2,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	// cosine, euclidean or dotproduct; for bits hamming or jaccard.
 	Metric      string       `protobuf:"bytes,3,opt,name=metric,proto3" json:"metric,omitempty"`
 	IndexConfig *IndexConfig `protobuf:"bytes,4,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
@@ -204,9 +205,11 @@ type Index struct {
 	// the counts of documents cover only what it may read.
 	Count int32 `protobuf:"varint,8,opt,name=count,proto3" json:"count,omitempty"`
 	// Number of documents with status ready.
-	DocumentCount        int32 `protobuf:"varint,9,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
+	DocumentCount int32 `protobuf:"varint,9,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
+	// Documents that wait or are in work.
 	PendingDocumentCount int32 `protobuf:"varint,10,opt,name=pending_document_count,json=pendingDocumentCount,proto3" json:"pending_document_count,omitempty"`
-	FailedDocumentCount  int32 `protobuf:"varint,11,opt,name=failed_document_count,json=failedDocumentCount,proto3" json:"failed_document_count,omitempty"`
+	// Documents whose processing failed.
+	FailedDocumentCount int32 `protobuf:"varint,11,opt,name=failed_document_count,json=failedDocumentCount,proto3" json:"failed_document_count,omitempty"`
 	// ready, or building while the Postgres index is being built.
 	Status     string                 `protobuf:"bytes,12,opt,name=status,proto3" json:"status,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -220,9 +223,10 @@ type Index struct {
 	Graph *Graph `protobuf:"bytes,17,opt,name=graph,proto3" json:"graph,omitempty"`
 	// The new model and the job, while the index is being embedded with another model.
 	NextEmbeddingModel string `protobuf:"bytes,18,opt,name=next_embedding_model,json=nextEmbeddingModel,proto3" json:"next_embedding_model,omitempty"`
-	ReembedJobId       string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The job that changes the embedding model. Empty: none.
+	ReembedJobId  string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -684,9 +688,10 @@ func (x *CreateIndexRequest) GetGraph() *GraphSettings {
 }
 
 type UpdateIndexRequest struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	IndexName   string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	IndexConfig *IndexConfig           `protobuf:"bytes,2,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName   string       `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	IndexConfig *IndexConfig `protobuf:"bytes,2,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
 	// Replaces the whole list.
 	MetadataIndexes *MetadataIndexes `protobuf:"bytes,3,opt,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// Default chunking of later uploads.
@@ -828,8 +833,9 @@ func (x *MetadataIndexes) GetFields() []string {
 }
 
 type BuildIndexRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -917,8 +923,9 @@ func (x *BuildIndexResponse) GetJobId() string {
 }
 
 type RebuildGraphRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1006,8 +1013,9 @@ func (x *RebuildGraphResponse) GetJobId() string {
 }
 
 type TruncateIndexRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1086,8 +1094,9 @@ func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
 }
 
 type DescribeIndexRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1245,8 +1254,9 @@ func (x *ListIndexesResponse) GetNextPageToken() string {
 }
 
 type DeleteIndexRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

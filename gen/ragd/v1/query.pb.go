@@ -965,9 +965,11 @@ func (x *GraphRagResponse) GetExplain() *GraphExplain {
 
 // Source is one retrieved chunk.
 type Source struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Id       string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Metadata *structpb.Struct       `protobuf:"bytes,2,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the chunk or vector.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Metadata of the chunk, with its text as "text".
+	Metadata *structpb.Struct `protobuf:"bytes,2,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Empty unless includeVectors.
 	Vector []float32 `protobuf:"fixed32,3,rep,packed,name=vector,proto3" json:"vector,omitempty"`
 	// Higher is better. Vector mode: 1 - cosine distance, 1/(1 + euclidean distance), the
@@ -1392,7 +1394,8 @@ type GraphEdge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Indices into nodes.
 	From int32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
-	To   int32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	// Index into nodes.
+	To int32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
 	// mention, next or similar.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// Probability that a step from one end takes this edge.
@@ -1812,10 +1815,12 @@ func (x *RerankerWeights) GetPosition() float64 {
 }
 
 type RerankRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	QueryText string                 `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The question. Required.
+	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// At most 1000, best first, each with a document or metadata.text.
-	Results       []*Source `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	Results []*Source `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	// Default: lexical.
 	Reranker      *Reranker `protobuf:"bytes,3,opt,name=reranker,proto3" json:"reranker,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1936,10 +1941,11 @@ func (x *RerankResponse) GetReranking() *Reranking {
 
 // RerankedSource is a result with its new score.
 type RerankedSource struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Result        *Source                `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	Score         float64                `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	Details       *RerankDetails         `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Result *Source                `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// The weighted sum of details, 0 to 1.
+	Score         float64        `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	Details       *RerankDetails `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1997,10 +2003,13 @@ func (x *RerankedSource) GetDetails() *RerankDetails {
 
 // RerankDetails holds the components of a score, each before its weight.
 type RerankDetails struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Semantic float64                `protobuf:"fixed64,1,opt,name=semantic,proto3" json:"semantic,omitempty"`
-	Vector   float64                `protobuf:"fixed64,2,opt,name=vector,proto3" json:"vector,omitempty"`
-	Position float64                `protobuf:"fixed64,3,opt,name=position,proto3" json:"position,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Score of the reranker, 0 to 1.
+	Semantic float64 `protobuf:"fixed64,1,opt,name=semantic,proto3" json:"semantic,omitempty"`
+	// Score of the first stage, mapped to 0 to 1.
+	Vector float64 `protobuf:"fixed64,2,opt,name=vector,proto3" json:"vector,omitempty"`
+	// From 1 for the first candidate down to 1/n for the last.
+	Position float64 `protobuf:"fixed64,3,opt,name=position,proto3" json:"position,omitempty"`
 	// Whether semantic is an estimate, because this result could not be scored.
 	Estimated     bool `protobuf:"varint,4,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2180,8 +2189,9 @@ func (x *EmbedResponse) GetDimension() int32 {
 }
 
 type Embedding struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Values        []float32              `protobuf:"fixed32,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As many as dimension.
+	Values        []float32 `protobuf:"fixed32,1,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

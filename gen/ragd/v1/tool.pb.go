@@ -144,9 +144,11 @@ func (x *Tool) GetUpdateTime() *timestamppb.Timestamp {
 }
 
 type CreateToolRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	ToolName string                 `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	Kind     string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. 1 to 64 letters, digits, _ and -.
+	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	// Required: vector_query, graph_rag or document_chunker.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// At most 200 bytes. Default: the name.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	// At most 4 KiB. Default: that of the kind.
@@ -240,8 +242,9 @@ func (x *CreateToolRequest) GetFixed() bool {
 }
 
 type GetToolRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ToolName      string                 `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	ToolName      string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -391,10 +394,11 @@ func (x *ListToolsResponse) GetNextPageToken() string {
 }
 
 type UpdateToolRequest struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	ToolName    string                 `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	Title       *string                `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	Description *string                `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	ToolName    string  `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	Title       *string `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	// Replaces the settings as a whole.
 	Settings *structpb.Struct `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`
 	// Replaces all arguments; an empty list leaves them.
@@ -477,8 +481,9 @@ func (x *UpdateToolRequest) GetFixed() bool {
 }
 
 type DeleteToolRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ToolName      string                 `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	ToolName      string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -104,8 +104,9 @@ func (x *Entry) GetSparseValues() *SparseVector {
 }
 
 type UpsertRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// At most 10,000, in a message of at most 32 MB.
 	Entries []*Entry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
 	// Filter; entries that match are deleted first, in the same transaction.
@@ -220,8 +221,9 @@ func (x *UpsertResponse) GetIds() []string {
 }
 
 type QueryRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// One value per dimension. Without it, the filter alone selects.
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// 1 to 1000; default 10.
@@ -484,8 +486,9 @@ func (x *QueryResult) GetDocument() string {
 }
 
 type UpdateRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// Exactly one of id and filter.
 	Id     string          `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
@@ -616,8 +619,9 @@ func (x *UpdateResponse) GetUpdatedCount() int32 {
 }
 
 type DeleteRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// At most one of ids and filter. If namespace alone is given, all of it is deleted.
 	Ids    []string        `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`

@@ -88,6 +88,7 @@ type DocumentServiceClient interface {
 	// document in transfer is discarded; earlier ones may or may not be stored, and may be
 	// sent again. Needs the scope write.
 	UploadDocuments(context.Context) (*connect.ClientStreamForClientSimple[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse], error)
+	// GetDocument returns a document by id or uri. Errors: NOT_FOUND.
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
@@ -106,6 +107,7 @@ type DocumentServiceClient interface {
 	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
+	// GetJob returns the present state of a job. Errors: NOT_FOUND.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
 	// ListJobs returns the tenant's jobs, newest first.
 	ListJobs(context.Context, *v1.ListJobsRequest) (*v1.ListJobsResponse, error)
@@ -363,6 +365,7 @@ type DocumentServiceHandler interface {
 	// document in transfer is discarded; earlier ones may or may not be stored, and may be
 	// sent again. Needs the scope write.
 	UploadDocuments(context.Context, *connect.ClientStream[v1.UploadDocumentsRequest]) (*v1.UploadDocumentsResponse, error)
+	// GetDocument returns a document by id or uri. Errors: NOT_FOUND.
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
@@ -381,6 +384,7 @@ type DocumentServiceHandler interface {
 	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
+	// GetJob returns the present state of a job. Errors: NOT_FOUND.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
 	// ListJobs returns the tenant's jobs, newest first.
 	ListJobs(context.Context, *v1.ListJobsRequest) (*v1.ListJobsResponse, error)

@@ -63,6 +63,7 @@ type TenantServiceClient interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
 	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
+	// GetTenant returns a tenant. Errors: NOT_FOUND.
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
 	// ListTenants returns the tenants in the order of their ids.
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
@@ -235,6 +236,7 @@ type TenantServiceHandler interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
 	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
+	// GetTenant returns a tenant. Errors: NOT_FOUND.
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
 	// ListTenants returns the tenants in the order of their ids.
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)

@@ -51,11 +51,13 @@ type ToolServiceClient interface {
 	// for the name of a builtin tool, and for settings that the kind does not have;
 	// NOT_FOUND for an index that does not exist.
 	CreateTool(context.Context, *v1.CreateToolRequest) (*v1.Tool, error)
+	// GetTool returns a tool. Errors: NOT_FOUND.
 	GetTool(context.Context, *v1.GetToolRequest) (*v1.Tool, error)
 	// ListTools returns the tools in the order of their names.
 	ListTools(context.Context, *v1.ListToolsRequest) (*v1.ListToolsResponse, error)
 	// UpdateTool changes the given fields and leaves the others. Errors: as CreateTool.
 	UpdateTool(context.Context, *v1.UpdateToolRequest) (*v1.Tool, error)
+	// DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND.
 	DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error)
 }
 
@@ -165,11 +167,13 @@ type ToolServiceHandler interface {
 	// for the name of a builtin tool, and for settings that the kind does not have;
 	// NOT_FOUND for an index that does not exist.
 	CreateTool(context.Context, *v1.CreateToolRequest) (*v1.Tool, error)
+	// GetTool returns a tool. Errors: NOT_FOUND.
 	GetTool(context.Context, *v1.GetToolRequest) (*v1.Tool, error)
 	// ListTools returns the tools in the order of their names.
 	ListTools(context.Context, *v1.ListToolsRequest) (*v1.ListToolsResponse, error)
 	// UpdateTool changes the given fields and leaves the others. Errors: as CreateTool.
 	UpdateTool(context.Context, *v1.UpdateToolRequest) (*v1.Tool, error)
+	// DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND.
 	DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error)
 }
 
