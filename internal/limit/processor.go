@@ -51,10 +51,7 @@ func (p *Processor) Run(ctx context.Context, key string, work func(context.Conte
 	if p == nil || ctx.Value(turnKey{}) != nil {
 		return work(ctx)
 	}
-	if err := p.slots.Acquire(ctx, key); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return fault.Retry(time.Second, "no processor was free within the time of the call: send fewer requests at a time, or give them more time")
-		}
+	if err := p.acquire(ctx, key); err != nil {
 		return err
 	}
 	t := &turn{processor: p, key: key, begun: time.Now()}
@@ -64,6 +61,26 @@ func (p *Processor) Run(ctx context.Context, key string, work func(context.Conte
 		}
 	}()
 	return work(context.WithValue(ctx, turnKey{}, t))
+}
+
+// Enter waits for a slot for a computation that cannot yield, such as a call of a library. The
+// caller must call leave once, soon. Errors: those of Run.
+func (p *Processor) Enter(ctx context.Context, key string) (leave func(), err error) {
+	if p == nil {
+		return func() {}, ctx.Err()
+	}
+	if err := p.acquire(ctx, key); err != nil {
+		return nil, err
+	}
+	return func() { p.slots.Release(key, 1) }, nil
+}
+
+func (p *Processor) acquire(ctx context.Context, key string) error {
+	err := p.slots.Acquire(ctx, key)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.Retry(time.Second, "no processor was free within the time of the call: send fewer requests at a time, or give them more time")
+	}
+	return err
 }
 
 // Yield returns the error of the context. In a computation that has a slot of a Processor

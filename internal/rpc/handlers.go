@@ -83,7 +83,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	)
 	shapes := requestShapes()
 	add := func(path string, handler http.Handler) {
-		mux.Handle(path, guard.Handler(authenticate(admitted(gate, shapes, handler)), Refuse()))
+		mux.Handle(path, guard.Handler(authenticate(admitted(gate, h.Processor, shapes, handler)), Refuse()))
 	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
 	add(ragdv1connect.NewIndexServiceHandler(h, options))

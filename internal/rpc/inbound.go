@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -38,8 +39,9 @@ var maxima = map[protoreflect.FullName]int{
 
 // admitted returns a handler that calls next with request messages that the gate has
 // admitted: decompressed, and weighed before next decodes them. shapes has the message of
-// each procedure, by path.
-func admitted(gate *admission.Gate, shapes map[string]*admission.Shape, next http.Handler) http.Handler {
+// each procedure, by path. Large messages are weighed, decoded and encoded in slots of the
+// processor.
+func admitted(gate *admission.Gate, processor *limit.Processor, shapes map[string]*admission.Shape, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shape := shapes[r.URL.Path]
 		if r.Method != http.MethodPost || shape == nil {
@@ -51,12 +53,14 @@ func admitted(gate *admission.Gate, shapes map[string]*admission.Shape, next htt
 		if caller, ok := tenant.FromContext(r.Context()); ok {
 			of = caller.Tenant
 		}
-		in := &inbound{ctx: r.Context(), body: r.Body, length: r.ContentLength, shape: shape, memory: gate.Open(of), drains: r.ProtoMajor == 1}
+		slot := &codecSlot{processor: processor, tenant: string(of)}
+		defer slot.leave()
+		in := &inbound{ctx: r.Context(), body: r.Body, length: r.ContentLength, shape: shape, memory: gate.Open(of), slot: slot, drains: r.ProtoMajor == 1}
 		defer in.memory.Close()
-		r = r.Clone(r.Context())
+		r = r.Clone(context.WithValue(r.Context(), codecSlotKey{}, slot))
 		in.protocol(r.Header)
 		r.Body = in
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(slotWriter{w, slot}, r)
 	})
 }
 
@@ -93,6 +97,7 @@ type inbound struct {
 	length    int64 // of the body, negative if unknown
 	shape     *admission.Shape
 	memory    *admission.Request
+	slot      *codecSlot // held while the last large message is decoded
 	json      bool
 	gzip      bool
 	enveloped bool // messages have a prefix, as in gRPC and in streams
@@ -192,22 +197,37 @@ func (in *inbound) nextEnvelope() error {
 }
 
 // read reads a message of length bytes, or of the whole body if length is negative, and
-// takes the memory that it needs in place of the last one.
+// takes the memory that it needs in place of the last one. If the message is large, the slot
+// is held when read returns, for the decoding that follows.
 func (in *inbound) read(length int64, inflate bool) ([]byte, error) {
+	in.slot.leave() // an earlier message is decoded
 	message, err := in.memory.Read(in.ctx, in.body, length)
-	if err == nil && inflate && len(message) > 0 {
-		message, err = in.memory.Inflate(in.ctx, message)
-	}
 	if err != nil {
 		return nil, err
 	}
-	weigh := in.shape.WeighProto
+	if inflate && len(message) > 0 {
+		if message, err = in.memory.Inflate(in.ctx, message); err != nil {
+			return nil, err
+		}
+	}
+	decoded, err := in.weigh(message)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.memory.Admit(in.ctx, admission.Weight(message, decoded)); err != nil {
+		return nil, err
+	}
+	return message, in.slot.enter(in.ctx, len(message))
+}
+
+// weigh returns the memory of the decoded message, in bytes.
+func (in *inbound) weigh(message []byte) (int64, error) {
+	if err := in.slot.enter(in.ctx, len(message)); err != nil {
+		return 0, err
+	}
+	defer in.slot.leave() // nothing may wait for memory in a slot
 	if in.json {
-		weigh = in.shape.WeighJSON
+		return in.shape.WeighJSON(message)
 	}
-	decoded, err := weigh(message)
-	if err != nil {
-		return nil, err
-	}
-	return message, in.memory.Admit(in.ctx, admission.Weight(message, decoded))
+	return in.shape.WeighProto(message)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -209,4 +210,47 @@ func TestLargeMessagesTakeMemoryOfTheirTenant(t *testing.T) {
 			t.Fatal("a sender is not answered")
 		}
 	}
+}
+
+// Large messages are decoded and encoded in slots of the processor, which tenants share;
+// small ones need none.
+func TestLargeMessagesAreDecodedInSlots(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	small := []byte(`{"text":"a"}`)
+	large := []byte(`{"text":"` + strings.Repeat("a b ", 200_000) + `"}`)
+	malformed := append(bytes.Clone(large), '}')
+	chunk := func(body []byte, headers ...string) string {
+		code, _ := raw(t, s, acme.Secret, "/ragd.v1.ChunkService/ChunkText", "application/json", body, headers...)
+		return code
+	}
+	takeAll := func() (giveBack func()) {
+		var held []func()
+		for range max(1, runtime.GOMAXPROCS(0)-1) {
+			leave, err := s.Handlers.Processor.Enter(t.Context(), "another tenant")
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, leave)
+		}
+		return func() {
+			for _, leave := range held {
+				leave()
+			}
+		}
+	}
+	giveBack := takeAll()
+	same(t, "a small message while there is no slot", chunk(small), "")
+	answered := make(chan string)
+	go func() { answered <- chunk(large) }()
+	select {
+	case code := <-answered:
+		t.Errorf("a large message was answered without a slot: %q", code)
+	case <-time.After(200 * time.Millisecond):
+	}
+	giveBack()
+	same(t, "a large message once there is a slot", <-answered, "")
+	same(t, "a malformed large message", chunk(malformed), "invalid_argument")
+	takeAll()() // waits for ever if a call has kept its slot
 }

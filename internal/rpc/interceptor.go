@@ -23,7 +23,8 @@ const (
 )
 
 // interceptor wraps every call: it sets the deadline, adds tenant and error to the
-// request log, and converts faults to wire errors.
+// request log, and converts faults to wire errors. It gives the slot of a decoded request
+// back, and takes it for the answer.
 type interceptor struct{}
 
 // WrapUnary implements connect.Interceptor.
@@ -34,10 +35,14 @@ func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
 			defer cancel()
 		}
+		slot := codecSlotOf(ctx)
+		slot.leave() // the request is decoded
 		var res connect.AnyResponse
 		err := observe(ctx, func() (err error) {
-			res, err = next(ctx, req)
-			return err
+			if res, err = next(ctx, req); err != nil {
+				return err
+			}
+			return slot.encodes(ctx, res.Any())
 		})
 		return res, err
 	}
@@ -55,7 +60,7 @@ func (interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) conne
 		valid, stop := tenant.WhileValid(ctx, recheckEvery, tenant.Recheck)
 		defer stop()
 		return observe(ctx, func() error {
-			err := next(valid, conn)
+			err := next(valid, slotConn{conn, codecSlotOf(ctx)})
 			if err != nil && valid.Err() != nil && ctx.Err() == nil {
 				return context.Cause(valid)
 			}
