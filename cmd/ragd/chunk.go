@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -19,68 +18,83 @@ func (p *program) chunkCommand() *cobra.Command {
 	cmd := p.clientFlags(&cobra.Command{
 		Use:   "chunk FILE",
 		Short: "Show how a file would be cut into chunks",
-		Long: `Show how a file would be cut into chunks, without storing anything: each chunk's
-number, the bytes of the file it was made from, its metadata and its text. FILE
-may be - for standard input.`,
+		Long: `Show the chunks that "ragd ingest" would make of a file, without storing anything:
+each chunk's number, the bytes of the text it was made from, its metadata and its
+text. FILE has any format that ingest reads, or is - for standard input.
+
+The settings are those that ingest would use: those of the index that --index names,
+or of the tenant's only index; the defaults of the service if there is no index or
+there are several. --strategy, --max-size, --overlap and --chunking replace them all.
+A file has at most 10 MiB here.`,
 		Example: `  ragd chunk README.md
+  ragd chunk report.pdf --index handbook
   ragd chunk notes.txt --strategy recursive --max-size 400 --overlap 40
   ragd chunk page.html --chunking '{"headers": [{"marker": "h2", "key": "section"}]}'`,
 		Args: arguments("FILE"),
 	})
-	contentType := cmd.Flags().String("content-type", "", "such as text/markdown (default by the file's name)")
-	chunking := chunkingFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		content, err := p.readInput(cmd.Context(), args[0])
+	flags := cmd.Flags()
+	index := flags.String("index", "", "index whose settings apply (default the tenant's only index)")
+	contentType := flags.String("content-type", "", "such as text/markdown (default by the file's name and content)")
+	chunking := chunkingFlags(flags)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		name, err := p.previewIndex(ctx, c, *index)
 		if err != nil {
 			return err
 		}
-		if *contentType == "" {
-			*contentType = contentTypeOf(args[0])
-		}
-		c, err := p.connect(credentials.forTenant)
-		if err != nil {
-			return err
-		}
-		res, err := c.chunks.ChunkText(cmd.Context(), &ragdv1.ChunkTextRequest{
-			Source:      &ragdv1.ChunkTextRequest_Content{Content: content},
-			ContentType: *contentType, Chunking: chunking(),
-		})
-		if err != nil {
-			return err
-		}
-		return p.printChunks(func(yield func(*ragdv1.Chunk, error) bool) {
-			for _, chunk := range res.GetChunks() {
-				if !yield(chunk, nil) {
-					return
-				}
+		for doc, err := range p.previewed(ctx, args[0]) {
+			if err != nil {
+				return err
 			}
-		})
-	}
+			res, err := c.chunks.ChunkText(ctx, &ragdv1.ChunkTextRequest{
+				Source:      &ragdv1.ChunkTextRequest_Content{Content: doc.Content},
+				ContentType: *contentType, Chunking: chunking(),
+				Upload: &ragdv1.UploadPreview{IndexName: name, Uri: doc.URI},
+			})
+			if err != nil {
+				return err
+			}
+			if err := p.printChunks(withoutErrors(res.GetChunks())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return cmd
 }
 
-// contentTypeOf returns the content type that a file's extension stands for, if the
-// service chunks that type specially; else an empty string.
-func contentTypeOf(path string) string {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".html", ".htm":
-		return "text/html"
-	case ".json":
-		return "application/json"
-	case ".tex":
-		return "application/x-latex"
+// previewIndex returns the index whose settings apply to a preview, or an empty string for
+// the defaults of the service.
+func (p *program) previewIndex(ctx context.Context, c *client, name string) (string, error) {
+	name, err := c.onlyIndex(ctx, name)
+	var several usageError
+	if errors.As(err, &several) {
+		output.Note(p.out.Stderr, "there are several indexes: these are the chunks with the defaults of the service; --index names an index")
+		return "", nil
 	}
-	return ""
+	return name, err
 }
 
-// readInput reads a file, or standard input for "-".
-func (p *program) readInput(ctx context.Context, path string) ([]byte, error) {
-	if path == "-" {
-		return await(ctx, func() ([]byte, error) { return io.ReadAll(p.stdin) })
+// previewed returns the documents that an ingest would make of a file: one, or the members
+// of an archive. For "-" it is standard input, without a uri.
+func (p *program) previewed(ctx context.Context, path string) iter.Seq2[localfiles.Document, error] {
+	if path != "-" {
+		return localfiles.Files(".", path)
 	}
-	return os.ReadFile(path)
+	return func(yield func(localfiles.Document, error) bool) {
+		content, err := await(ctx, func() ([]byte, error) { return io.ReadAll(p.stdin) })
+		yield(localfiles.Document{Content: content}, err)
+	}
+}
+
+// withoutErrors returns the items as a sequence that has no errors.
+func withoutErrors[T any](items []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, item := range items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
 }
 
 // printChunks prints each chunk with its byte range, or with --json one object per line.

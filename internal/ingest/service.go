@@ -24,15 +24,17 @@ type Service struct {
 	indexes   *index.Service
 	backlog   *backlog.Backlog
 	extractor *extract.Extractor
+	parse     ParseFunc
 	processor *limit.Processor
 	spooled   *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
 	batcher   batcher
 }
 
 // New returns a Service that adds documents to the backlog, which a Worker with the same
-// extractor processes. ChunkText uses the processor; nil is no limit.
-func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor, processor *limit.Processor) *Service {
-	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, processor: processor, spooled: newSpooled()}
+// extractor and parse function processes. ChunkText and Preview use the processor; nil is
+// no limit.
+func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor, parse ParseFunc, processor *limit.Processor) *Service {
+	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, parse: parse, processor: processor, spooled: newSpooled()}
 	s.batcher = batcher{store: s.storeAll, waiting: map[batchKey][]*waitingUpload{}}
 	return s
 }

@@ -6,15 +6,12 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/ingest"
 )
 
 // ChunkText implements ChunkService.
 func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {
-	chunking, err := chunkingSettings(req.GetChunking())
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.Ingest.ChunkText(ctx, contentOf(req.GetText(), req.GetContent()), req.GetContentType(), chunking)
+	found, err := h.chunksOf(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -31,4 +28,20 @@ func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) 
 		}, err
 	})
 	return &ragdv1.ChunkTextResponse{Chunks: chunks}, err
+}
+
+// chunksOf returns the chunks of a text, or those of the upload that req previews.
+func (h *Handlers) chunksOf(ctx context.Context, req *ragdv1.ChunkTextRequest) ([]chunk.Chunk, error) {
+	chunking, err := chunkingSettings(req.GetChunking())
+	if err != nil {
+		return nil, err
+	}
+	content := contentOf(req.GetText(), req.GetContent())
+	if preview := req.GetUpload(); preview != nil {
+		return h.Ingest.Preview(ctx, ingest.Upload{
+			IndexName: preview.GetIndexName(), URI: preview.GetUri(), ContentType: req.GetContentType(),
+			Content: content, Metadata: req.GetMetadata().AsMap(), Chunking: chunking,
+		})
+	}
+	return h.Ingest.ChunkText(ctx, content, req.GetContentType(), chunking)
 }

@@ -146,13 +146,14 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 			return err
 		}
 	}
+	read := s.parser()
 	s.worker = ingest.NewWorker(ingest.WorkerConfig{
-		DB: work, Models: models, Parse: s.parser(), Processor: processor, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
+		DB: work, Models: models, Parse: read, Processor: processor, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
 	})
 	indexes := index.New(db, models, s.queue, index.ServiceConfig{
 		DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes,
 	})
-	documents := ingest.New(db, indexes, s.backlog, extractor, processor)
+	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)
 	graphs := graph.New(db, indexes, queries, s.queue, processor)
 	runners := job.Join(

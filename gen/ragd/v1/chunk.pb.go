@@ -528,8 +528,11 @@ type ChunkTextRequest struct {
 	// Chooses the default strategy, e.g. text/markdown.
 	ContentType string `protobuf:"bytes,3,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
 	// Copied into each chunk's metadata.
-	Metadata      *structpb.Struct `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	Chunking      *Chunking        `protobuf:"bytes,5,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	Metadata *structpb.Struct `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Chunking *Chunking        `protobuf:"bytes,5,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	// Makes the call a preview: the result has the chunks that UploadDocument would store.
+	// The content may then be of any format that can be uploaded.
+	Upload        *UploadPreview `protobuf:"bytes,6,opt,name=upload,proto3" json:"upload,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -610,6 +613,13 @@ func (x *ChunkTextRequest) GetChunking() *Chunking {
 	return nil
 }
 
+func (x *ChunkTextRequest) GetUpload() *UploadPreview {
+	if x != nil {
+		return x.Upload
+	}
+	return nil
+}
+
 type isChunkTextRequest_Source interface {
 	isChunkTextRequest_Source()
 }
@@ -628,6 +638,62 @@ func (*ChunkTextRequest_Text) isChunkTextRequest_Source() {}
 
 func (*ChunkTextRequest_Content) isChunkTextRequest_Source() {}
 
+// UploadPreview says which upload ChunkText previews.
+type UploadPreview struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The index whose chunking settings apply unless the request has its own. If empty, the
+	// defaults of uploads apply.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// The uri of the document. Its extension helps to detect the format.
+	Uri           string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadPreview) Reset() {
+	*x = UploadPreview{}
+	mi := &file_ragd_v1_chunk_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadPreview) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadPreview) ProtoMessage() {}
+
+func (x *UploadPreview) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_chunk_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadPreview.ProtoReflect.Descriptor instead.
+func (*UploadPreview) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_chunk_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *UploadPreview) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *UploadPreview) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
 type ChunkTextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of their start.
@@ -638,7 +704,7 @@ type ChunkTextResponse struct {
 
 func (x *ChunkTextResponse) Reset() {
 	*x = ChunkTextResponse{}
-	mi := &file_ragd_v1_chunk_proto_msgTypes[5]
+	mi := &file_ragd_v1_chunk_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +716,7 @@ func (x *ChunkTextResponse) String() string {
 func (*ChunkTextResponse) ProtoMessage() {}
 
 func (x *ChunkTextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_chunk_proto_msgTypes[5]
+	mi := &file_ragd_v1_chunk_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +729,7 @@ func (x *ChunkTextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkTextResponse.ProtoReflect.Descriptor instead.
 func (*ChunkTextResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_chunk_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_chunk_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ChunkTextResponse) GetChunks() []*Chunk {
@@ -750,14 +816,19 @@ const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"start_byte\x18\x06 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\a \x01(\rR\aendByte\x12\x1f\n" +
 	"\vtoken_count\x18\b \x01(\x05R\n" +
-	"tokenCount\"\xd5\x01\n" +
+	"tokenCount\"\x85\x02\n" +
 	"\x10ChunkTextRequest\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1a\n" +
 	"\acontent\x18\x02 \x01(\fH\x00R\acontent\x12!\n" +
 	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\x123\n" +
 	"\bmetadata\x18\x04 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12-\n" +
-	"\bchunking\x18\x05 \x01(\v2\x11.ragd.v1.ChunkingR\bchunkingB\b\n" +
-	"\x06source\";\n" +
+	"\bchunking\x18\x05 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12.\n" +
+	"\x06upload\x18\x06 \x01(\v2\x16.ragd.v1.UploadPreviewR\x06uploadB\b\n" +
+	"\x06source\"@\n" +
+	"\rUploadPreview\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x10\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\";\n" +
 	"\x11ChunkTextResponse\x12&\n" +
 	"\x06chunks\x18\x01 \x03(\v2\x0e.ragd.v1.ChunkR\x06chunks2W\n" +
 	"\fChunkService\x12G\n" +
@@ -775,32 +846,34 @@ func file_ragd_v1_chunk_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_chunk_proto_rawDescData
 }
 
-var file_ragd_v1_chunk_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_ragd_v1_chunk_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_ragd_v1_chunk_proto_goTypes = []any{
 	(*Chunking)(nil),          // 0: ragd.v1.Chunking
 	(*ChunkingHeader)(nil),    // 1: ragd.v1.ChunkingHeader
 	(*ChunkingSection)(nil),   // 2: ragd.v1.ChunkingSection
 	(*Chunk)(nil),             // 3: ragd.v1.Chunk
 	(*ChunkTextRequest)(nil),  // 4: ragd.v1.ChunkTextRequest
-	(*ChunkTextResponse)(nil), // 5: ragd.v1.ChunkTextResponse
-	(*structpb.Value)(nil),    // 6: google.protobuf.Value
-	(*structpb.Struct)(nil),   // 7: google.protobuf.Struct
+	(*UploadPreview)(nil),     // 5: ragd.v1.UploadPreview
+	(*ChunkTextResponse)(nil), // 6: ragd.v1.ChunkTextResponse
+	(*structpb.Value)(nil),    // 7: google.protobuf.Value
+	(*structpb.Struct)(nil),   // 8: google.protobuf.Struct
 }
 var file_ragd_v1_chunk_proto_depIdxs = []int32{
-	6, // 0: ragd.v1.Chunking.keep_separator:type_name -> google.protobuf.Value
+	7, // 0: ragd.v1.Chunking.keep_separator:type_name -> google.protobuf.Value
 	1, // 1: ragd.v1.Chunking.headers:type_name -> ragd.v1.ChunkingHeader
 	2, // 2: ragd.v1.Chunking.sections:type_name -> ragd.v1.ChunkingSection
-	7, // 3: ragd.v1.Chunk.metadata:type_name -> google.protobuf.Struct
-	7, // 4: ragd.v1.ChunkTextRequest.metadata:type_name -> google.protobuf.Struct
+	8, // 3: ragd.v1.Chunk.metadata:type_name -> google.protobuf.Struct
+	8, // 4: ragd.v1.ChunkTextRequest.metadata:type_name -> google.protobuf.Struct
 	0, // 5: ragd.v1.ChunkTextRequest.chunking:type_name -> ragd.v1.Chunking
-	3, // 6: ragd.v1.ChunkTextResponse.chunks:type_name -> ragd.v1.Chunk
-	4, // 7: ragd.v1.ChunkService.ChunkText:input_type -> ragd.v1.ChunkTextRequest
-	5, // 8: ragd.v1.ChunkService.ChunkText:output_type -> ragd.v1.ChunkTextResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	5, // 6: ragd.v1.ChunkTextRequest.upload:type_name -> ragd.v1.UploadPreview
+	3, // 7: ragd.v1.ChunkTextResponse.chunks:type_name -> ragd.v1.Chunk
+	4, // 8: ragd.v1.ChunkService.ChunkText:input_type -> ragd.v1.ChunkTextRequest
+	6, // 9: ragd.v1.ChunkService.ChunkText:output_type -> ragd.v1.ChunkTextResponse
+	9, // [9:10] is the sub-list for method output_type
+	8, // [8:9] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_chunk_proto_init() }
@@ -819,7 +892,7 @@ func file_ragd_v1_chunk_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_chunk_proto_rawDesc), len(file_ragd_v1_chunk_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

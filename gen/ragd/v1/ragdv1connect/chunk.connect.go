@@ -40,8 +40,9 @@ const (
 // ChunkServiceClient is a client for the ragd.v1.ChunkService service.
 type ChunkServiceClient interface {
 	// ChunkText returns the chunks of a text, in order. The default of maxSize is 4000
-	// here, as in other chunkers, and 800 for uploads, which suits retrieval. Errors:
-	// INVALID_ARGUMENT, naming the invalid option or the position in the text.
+	// here, as in other chunkers, and 800 for uploads, which suits retrieval. With the field
+	// upload it is a preview of an upload instead. Errors: INVALID_ARGUMENT, naming the
+	// invalid option or the position in the text; NOT_FOUND for an unknown index.
 	ChunkText(context.Context, *v1.ChunkTextRequest) (*v1.ChunkTextResponse, error)
 }
 
@@ -83,8 +84,9 @@ func (c *chunkServiceClient) ChunkText(ctx context.Context, req *v1.ChunkTextReq
 // ChunkServiceHandler is an implementation of the ragd.v1.ChunkService service.
 type ChunkServiceHandler interface {
 	// ChunkText returns the chunks of a text, in order. The default of maxSize is 4000
-	// here, as in other chunkers, and 800 for uploads, which suits retrieval. Errors:
-	// INVALID_ARGUMENT, naming the invalid option or the position in the text.
+	// here, as in other chunkers, and 800 for uploads, which suits retrieval. With the field
+	// upload it is a preview of an upload instead. Errors: INVALID_ARGUMENT, naming the
+	// invalid option or the position in the text; NOT_FOUND for an unknown index.
 	ChunkText(context.Context, *v1.ChunkTextRequest) (*v1.ChunkTextResponse, error)
 }
 
