@@ -84,7 +84,25 @@ func ensureVector(ctx context.Context, conn *pgx.Conn, log *slog.Logger) (string
 			return "", err
 		}
 	}
-	return ext.schema, checkVector(ext, log)
+	if err := checkVector(ext, log); err != nil {
+		return "", err
+	}
+	return ext.schema, openToAll(ctx, conn, ext.schema)
+}
+
+// openToAll lets every role use the names in the schema of the extension, such as those of
+// tenants. A backup that was restored without privileges lacks that grant.
+func openToAll(ctx context.Context, conn *pgx.Conn, schema string) error {
+	var open bool
+	if err := conn.QueryRow(ctx, `SELECT pg_catalog.has_schema_privilege('public', $1, 'USAGE')`, schema).Scan(&open); err != nil || open {
+		return Fault(err)
+	}
+	grant := `GRANT USAGE ON SCHEMA ` + pgx.Identifier{schema}.Sanitize() + ` TO PUBLIC`
+	_, err := conn.Exec(ctx, grant)
+	if Code(err) == codeInsufficientPrivilege {
+		return fault.Wrap(fault.Precondition, err, "the database roles of tenants may not use the schema of the extension vector: as its owner, run in this database: %s", grant)
+	}
+	return Fault(err)
 }
 
 func createVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension) error {

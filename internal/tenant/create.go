@@ -31,8 +31,8 @@ func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName st
 }
 
 // createSchema creates the tenant's role, runs createSQL, which creates its schema, and
-// marks the tenant as ready. If the schema exists it only creates the role and returns
-// false.
+// marks the tenant as ready. If the schema exists it only creates the role, unless that
+// exists too, grants the roles of the service what they need, and returns false.
 //
 // Roles belong to the whole server: a service on another of its databases may create the
 // same role at the same time. Then the attempt fails and the next one finds the role.

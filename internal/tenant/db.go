@@ -183,7 +183,7 @@ func (h *Handle) Exec(ctx context.Context, sql string, args ...any) (int64, erro
 // It is for views that the tenant's role may not read, such as pg_stat_activity. The query
 // must not use data of tenants. Stand-in names are not replaced.
 func (h *Handle) QueryAsService(ctx context.Context, read func(pgx.Rows) error, sql string, args ...any) error {
-	return h.translate(queryRows(ctx, h.pool, sql, args, read))
+	return h.translate(ctx, queryRows(ctx, h.pool, sql, args, read))
 }
 
 // Batch is a set of statements that are sent in one round trip and run in one transaction,
@@ -244,7 +244,7 @@ func (b *Batch) Run(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	return b.handle.translate(b.handle.pool.SendBatch(ctx, &b.batch).Close())
+	return b.handle.translate(ctx, b.handle.pool.SendBatch(ctx, &b.batch).Close())
 }
 
 // Tx is a transaction that runs as the tenant.
@@ -266,15 +266,20 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 
 // run runs do in a transaction as the tenant.
 func (h *Handle) run(ctx context.Context, on beginner, do func(tx pgx.Tx) error) error {
+	return h.translate(ctx, h.transact(ctx, on, do)) // without the connection, see diagnose
+}
+
+// transact is run without the translation of errors.
+func (h *Handle) transact(ctx context.Context, on beginner, do func(tx pgx.Tx) error) error {
 	tx, err := on.BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.schema})
 	if err != nil {
-		return h.translate(err)
+		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	if err := do(tx); err != nil {
-		return h.translate(err)
+		return err
 	}
-	return h.translate(tx.Commit(ctx))
+	return tx.Commit(ctx)
 }
 
 func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
@@ -343,9 +348,10 @@ const (
 	undefinedObject       = "42704"
 )
 
-// translate returns the fault of a driver error. A missing table or role means that the
-// index or the tenant was deleted meanwhile.
-func (h *Handle) translate(err error) error {
+// translate returns the fault of a driver error. A missing table means that the index was
+// deleted meanwhile. A missing role or right means that the tenant was deleted or cannot be
+// served. The caller must have released its connection.
+func (h *Handle) translate(ctx context.Context, err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		switch pgErr.Code {
@@ -353,9 +359,11 @@ func (h *Handle) translate(err error) error {
 			h.storage.ReportFull()
 		case undefinedTable:
 			return &GoneError{cause: err}
+		case insufficientPrivilege:
+			return h.diagnose(ctx, err)
 		case invalidParameterValue, undefinedSchema, undefinedObject:
 			if strings.Contains(pgErr.Message, h.id.Schema()) {
-				return fault.Wrap(fault.NotFound, err, "tenant %q not found", h.id)
+				return h.diagnose(ctx, err)
 			}
 		}
 	}

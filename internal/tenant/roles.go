@@ -17,7 +17,11 @@ import (
 // are the same role if the service has only one database URL.
 type roles struct {
 	service string
-	apart   bool // the admin role is another one
+	admin   string
+	apart   bool // they are different roles
+	// owner is the role that the control schema belongs to: the usual admin role if a
+	// superuser takes its part for once.
+	owner string
 	// perGrant is true from PostgreSQL 16 on, where each grant of a role says whether its
 	// rights are inherited. Before, that is an attribute of the member.
 	perGrant bool
@@ -26,19 +30,27 @@ type roles struct {
 // perGrantVersion is the first server_version_num with roles.perGrant.
 const perGrantVersion = 160000
 
+// findRoles returns the roles of two pools, which may be the same. Call it after the
+// control schema was created.
 func findRoles(ctx context.Context, admin, service *pgxpool.Pool) (r roles, err error) {
-	var administrator string
 	var version int
 	const whoAmI = `SELECT current_user::text, current_setting('server_version_num')::int`
-	if err := admin.QueryRow(ctx, whoAmI).Scan(&administrator, &version); err != nil {
+	if err := admin.QueryRow(ctx, whoAmI).Scan(&r.admin, &version); err != nil {
 		return r, postgres.Fault(err)
 	}
 	if err := service.QueryRow(ctx, whoAmI).Scan(&r.service, &version); err != nil {
 		return r, postgres.Fault(err)
 	}
-	r.apart, r.perGrant = administrator != r.service, version >= perGrantVersion
+	err = admin.QueryRow(ctx, `SELECT pg_catalog.pg_get_userbyid(nspowner)::text FROM pg_catalog.pg_namespace WHERE nspname = $1`, ControlSchema).Scan(&r.owner)
+	if err != nil {
+		return r, postgres.Fault(err)
+	}
+	r.apart, r.perGrant = r.admin != r.service, version >= perGrantVersion
 	return r, nil
 }
+
+// names returns the names of the roles that must be able to set the role of each tenant.
+func (r roles) names() []string { return []string{r.service, r.admin} }
 
 func (r roles) quoted() string { return pgx.Identifier{r.service}.Sanitize() }
 
@@ -46,6 +58,9 @@ func (r roles) quoted() string { return pgx.Identifier{r.service}.Sanitize() }
 // of a tenant.
 func (r roles) membership(id ID) string {
 	sql := `GRANT ` + id.quoted() + ` TO CURRENT_USER;`
+	if r.owner != r.admin {
+		sql += `GRANT ` + id.quoted() + ` TO ` + pgx.Identifier{r.owner}.Sanitize() + ` WITH ADMIN OPTION;`
+	}
 	if !r.apart {
 		return sql
 	}
@@ -69,9 +84,9 @@ func (r roles) visibility(id ID) string {
 // grantLock is the advisory lock for GrantService: concurrent grants on one table fail.
 const grantLock = 0x72616764_6772616e // "ragdgran"
 
-// GrantService gives the role of the service pool what it needs: rows of the control
-// schema, and the roles of all tenants. It does nothing if admin has the same role. Call
-// it after the control schema and the job queue's tables were migrated.
+// GrantService gives the role of the service pool the rows of the control schema. It does
+// nothing if admin has the same role. Call it after the control schema and the job queue's
+// tables were migrated. Service.Repair gives the role those of tenants that it lacks.
 //
 // Errors: Precondition for a service role that has more rights than that.
 func GrantService(ctx context.Context, admin, service *pgxpool.Pool) error {
@@ -86,10 +101,7 @@ func GrantService(ctx context.Context, admin, service *pgxpool.Pool) error {
 		if err := r.check(ctx, tx); err != nil {
 			return err
 		}
-		if err := r.grantControl(ctx, tx); err != nil {
-			return err
-		}
-		return r.grantTenants(ctx, tx)
+		return r.grantControl(ctx, tx)
 	})
 	if err != nil {
 		return fmt.Errorf("grant the role %s its rights: %w", r.service, postgres.Fault(err))
@@ -128,27 +140,4 @@ func (r roles) grantControl(ctx context.Context, tx pgx.Tx) error {
 		REVOKE INSERT, UPDATE, DELETE ON %[1]s.schema_migrations FROM %[2]s`, schema, r.quoted())
 	_, err := tx.Exec(ctx, sql)
 	return err
-}
-
-// grantTenants makes the service role a member of the tenants' roles whose member it is
-// not: those that were created while the service had one role.
-func (r roles) grantTenants(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT t.tenant_id FROM ragd.tenants AS t JOIN pg_catalog.pg_roles AS r ON r.rolname = 'tenant_' || t.tenant_id
-		WHERE t.status = 'ready' AND NOT EXISTS (
-			SELECT FROM pg_catalog.pg_auth_members AS m JOIN pg_catalog.pg_roles AS s ON s.oid = m.member
-			WHERE m.roleid = r.oid AND s.rolname = $1)`, r.service)
-	if err != nil {
-		return err
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[ID])
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if _, err := tx.Exec(ctx, r.membership(id)+r.visibility(id)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

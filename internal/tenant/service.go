@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -83,6 +84,12 @@ type Service struct {
 	now      func() time.Time
 	onDelete []DeleteFunc
 	storage  *storage.Guard
+	health   struct { // the cached result of Unserved
+		sync.Mutex
+		checked  time.Time
+		unserved []Unserved
+		tenants  int
+	}
 }
 
 // minOperatorKeyBytes is the minimum length of a configured operator key.

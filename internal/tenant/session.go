@@ -19,16 +19,21 @@ type Session struct {
 
 // Session runs do with a session. Its settings and advisory locks end with it.
 func (h *Handle) Session(ctx context.Context, do func(s *Session) error) error {
+	return h.translate(ctx, h.session(ctx, do))
+}
+
+// session is Session without the translation of errors.
+func (h *Handle) session(ctx context.Context, do func(s *Session) error) error {
 	conn, err := h.pool.Acquire(ctx)
 	if err != nil {
-		return h.translate(err)
+		return err
 	}
 	s := &Session{handle: h, conn: conn}
 	defer s.end(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, "SET ROLE "+h.id.quoted()); err != nil {
-		return h.translate(err)
+		return err
 	}
-	return h.translate(do(s))
+	return do(s)
 }
 
 // end resets the connection and returns it to the pool, or closes it if that fails.
