@@ -16,7 +16,9 @@ func (p *program) migrateCommand() *cobra.Command {
 		Short: "Bring the database of the service and of every tenant up to date",
 		Long: `Bring the schemas of the service and of every tenant up to date, several tenants
 at a time. A tenant that fails does not stop the others and is named at the end;
-running the command again goes on with what is left.
+running the command again goes on with what is left. Tenants that cannot be
+served, as after a backup was restored, are repaired first (see "ragd tenant
+repair").
 
 "ragd serve" does this by itself for a database of its own. For an external one
 (RAGD_DATABASE_URL) run it with each new version, while the old one still serves.`,
@@ -37,7 +39,7 @@ func (p *program) migrate(cmd *cobra.Command) error {
 		return err
 	}
 	tenants := 0
-	failed, err := service.Migrate(cmd.Context(), cfg, func(m tenant.Migrated) {
+	failed, err := service.Migrate(cmd.Context(), cfg, p.showRepaired, func(m tenant.Migrated) {
 		tenants++
 		switch {
 		case m.Err != nil:

@@ -10,16 +10,19 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 func (p *program) tenantCommands() *cobra.Command {
-	return p.clientFlags(p.group("tenant", "Manage tenants, as the operator", `
+	return p.group("tenant", "Manage tenants, as the operator", `
 A tenant is a customer with documents that no other tenant can see. These
 commands need the operator's key, which "ragd serve" prints on its first start:
 in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
 of the service.`,
-		p.tenantCreate(), p.tenantGet(), p.tenantList(), p.tenantUpdate(), p.tenantDelete(),
-	))
+		p.clientFlags(p.tenantCreate()), p.clientFlags(p.tenantGet()), p.clientFlags(p.tenantList()),
+		p.clientFlags(p.tenantUpdate()), p.clientFlags(p.tenantDelete()), p.tenantRepair(),
+	)
 }
 
 func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
@@ -147,4 +150,62 @@ cannot be undone, so it asks for the tenant's id unless --yes is given.`,
 		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tenant %s\n", args[0]) })
 	}
 	return cmd
+}
+
+func (p *program) tenantRepair() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repair [TENANT...]",
+		Short: "Create the database roles again that tenants lack",
+		Long: `Create the database roles again that tenants lack, and give them their schemas.
+That is needed after a backup was restored: a dump of a database contains no
+roles. Without arguments it looks at all tenants. It prints what it did; run
+again, it finds nothing to do.
+
+Unlike the other commands for tenants it works on the database itself, with the
+settings of "ragd serve" (RAGD_DATABASE_URL, RAGD_DATABASE_ADMIN_URL), whether
+or not the service runs. "ragd serve" and "ragd migrate" do the same when they
+start; so for a service with a database of its own, restart it instead.`,
+		Example: `  ragd tenant repair
+  ragd tenant repair acme`,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.repairTenants(cmd, args) },
+	}
+	p.settings.registerService(cmd.Flags(), p.getenv)
+	return cmd
+}
+
+func (p *program) repairTenants(cmd *cobra.Command, names []string) error {
+	log, err := p.logger()
+	if err != nil {
+		return err
+	}
+	cfg, err := p.settings.serviceConfig(log)
+	if err != nil {
+		return err
+	}
+	looked := 0
+	failed, err := service.Repair(cmd.Context(), cfg, names, func(r tenant.Repaired) {
+		looked++
+		p.showRepaired(r)
+	})
+	switch {
+	case err != nil:
+		return err
+	case failed > 0:
+		return fmt.Errorf("%d tenants could not be repaired", failed)
+	case looked == 0:
+		output.Note(p.out.Stdout, "all tenants can be served: nothing to repair")
+	}
+	return nil
+}
+
+// showRepaired prints the result of repairing a tenant.
+func (p *program) showRepaired(r tenant.Repaired) {
+	switch {
+	case r.Err != nil:
+		output.Note(p.out.Stdout, "tenant %s: FAILED: %v", r.Tenant, r.Err)
+	case r.Problem == "":
+		output.Note(p.out.Stdout, "tenant %s: nothing to repair", r.Tenant)
+	default:
+		output.Note(p.out.Stdout, "tenant %s: repaired: %s", r.Tenant, r.Problem)
+	}
 }

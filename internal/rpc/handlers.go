@@ -6,6 +6,7 @@
 package rpc
 
 import (
+	"context"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -47,6 +48,9 @@ type Handlers struct {
 	Tools   *tool.Service
 	// Processor is used to convert large answers; nil is no limit.
 	Processor *limit.Processor
+	// Ready returns an error while the service cannot answer requests, for health checks;
+	// nil is always ready.
+	Ready func(context.Context) error
 }
 
 // ServiceNames returns the full names of the services that Mount adds.
@@ -93,12 +97,27 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 
-	mountOpen(mux, guard)
+	mountOpen(mux, guard, h.Ready)
+}
+
+// checker answers health checks. A service that is not ready does not serve.
+type checker struct {
+	names *grpchealth.StaticChecker
+	ready func(context.Context) error
+}
+
+// Check implements grpchealth.Checker.
+func (c checker) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	answer, err := c.names.Check(ctx, req)
+	if err == nil && c.ready != nil && c.ready(ctx) != nil {
+		answer.Status = grpchealth.StatusNotServing
+	}
+	return answer, err
 }
 
 // mountOpen adds the services that need no credential. Their messages are tiny, and so is
 // the memory that a request may take.
-func mountOpen(mux *http.ServeMux, guard *httpserver.Guard) {
+func mountOpen(mux *http.ServeMux, guard *httpserver.Guard, ready func(context.Context) error) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(maxOpenBytes),
 		connect.WithCodec(jsonCodec{}),
@@ -106,7 +125,7 @@ func mountOpen(mux *http.ServeMux, guard *httpserver.Guard) {
 		withGzip(maxOpenBytes),
 		connect.WithRecover(recovered),
 	)
-	path, health := grpchealth.NewHandler(grpchealth.NewStaticChecker(ServiceNames()...), options)
+	path, health := grpchealth.NewHandler(checker{grpchealth.NewStaticChecker(ServiceNames()...), ready}, options)
 	mux.Handle(path, http.MaxBytesHandler(health, maxOpenBodyBytes))
 	add := func(path string, handler http.Handler) {
 		mux.Handle(path, guard.Handler(http.MaxBytesHandler(handler, maxOpenBodyBytes), Refuse()))

@@ -88,15 +88,28 @@ func (d database) close(ctx context.Context) error {
 	return d.embedded.Stop(ctx)
 }
 
-// openTenants migrates the control schema. With an embedded database it also migrates the
-// tenants' schemas, because no other instance can still need the older version. onDelete is
-// called for each tenant that is deleted.
+// openTenants migrates the control schema and repairs the tenants that cannot be served.
+// With an embedded database it also migrates the tenants' schemas, because no other instance
+// can still need the older version. onDelete is called for each tenant that is deleted.
 func openTenants(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
 	tenants, err := migrateControl(ctx, config, d, guard, onDelete...)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := tenants.Repair(ctx, nil, func(r tenant.Repaired) {
+		if r.Err != nil {
+			config.Logger.ErrorContext(ctx, "tenant cannot be served", "tenant", r.Tenant, "problem", r.Problem, "err", r.Err)
+		} else {
+			config.Logger.WarnContext(ctx, "tenant repaired", "tenant", r.Tenant, "problem", r.Problem)
+		}
+	})
+	if failed > 0 {
+		config.Logger.ErrorContext(ctx, "some tenants cannot be served: their calls fail until `ragd tenant repair` has succeeded", "tenants", failed)
+	}
 	if err != nil || d.embedded == nil {
 		return tenants, err
 	}
-	failed, err := tenants.MigrateAll(ctx, func(m tenant.Migrated) {
+	failed, err = tenants.MigrateAll(ctx, func(m tenant.Migrated) {
 		if m.Err != nil {
 			config.Logger.ErrorContext(ctx, "tenant not migrated", "tenant", m.Tenant, "err", m.Err)
 		}
@@ -124,11 +137,8 @@ func migrateControl(ctx context.Context, config Config, d database, guard *stora
 	})
 }
 
-// Migrate migrates the control schema and the schemas of all tenants to the newest
-// version. It opens and closes the database itself, and calls report for each tenant, one
-// at a time. A tenant that fails does not stop the others; failed is their number, and
-// another call tries them again. The error concerns the whole service.
-func Migrate(ctx context.Context, config Config, report func(tenant.Migrated)) (failed int, err error) {
+// maintain opens the database, migrates the control schema, runs do and closes the database.
+func maintain(ctx context.Context, config Config, do func(*tenant.Service) error) (err error) {
 	config = config.withDefaults()
 	d, err := openDatabase(ctx, config, nil)
 	defer func() {
@@ -137,11 +147,37 @@ func Migrate(ctx context.Context, config Config, report func(tenant.Migrated)) (
 		err = errors.Join(err, d.close(stop))
 	}()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	tenants, err := migrateControl(ctx, config, d, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return tenants.MigrateAll(ctx, report)
+	return do(tenants)
+}
+
+// Migrate repairs the tenants that cannot be served, and migrates the control schema and
+// the schemas of all tenants to the newest version. It opens and closes the database
+// itself, and calls repaired and migrated for each tenant, one at a time. A tenant that
+// fails does not stop the others; failed is the number of tenants that could not be
+// migrated, and another call tries them again. The error concerns the whole service.
+func Migrate(ctx context.Context, config Config, repaired func(tenant.Repaired), migrated func(tenant.Migrated)) (failed int, err error) {
+	err = maintain(ctx, config, func(tenants *tenant.Service) (err error) {
+		if _, err = tenants.Repair(ctx, nil, repaired); err != nil {
+			return err
+		}
+		failed, err = tenants.MigrateAll(ctx, migrated)
+		return err
+	})
+	return failed, err
+}
+
+// Repair repairs the named tenants, or without names all that cannot be served (see
+// tenant.Service.Repair). It opens and closes the database itself.
+func Repair(ctx context.Context, config Config, names []string, report func(tenant.Repaired)) (failed int, err error) {
+	err = maintain(ctx, config, func(tenants *tenant.Service) (err error) {
+		failed, err = tenants.Repair(ctx, names, report)
+		return err
+	})
+	return failed, err
 }

@@ -28,18 +28,39 @@ func (s *Service) handler() http.Handler {
 // readyTimeout bounds the readiness check.
 const readyTimeout = 2 * time.Second
 
-// ready answers 200 if the database answers, else 503. Without space for writes it answers
-// 200, because reads go on, and says so.
+// ready answers 200 if the service can answer requests, else 503. What it cannot do it
+// says: without space for writes, or with tenants that cannot be served, it still answers
+// 200, because everything else goes on. It names no tenants, as anybody may ask.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	if err := s.database.requests.Ping(ctx); err != nil {
+	if err := s.checkReady(ctx); err != nil {
 		s.log.WarnContext(ctx, "not ready", "err", err)
-		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		http.Error(w, fault.Public(err), http.StatusServiceUnavailable)
 		return
 	}
 	fmt.Fprintln(w, "ok")
 	if err := s.storage.Disk(); err != nil {
 		fmt.Fprintln(w, "writes are refused:", fault.Public(err))
 	}
+	if unserved, tenants, err := s.Tenants.Unserved(ctx); err == nil && len(unserved) > 0 {
+		fmt.Fprintf(w, "%d of %d tenants cannot be served: run `ragd tenant repair`\n", len(unserved), tenants)
+	}
+}
+
+// checkReady returns an error if the database does not answer, or if there are tenants and
+// none of them can be served. Errors: Unavailable.
+func (s *Service) checkReady(ctx context.Context) error {
+	if err := s.database.requests.Ping(ctx); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "the database does not answer")
+	}
+	unserved, tenants, err := s.Tenants.Unserved(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "looking for tenants that cannot be served failed", "err", err)
+		return nil // a slow catalogue is no reason to take no requests
+	}
+	if len(unserved) > 0 && len(unserved) == tenants {
+		return fault.New(fault.Unavailable, "none of the %d tenants can be served: run `ragd tenant repair`", tenants)
+	}
+	return nil
 }

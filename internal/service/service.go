@@ -172,6 +172,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Tools:   tool.New(db, indexes),
 
 		Processor: processor,
+		Ready:     s.checkReady,
 	}
 	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	return nil
