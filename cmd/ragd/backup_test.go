@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
+)
+
+// backupPage is the documentation whose commands the tests of this file run.
+const backupPage = "../../docs/how-to/backup.md"
+
+// documented returns the commands of backupPage that contain a text. Names of roles and the
+// database are replaced by pairs of old and new.
+func documented(t *testing.T, containing string, names ...string) string {
+	t.Helper()
+	page, err := os.ReadFile(backupPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(page), "```sh\n")[1:] {
+		commands, _, _ := strings.Cut(block, "```")
+		if strings.Contains(commands, containing) {
+			return strings.NewReplacer(names...).Replace(commands)
+		}
+	}
+	t.Fatalf("%s has no commands with %q", backupPage, containing)
+	return ""
+}
+
+// shell runs commands with ragd on the path, in the folder and with the environment of h,
+// and returns their output.
+func (h *home) shell(commands string, env ...string) string {
+	h.t.Helper()
+	bin := filepath.Join(h.dir, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	if link := filepath.Join(bin, "ragd"); os.Symlink(os.Args[0], link) != nil {
+		if _, err := os.Stat(link); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	cmd := h.command(h.t.Context())
+	cmd.Path, cmd.Args, cmd.Dir = "/bin/sh", []string{"sh", "-e", "-c", commands}, h.dir
+	cmd.Env = append(append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH")), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("%s: %v\n%s", commands, err, out)
+	}
+	return string(out)
+}
+
+// externalServer starts a PostgreSQL server without any role but those of a new one, and
+// returns a function that gives the address of a database for a role.
+func externalServer(t *testing.T) func(role, database string) string {
+	t.Helper()
+	if _, err := exec.LookPath("pg_restore"); err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "ragd-server-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := embedded.Start(t.Context(), embedded.Config{
+		DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: map[string]string{"fsync": "off", "shared_buffers": "64MB"},
+	})
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Stop(t.Context())
+		_ = os.RemoveAll(dir)
+	})
+	return func(role, database string) string {
+		address, err := url.Parse(server.AdminURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		query := address.Query()
+		query.Set("user", role)
+		address.Path, address.RawQuery = "/"+database, strings.ReplaceAll(query.Encode(), "+", "%20")
+		return address.String()
+	}
+}
+
+// superuser is the superuser of externalServer.
+const superuser = "ragd"
+
+const backupOperator = "operator-of-the-backup-test"
+
+// use makes a database the one of the service.
+func (h *home) use(address func(role, database string) string, admin, service, database string) {
+	h.env = []string{"RAGD_OPERATOR_KEY=" + backupOperator, "RAGD_DATABASE_URL=" + address(service, database)}
+	if admin != service {
+		h.env = append(h.env, "RAGD_DATABASE_ADMIN_URL="+address(admin, database))
+	}
+}
+
+// fillTenants creates the tenants acme and beta with documents, a graph, tools and keys, and
+// returns their keys.
+func (h *home) fillTenants() (keys map[string]string) {
+	h.t.Helper()
+	keys = map[string]string{}
+	for _, name := range []string{"acme", "beta"} {
+		h.ragd("tenant", "create", name)
+		_, secret, _ := strings.Cut(h.ragd("key", "create", "--tenant", name), "secret")
+		keys[name] = strings.Fields(secret)[0]
+		corpus := filepath.Join(h.dir, name+".jsonl")
+		text := fmt.Sprintf(`{"id": "rota", "title": "Rota", "text": "The rota of %s is kept in Ledger Nine."}
+{"id": "ledger", "title": "Ledger Nine", "text": "Ledger Nine of %[1]s lies in the vault."}
+`, name)
+		if err := os.WriteFile(corpus, []byte(text), 0o600); err != nil {
+			h.t.Fatal(err)
+		}
+		h.ragd("ingest", "--tenant", name, "--index", "docs", "--jsonl", corpus)
+		h.ragd("tool", "create", "ask-"+name, "--tenant", name, "--index", "docs", "--description", "Asks.")
+	}
+	return keys
+}
+
+// answers returns what the tenants see of their data, with their own keys.
+func (h *home) answers(keys map[string]string) map[string]string {
+	h.t.Helper()
+	found := map[string]string{}
+	for name, key := range keys {
+		for _, command := range []string{
+			"query --index docs --json Where is the rota?", "graph --index docs --json Where is the rota?",
+			"tool list --json", "document list --index docs --json", "job list --json", "index describe docs --json",
+		} {
+			words := strings.Fields(command)
+			if words[0] == "query" || words[0] == "graph" {
+				words = append(words[:4], strings.Join(words[4:], " "))
+			}
+			cmd := h.command(h.t.Context(), words...)
+			cmd.Env = append(cmd.Env, "RAGD_OPERATOR_KEY=", "RAGD_API_KEY="+key)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				h.t.Fatalf("%s as %s: %v: %s", command, name, err, out)
+			}
+			found[name+": "+command] = withoutTimings(string(out))
+		}
+	}
+	return found
+}
+
+// withoutTimings removes the lines of an answer that tell how long it took.
+func withoutTimings(answer string) string {
+	var kept []string
+	for line := range strings.Lines(answer) {
+		if !strings.Contains(line, "Ms\"") && !strings.Contains(line, "elapsed") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// page fetches a page of the service.
+func (h *home) page(path string) (status int, body string) {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "http://"+h.listen+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// checkRestored fails the test unless the tenants see what they saw before, can write, and
+// do not see each other.
+func (h *home) checkRestored(keys, before map[string]string) {
+	h.t.Helper()
+	if diff := cmp.Diff(before, h.answers(keys)); diff != "" {
+		h.t.Errorf("after the restore (-before +after): %s", diff)
+	}
+	if status, body := h.page("/readyz"); status != http.StatusOK || body != "ok\n" {
+		h.t.Errorf("/readyz answers %d %s", status, body)
+	}
+	corpus := filepath.Join(h.dir, "more.jsonl")
+	if err := os.WriteFile(corpus, []byte(`{"id": "more", "text": "Only acme knows the password swordfish."}`), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	h.ragd("ingest", "--tenant", "acme", "--index", "docs", "--jsonl", corpus)
+	h.ragd("index", "create", "later", "--tenant", "beta")
+	for tenant, sees := range map[string]bool{"acme": true, "beta": false} {
+		if out := h.ragd("query", "--tenant", tenant, "--index", "docs", "who knows the password swordfish"); strings.Contains(out, "swordfish") != sees {
+			h.t.Errorf("%s sees of the new document of acme: %s", tenant, out)
+		}
+	}
+}
+
+func TestABackupIsRestored(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	old := externalServer(t)
+	h := newHome(t)
+	prepare := documented(t, "CREATE ROLE ragd_admin", "ragd_admin", "old_admin", "ragd_app", "old_app", "ragd_restored", "old_ragd")
+	h.shell(prepare, "SUPERUSER_URL="+old(superuser, "postgres"), "ADMIN_PASSWORD=a", "APP_PASSWORD=b")
+	h.use(old, "old_admin", "old_app", "old_ragd")
+	service := h.serve()
+	keys := h.fillTenants()
+	before := h.answers(keys)
+	h.shell(documented(t, "pg_dump --format=custom", "ragd.dump", "../ragd.dump"), "RAGD_DATABASE_ADMIN_URL="+old("old_admin", "old_ragd"))
+	h.shell("cd .. && pg_dump --file=all.sql \"$ALL\"", "ALL="+old(superuser, "old_ragd"))
+	stop(t, service, syscall.SIGTERM)
+	dumps := filepath.Dir(h.dir)
+
+	t.Run("as documented", func(t *testing.T) {
+		t.Parallel()
+		fresh, h := externalServer(t), newHome(t)
+		h.shell(documented(t, "CREATE ROLE ragd_admin"), "SUPERUSER_URL="+fresh(superuser, "postgres"), "ADMIN_PASSWORD=a", "APP_PASSWORD=b")
+		h.use(fresh, "ragd_admin", "ragd_app", "ragd_restored")
+		h.shell(documented(t, "pg_restore --exit-on-error", "ragd.dump", dumps+"/ragd.dump"))
+		out := h.shell(documented(t, "ragd migrate"))
+		for _, want := range []string{"tenant acme: repaired: its database role is missing", "tenant beta: repaired", "2 of 2 tenants are up to date"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("ragd migrate prints %s, want %q", out, want)
+			}
+		}
+		h.serve()
+		h.checkRestored(keys, before)
+		if out := h.ragd("tenant", "repair"); !strings.Contains(out, "nothing to repair") {
+			t.Errorf("a repair after the repair prints %s", out)
+		}
+	})
+	t.Run("by psql as the superuser of the service", func(t *testing.T) {
+		t.Parallel()
+		fresh, h := externalServer(t), newHome(t)
+		h.shell(`psql -c 'CREATE DATABASE other' "$POSTGRES"; psql --file "$DUMP" "$OTHER" >/dev/null 2>&1`,
+			"POSTGRES="+fresh(superuser, "postgres"), "OTHER="+fresh(superuser, "other"), "DUMP="+dumps+"/all.sql")
+		h.use(fresh, superuser, superuser, "other")
+		h.serve()
+		h.checkRestored(keys, before)
+	})
+	t.Run("by psql for other roles", func(t *testing.T) {
+		t.Parallel()
+		fresh, h := externalServer(t), newHome(t)
+		h.shell(documented(t, "CREATE ROLE ragd_admin", "ragd_admin", "old_admin", "ragd_app", "old_app"),
+			"SUPERUSER_URL="+fresh(superuser, "postgres"), "ADMIN_PASSWORD=a", "APP_PASSWORD=b")
+		h.shell(`psql --file "$DUMP" "$RESTORED" >/dev/null 2>&1`, "RESTORED="+fresh(superuser, "ragd_restored"), "DUMP="+dumps+"/all.sql")
+		h.use(fresh, "old_admin", "old_app", "ragd_restored")
+		h.serveUnready()
+		if status, body := h.page("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "none of the 2 tenants can be served: run `ragd tenant repair`") {
+			t.Errorf("/readyz answers %d %s", status, body)
+		}
+		if answer := h.grpcHealth(); !strings.Contains(answer, "NOT_SERVING") {
+			t.Errorf("the gRPC health service answers %s", answer)
+		}
+		out, err := h.command(t.Context(), "query", "--tenant", "acme", "--index", "docs", "rota").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the operator of the service must run `ragd tenant repair acme`") {
+			t.Errorf("a query before the repair: %v: %s", err, out)
+		}
+		out, err = h.command(t.Context(), "tenant", "repair").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "with the URL of a superuser in RAGD_DATABASE_ADMIN_URL") {
+			t.Errorf("a repair without rights: %v: %s", err, out)
+		}
+		h.shell("ragd tenant repair", "RAGD_DATABASE_ADMIN_URL="+fresh(superuser, "ragd_restored"))
+		h.awaitReady()
+		h.checkRestored(keys, before)
+		if answer := h.grpcHealth(); strings.Contains(answer, "NOT_SERVING") {
+			t.Errorf("the gRPC health service answers %s", answer)
+		}
+	})
+}
+
+// grpcHealth returns the answer of the gRPC health service.
+func (h *home) grpcHealth() string {
+	h.t.Helper()
+	res, err := http.Post("http://"+h.listen+"/grpc.health.v1.Health/Check", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(answer)
+}
+
+// serveUnready starts the service and returns when it answers.
+func (h *home) serveUnready() {
+	h.t.Helper()
+	cmd := h.command(context.Background(), "serve", "--log-level", "error")
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { stop(h.t, cmd, syscall.SIGTERM) })
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if res, err := http.Get("http://" + h.listen + "/healthz"); err == nil {
+			_ = res.Body.Close()
+			return
+		}
+	}
+	h.t.Fatalf("the service does not answer: %s", log.String())
+}
