@@ -12,12 +12,13 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: deps build ## start the service with a demo tenant, ask it two questions and keep serving
+run: ## start the service with a demo tenant, ask it two questions and keep serving
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync deps build
 	hack/demo.sh
 
 .PHONY: deps
 deps: ## install PostgreSQL and pgvector if they are missing
-	hack/deps.sh
+	internal/postgres/embedded/install.sh
 
 .PHONY: build
 build: ## build bin/ragd

@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"internal/parse/pdftext":       {"internal/textlimit"},
 	"internal/parse/subprocess":    {"internal/fault", "internal/limit", "internal/parse"},
 	"internal/postgres":            {"internal/fault"},
-	"internal/postgres/embedded":   {"internal/fault"},
+	"internal/postgres/embedded":   {"internal/fault", "internal/postgres"},
 	"internal/query":               {"internal/cache", "internal/embed", "internal/fault", "internal/filter", "internal/index", "internal/limit", "internal/rerank", "internal/tenant", "internal/textlimit"},
 	"internal/rerank":              {"internal/cache", "internal/endpoint", "internal/fault", "internal/lexical", "internal/limit", "internal/llm", "internal/textlimit"},
 	"internal/rpc":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/admission", "internal/chunk", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/job", "internal/limit", "internal/metadata", "internal/query", "internal/rerank", "internal/tenant", "internal/tool", "internal/vector"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
 
@@ -36,20 +37,35 @@ func checkPostgres(context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s in %s, with pgvector %s", found.Version, found.BinDir, found.Vector), nil
+	detail := fmt.Sprintf("%s in %s, with pgvector %s", found.Version, found.BinDir, found.Vector)
+	if !postgres.SafeVector(found.Vector) {
+		detail += ", whose VACUUM may corrupt HNSW indexes: run `ragd doctor --fix`, then REINDEX them"
+	}
+	return detail, nil
 }
 
 func (p *program) doctorCommand() *cobra.Command {
-	return p.clientFlags(&cobra.Command{
+	var fix bool
+	cmd := p.clientFlags(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check the service, the keys and this machine",
 		Long: `Check that the service answers and is ready, that the keys are valid, and what
 this machine needs to run the service itself. Each check says what it found, or
-what is wrong. It exits with 0 only if nothing is.`,
+what is wrong. It exits with 0 only if nothing is.
+
+With --fix it first installs PostgreSQL and pgvector with the package manager of
+this machine (apt, dnf or brew) if they are missing, and builds a newer pgvector
+if the installed one has a bug that damages indexes. That needs root or sudo.`,
 		Example: `  ragd doctor
+  ragd doctor --fix
   ragd doctor --server https://ragd.example.com --json`,
 		Args: arguments(),
 		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+			if fix {
+				if err := p.install(ctx, p.out.Stderr); err != nil {
+					return err
+				}
+			}
 			checks := append([]check{
 				{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
 				{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
@@ -60,6 +76,8 @@ what is wrong. It exits with 0 only if nothing is.`,
 			return p.runChecks(ctx, checks)
 		}),
 	})
+	cmd.Flags().BoolVar(&fix, "fix", false, "install PostgreSQL and pgvector if they are missing")
+	return cmd
 }
 
 // runChecks runs the checks in order and prints the findings. A failed check is an error.

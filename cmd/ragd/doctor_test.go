@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+)
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
@@ -16,4 +22,16 @@ func TestDoctor(t *testing.T) {
 		args: args("doctor --json"), code: 1, stderr: "ragd: 3 of 5 checks failed\n",
 		stdout: "...no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused",
 	})
+}
+
+func TestDoctorFixInstallsBeforeItChecks(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.install = func(_ context.Context, out io.Writer) error {
+		fmt.Fprintln(out, "install: PostgreSQL")
+		return nil
+	}
+	s.want(t, step{args: args("doctor --fix"), stdout: "...ok  tenant access", stderr: "install: PostgreSQL\n"})
+	s.install = func(context.Context, io.Writer) error { return errors.New("no package manager here") }
+	s.want(t, step{args: args("doctor --fix"), code: 1, stderr: "ragd: no package manager here\n"})
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
 
 func main() {
@@ -25,6 +26,7 @@ func main() {
 		localChecks: []check{
 			{"PostgreSQL here", checkPostgres},
 		},
+		install: embedded.Install,
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
@@ -38,6 +40,8 @@ type program struct {
 	interactive    bool    // stdin is a terminal: questions can be asked
 	stderrTerminal bool    // stderr is a terminal: it can show a progress bar
 	localChecks    []check // checks of this machine, for doctor
+	// install installs what the embedded database needs.
+	install func(context.Context, io.Writer) error
 
 	settings settings
 	client   *client // once connected

@@ -22,7 +22,7 @@ func (p *program) serveCommand() *cobra.Command {
 Run the service: Connect, gRPC, gRPC-Web and MCP on one address.
 
 Without RAGD_DATABASE_URL it runs a PostgreSQL of its own in the data directory,
-from the server binaries that are installed on the machine ("make deps" installs
+from the server binaries that are installed on the machine ("ragd doctor --fix" installs
 what is missing), and stops it again.
 
 The first start prints an operator key, once, unless RAGD_OPERATOR_KEY says which

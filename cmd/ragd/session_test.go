@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,7 +35,8 @@ type session struct {
 	env         map[string]string
 	interactive bool
 	stdin       string
-	ids         []string // in the order of their first appearance in the output
+	install     func(context.Context, io.Writer) error // see program.install
+	ids         []string                               // in the order of their first appearance in the output
 }
 
 // newSession returns a session with a service on its own database, an operator key, a
@@ -165,7 +167,7 @@ func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, 
 	var out, errs bytes.Buffer
 	p := &program{
 		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
-		getenv: func(key string) string { return s.env[key] },
+		getenv: func(key string) string { return s.env[key] }, install: s.install,
 	}
 	args = slices.Clone(args)
 	for i, id := range s.ids {

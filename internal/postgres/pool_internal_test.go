@@ -63,8 +63,8 @@ func TestVectorVersions(t *testing.T) {
 			if refused := fault.KindOf(err) == fault.Precondition; refused != tc.refused {
 				t.Errorf("error %v, want refusal %v", err, tc.refused)
 			}
-			if tc.refused && !strings.Contains(err.Error(), "make deps") {
-				t.Errorf("error %q does not name make deps", err)
+			if tc.refused && !strings.Contains(err.Error(), "ragd doctor --fix") {
+				t.Errorf("error %q does not name ragd doctor --fix", err)
 			}
 			if warned := strings.Contains(log.String(), "level=WARN"); warned != tc.warned {
 				t.Errorf("log %q, want a warning: %v", log.String(), tc.warned)

@@ -108,7 +108,7 @@ func openToAll(ctx context.Context, conn *pgx.Conn, schema string) error {
 func createVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension) error {
 	if ext.available == "" {
 		return fault.New(fault.Precondition,
-			"pgvector is not installed on the PostgreSQL server: run `make deps` there, or install its package (postgresql-NN-pgvector)")
+			"pgvector is not installed on the PostgreSQL server: run `ragd doctor --fix` there, or install its package (postgresql-NN-pgvector)")
 	}
 	if v := parseVectorVersion(ext.available); v.less(minVector) {
 		return tooOld(ext.available)
@@ -156,16 +156,20 @@ func checkVector(ext vectorExtension, log *slog.Logger) error {
 	if parseVectorVersion(library).less(parseVectorVersion(ext.available)) {
 		library = ext.available
 	}
-	if parseVectorVersion(library).less(safeVector) {
-		log.Warn("THIS PGVECTOR CAN CORRUPT HNSW INDEXES DURING VACUUM: upgrade it (`make deps`), then REINDEX every HNSW index",
+	if !SafeVector(library) {
+		log.Warn("THIS PGVECTOR CAN CORRUPT HNSW INDEXES DURING VACUUM: upgrade it (`ragd doctor --fix` on the server), then REINDEX every HNSW index",
 			"installed", library, "fixed_in", safeVector.String())
 	}
 	return nil
 }
 
+// SafeVector reports whether a version of pgvector is free of the bug of versions before
+// 0.8.4, whose VACUUM may corrupt HNSW indexes.
+func SafeVector(version string) bool { return !parseVectorVersion(version).less(safeVector) }
+
 func tooOld(version string) error {
 	return fault.New(fault.Precondition,
-		"pgvector %s is too old: ragd needs %s or newer; run `make deps` on the database server, then ALTER EXTENSION vector UPDATE",
+		"pgvector %s is too old: ragd needs %s or newer; run `ragd doctor --fix` on the database server, then ALTER EXTENSION vector UPDATE",
 		version, minVector)
 }
 

@@ -2,7 +2,10 @@ package embedded
 
 import (
 	"cmp"
+	"context"
+	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
 )
 
 // minMajor is the lowest major version that is used.
@@ -32,6 +36,29 @@ func Find() []Installation { return findIn(searchDirs()) }
 // Default returns the installation that a new cluster would use. Errors: Precondition if
 // there is none, with what to do.
 func Default() (Installation, error) { return choose(Find(), 0, "") }
+
+//go:embed install.sh
+var installer string
+
+// Install installs PostgreSQL and pgvector with the system's package manager, as root or with
+// sudo, and writes what it does to out. An installed pgvector that is not safe is replaced by
+// a newer one that is built from source. It does nothing if there is nothing to do. Errors:
+// Precondition with the reason if the installation failed.
+func Install(ctx context.Context, out io.Writer) error {
+	args := []string{"-s"}
+	if in, err := Default(); err == nil {
+		if postgres.SafeVector(in.Vector) {
+			return nil
+		}
+		args = append(args, "--source")
+	}
+	cmd := exec.CommandContext(ctx, "sh", args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(installer), out, out
+	if err := cmd.Run(); err != nil {
+		return fault.Wrap(fault.Precondition, err, "the installation of PostgreSQL and pgvector failed; the lines above say why")
+	}
+	return nil
+}
 
 // searchDirs returns folders that may contain a server's binaries.
 func searchDirs() []string {
@@ -123,7 +150,7 @@ func vectorVersion(dir string, major int) string {
 // choose returns the newest installation that is usable: one with pgvector and, unless
 // major is 0, of this major version. dir is the data directory, for the error.
 func choose(found []Installation, major int, dir string) (Installation, error) {
-	const deps = "run `make deps`"
+	const deps = "`ragd doctor --fix` installs what is missing"
 	var bare, other []string
 	for _, in := range found {
 		name := fmt.Sprintf("%s in %s", in.Version, in.BinDir)

@@ -72,9 +72,9 @@ func TestChooseSaysWhatIsMissing(t *testing.T) {
 		{"the newest", []Installation{in(17, "0.8.6"), in(15, "0.8.6")}, 0, "17.1", nil},
 		{"the newest that has pgvector", []Installation{in(17, ""), in(15, "0.8.6")}, 0, "15.1", nil},
 		{"the one that made the cluster", []Installation{in(17, "0.8.6"), in(15, "0.8.6")}, 15, "15.1", nil},
-		{"no server", nil, 0, "", []string{"no PostgreSQL server is installed", "make deps", "RAGD_DATABASE_URL"}},
-		{"no pgvector", []Installation{in(15, "")}, 0, "", []string{"15.1 in /pg/15/bin", "without pgvector", "make deps"}},
-		{"an old server", []Installation{in(14, "0.8.6")}, 0, "", []string{"14.1 in /pg/14/bin is too old", "make deps"}},
+		{"no server", nil, 0, "", []string{"no PostgreSQL server is installed", "ragd doctor --fix", "RAGD_DATABASE_URL"}},
+		{"no pgvector", []Installation{in(15, "")}, 0, "", []string{"15.1 in /pg/15/bin", "without pgvector", "ragd doctor --fix"}},
+		{"an old server", []Installation{in(14, "0.8.6")}, 0, "", []string{"14.1 in /pg/14/bin is too old", "ragd doctor --fix"}},
 		{"an old server beside one without pgvector", []Installation{in(16, ""), in(14, "0.8.6")}, 0, "", []string{"16.1", "without pgvector"}},
 		{"a cluster of another major version", []Installation{in(17, "0.8.6")}, 15, "", []string{"/data was made by PostgreSQL 15", "17.1 in", "install PostgreSQL 15"}},
 	} {

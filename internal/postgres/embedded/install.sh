@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs the dependencies of ragd: the PostgreSQL server (15 or newer) and
-# pgvector (0.8.0 or newer). Does nothing if both are installed.
+# Installs what the embedded database needs: the PostgreSQL server (15 or newer) and
+# pgvector (0.8.0 or newer). Does nothing if both are installed. `make deps` and
+# `ragd doctor --fix` run it.
 #
-#   hack/deps.sh            install what is missing
-#   hack/deps.sh --source   build pgvector from its pinned source, even over an
-#                           older one (below 0.8.4, VACUUM may corrupt HNSW indexes)
+#   install.sh            install what is missing
+#   install.sh --source   build pgvector from its pinned source, even over an
+#                         older one (below 0.8.4, VACUUM may corrupt HNSW indexes)
 #
 # If the distribution has a package of a new enough pgvector, that is installed. Debian 12
 # has none: there, and on other systems with apt, pgvector is built from the pinned
@@ -18,8 +19,8 @@ VECTOR_PINNED=0.8.6
 VECTOR_SHA256=25c9b78cfdaa43c66788d7490246ac24e4fe1c86f19c4b60c089b723f84a4a0d
 FALLBACK_SUITES='forky trixie'
 
-say() { echo "deps: $*"; }
-die() { echo "deps: $*" >&2; exit 1; }
+say() { echo "install: $*"; }
+die() { echo "install: $*" >&2; exit 1; }
 
 # at_least HAVE WANT succeeds if the dotted version HAVE is WANT or newer.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
@@ -68,7 +69,7 @@ ready() {
       if at_least "$version" "$PG_FLOOR" && [ -n "$vector" ] && at_least "$vector" "$1"; then
         say "PostgreSQL $version with pgvector $vector is in $dir"
         at_least "$vector" "$VECTOR_SAFE" ||
-          say "WARNING: pgvector before $VECTOR_SAFE can corrupt HNSW indexes during VACUUM; 'hack/deps.sh --source' builds $VECTOR_PINNED"
+          say "WARNING: pgvector before $VECTOR_SAFE can corrupt HNSW indexes during VACUUM; 'ragd doctor --fix' builds $VECTOR_PINNED"
         exit 0
       fi
     done
@@ -193,7 +194,7 @@ minimum=$VECTOR_FLOOR
 case "${1:-}" in
 '') ;;
 --source) source=yes minimum=$VECTOR_PINNED ;;
-*) die "unknown argument $1 (see the head of $0)" ;;
+*) die "unknown argument $1" ;;
 esac
 
 if ready "$minimum"; then exit 0; fi
