@@ -1,16 +1,15 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
 // messageFlag is a flag whose value is a message in JSON.
@@ -24,10 +23,7 @@ func (f *messageFlag) Type() string   { return "JSON" }
 
 func (f *messageFlag) Set(text string) error {
 	f.set = true
-	if err := protojson.Unmarshal([]byte(text), f.msg); err != nil {
-		return fmt.Errorf("not the JSON that is wanted here: %w", err)
-	}
-	return nil
+	return jsonmessage.Unmarshal([]byte(text), f.msg)
 }
 
 // objectFlag adds a flag whose value is a JSON object. The returned function gives nil if

@@ -36,7 +36,7 @@ updated            2026-11-21T08:00:00Z
 INDEX  MODEL             DIMENSION  READY  PENDING  FAILED  CHUNKS  STATUS
 books  builtin/hash-512  512        0      0        0       0       ready
 `},
-		{args: args(`index create more --chunking {"maxsize":1}`), code: 2, stderr: `...unknown field "maxsize"`},
+		{args: args(`index create more --chunking {"maxsize":1}`), code: 2, stderr: `...maxsize: is not known here; did you mean maxSize?`},
 		{args: args("index graph books --rebuild"), stderr: "rebuilding the graph: see ragd job watch #1\n"},
 		{args: args("index graph books --rebuild --json"), stdout: `..."jobId": "#`, stderr: anything},
 		{args: args("index graph books --edge-types mention,next --threshold 0.6"), stdout: "...mention, next\n"},

@@ -188,5 +188,5 @@ func TestIngestExtracts(t *testing.T) {
 		args:   []string{"ingest", path, "--extract", `{"model": "openai/some-model", "title": true, "summary": true}`},
 		stdout: "...\nextraction: 7 calls, 104 tokens in, 1 out, 1 failed\n", stderr: "...its job says: ragd job get #1\n",
 	})
-	s.want(t, step{args: []string{"ingest", path, "--extract", "title"}, code: 2, stderr: "...not the JSON that is wanted here"})
+	s.want(t, step{args: []string{"ingest", path, "--extract", "title"}, code: 2, stderr: "...this is not valid JSON: line 1"})
 }

@@ -73,7 +73,8 @@ func (r *Request) reserve(ctx context.Context, bytes int64) error {
 }
 
 func (r *Request) tooLarge() error {
-	return fault.Wrap(fault.Exhausted, ErrTooLarge, "the message is over the limit of %d bytes", r.gate.config.MaxMessageBytes)
+	most := r.gate.config.MaxMessageBytes
+	return fault.Wrap(fault.Exhausted, ErrTooLarge, "the message is over the limit of %d bytes (%d MiB): divide it; many documents go one by one in a stream, as `ragd ingest` and the method UploadDocuments send them", most, most>>20)
 }
 
 // Drain reads the rest of the body of a rejected request, because many clients read the

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,11 +16,10 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -194,21 +194,24 @@ func (a *arguments) violations(e *jsonschema.ValidationError) []fault.Violation 
 	one := func(format string, args ...any) []fault.Violation {
 		return []fault.Violation{{Field: field, Reason: fmt.Sprintf(format, args...)}}
 	}
-	each := func(names []string, reason string) (all []fault.Violation) {
+	each := func(names []string, reason func(name string) string) (all []fault.Violation) {
 		for _, name := range names {
-			all = append(all, fault.Violation{Field: fieldPath(append(slices.Clone(e.InstanceLocation), name)), Reason: reason})
+			all = append(all, fault.Violation{Field: fieldPath(append(slices.Clone(e.InstanceLocation), name)), Reason: reason(name)})
 		}
 		return all
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		return each(k.Missing, "is required")
+		return each(k.Missing, func(string) string { return "is required" })
 	case *kind.AdditionalProperties:
-		return each(k.Properties, "is not known here; known are "+strings.Join(a.known(e.InstanceLocation), ", "))
+		known := a.known(e.InstanceLocation)
+		return each(k.Properties, func(name string) string {
+			return "is not known here" + cmp.Or(nearest.Hint(name, known), "; known are "+strings.Join(known, ", "))
+		})
 	case *kind.Type:
 		return one("must be of type %s, got %s", strings.Join(k.Want, " or "), k.Got)
 	case *kind.Enum:
-		return one("must be one of %s, got %s", jsonList(k.Want), jsonText(k.Got))
+		return one("must be one of %s, got %s%s", jsonList(k.Want), jsonText(k.Got), nearestOf(k.Got, k.Want))
 	case *kind.Minimum:
 		return one("must be at least %s, got %s", k.Want.RatString(), k.Got.RatString())
 	case *kind.Maximum:
@@ -273,42 +276,14 @@ func jsonList(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// decode parses arguments that fit their schema into a message. Errors: Invalid, for
-// mistakes that only protobuf finds, such as bytes that are not base64.
-func decode(arguments []byte, into proto.Message) error {
-	if err := checkChoices(arguments, into); err != nil {
-		return err
+// nearestOf returns a hint at the value that was meant instead of got.
+func nearestOf(got any, allowed []any) string {
+	var names []string
+	for _, value := range allowed {
+		if name, ok := value.(string); ok {
+			names = append(names, name)
+		}
 	}
-	err := protojson.Unmarshal(arguments, into)
-	if err == nil {
-		return nil
-	}
-	return fault.Wrap(fault.Invalid, err, "arguments: %s", protoPrefix.ReplaceAllString(err.Error(), ""))
+	name, _ := got.(string)
+	return nearest.Hint(name, names)
 }
-
-// checkChoices rejects two arguments that belong to one oneof of the message.
-func checkChoices(arguments []byte, into proto.Message) error {
-	choices := into.ProtoReflect().Descriptor().Oneofs()
-	var given map[string]json.RawMessage
-	for i := range choices.Len() {
-		if choices.Get(i).IsSynthetic() { // generated for an optional field
-			continue
-		}
-		if err := json.Unmarshal(arguments, &given); err != nil {
-			return fmt.Errorf("read the arguments: %w", err)
-		}
-		var taken []string
-		for j := range choices.Get(i).Fields().Len() {
-			if name := choices.Get(i).Fields().Get(j).JSONName(); given[name] != nil {
-				taken = append(taken, name)
-			}
-		}
-		if len(taken) > 1 {
-			return fault.Field(taken[1], "cannot be given together with %s", taken[0])
-		}
-	}
-	return nil
-}
-
-// protoPrefix matches the prefix of protojson's errors, whose white space varies.
-var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)

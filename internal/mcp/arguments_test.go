@@ -10,6 +10,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
 func argumentsOf(t testing.TB, tool string) *arguments {
@@ -80,7 +81,7 @@ func TestArgumentsWithUnpairedSurrogatesAreAccepted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var req ragdv1.VectorQueryRequest
-		if err := decode(raw, &req); err != nil || req.GetQueryText() != "boat \uFFFD" {
+		if err := jsonmessage.Unmarshal(raw, &req); err != nil || req.GetQueryText() != "boat \uFFFD" {
 			t.Errorf("%q: %q, %v", given, req.GetQueryText(), err)
 		}
 	}
@@ -118,9 +119,9 @@ func TestDecodeExplains(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ arguments, want string }{
 		{`{"text": "a", "content": "YQ=="}`, `content: cannot be given together with text`},
-		{`{"content": "?"}`, `arguments: invalid value for bytes field content: "?"`},
+		{`{"content": "?"}`, `content: must be base64 in a string, got "?"`},
 	} {
-		err := decode([]byte(tc.arguments), &ragdv1.UploadDocumentRequest{})
+		err := jsonmessage.Unmarshal([]byte(tc.arguments), &ragdv1.UploadDocumentRequest{})
 		if diff := cmp.Diff(tc.want, fault.Public(err)); diff != "" {
 			t.Error(diff)
 		}

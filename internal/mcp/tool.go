@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -51,7 +52,7 @@ func call[Req any, Message interface {
 }, Res proto.Message](method func(context.Context, Message) (Res, error), text func(Message, Res) string) run {
 	return func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
 		req := Message(new(Req))
-		if err := decode(arguments, req); err != nil {
+		if err := jsonmessage.Unmarshal(arguments, req); err != nil {
 			return nil, "", err
 		}
 		res, err := method(ctx, req)

@@ -1,21 +1,28 @@
 package rpc
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
 // jsonCodec is the JSON codec of Connect calls. Unlike the library's it rejects unknown
 // fields, because a misspelt filter that is ignored would show too much, and it writes
-// fields with empty and zero values, so that callers need not know proto's defaults.
-type jsonCodec struct{}
+// fields with empty and zero values, so that callers need not know proto's defaults. Its
+// errors are faults.
+type jsonCodec struct{ name string }
+
+// jsonNames are the names under which the library looks for a JSON codec: the end of the
+// content type.
+var jsonNames = []string{"json", "json; charset=utf-8"}
 
 // Name implements connect.Codec.
-func (jsonCodec) Name() string { return "json" }
+func (c jsonCodec) Name() string { return c.name }
 
 // Marshal implements connect.Codec.
 func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
@@ -38,11 +45,20 @@ func (jsonCodec) Unmarshal(data []byte, message any) error {
 	if len(data) == 0 { // a GET without a message
 		return nil
 	}
-	return decodeError(protojson.Unmarshal(data, m))
+	return jsonmessage.Unmarshal(data, m)
 }
 
-// protoCodec is the binary codec. Unlike the library's, its errors about malformed
-// messages name no Go types.
+// withJSON sets the JSON codecs of handlers to what of returns for each name.
+func withJSON(of func(jsonCodec) connect.Codec) connect.HandlerOption {
+	options := make([]connect.HandlerOption, len(jsonNames))
+	for i, name := range jsonNames {
+		options[i] = connect.WithCodec(of(jsonCodec{name}))
+	}
+	return connect.WithHandlerOptions(options...)
+}
+
+// protoCodec is the binary codec. Its errors about malformed messages are faults and name
+// no Go types.
 type protoCodec struct{}
 
 // Name implements connect.Codec.
@@ -66,17 +82,8 @@ func (protoCodec) Unmarshal(data []byte, message any) error {
 	if !ok {
 		return fmt.Errorf("%T is not a message", message)
 	}
-	return decodeError(proto.Unmarshal(data, m))
-}
-
-// protoPrefix matches the prefix of the proto library's errors; the library writes its
-// space at random as a space or a no-break space.
-var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*`)
-
-// decodeError strips the library's prefix from an error about a malformed message.
-func decodeError(err error) error {
-	if err == nil {
-		return nil
+	if err := proto.Unmarshal(data, m); err != nil {
+		return fault.Wrap(fault.Invalid, err, "the message is not a binary proto of this call: %s", jsonmessage.Reason(err))
 	}
-	return errors.New(protoPrefix.ReplaceAllString(err.Error(), ""))
+	return nil
 }

@@ -80,7 +80,7 @@ func addDetails(wired *connect.Error, f *fault.Error) {
 }
 
 // Refuse returns the function that answers requests rejected by authentication, in the
-// protocol of the caller.
+// protocol of the caller, in JSON if that is not known.
 func Refuse() func(http.ResponseWriter, *http.Request, error) {
 	writer := connect.NewErrorWriter()
 	return func(w http.ResponseWriter, r *http.Request, err error) {
@@ -96,27 +96,6 @@ func Refuse() func(http.ResponseWriter, *http.Request, error) {
 			}
 			w.Header().Set("WWW-Authenticate", refused)
 		}
-		if writer.IsSupported(r) {
-			_ = writer.Write(w, r, wired) // fails only if the caller has disconnected
-			return
-		}
-		http.Error(w, wired.Message(), httpStatus(kind))
+		_ = writer.Write(w, r, wired) // fails only if the caller has disconnected
 	}
-}
-
-// httpStatus returns the HTTP status for callers that speak neither Connect nor gRPC.
-func httpStatus(kind fault.Kind) int {
-	switch kind {
-	case fault.Unauthenticated:
-		return http.StatusUnauthorized
-	case fault.Denied:
-		return http.StatusForbidden
-	case fault.Invalid:
-		return http.StatusBadRequest
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
 }

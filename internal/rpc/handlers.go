@@ -74,20 +74,22 @@ const (
 )
 
 // Mount adds the API to mux behind guard, authenticate and gate, reflection behind guard
-// alone, and health behind none, because probes use addresses instead of host names.
+// alone, and health behind none, because probes use addresses instead of host names. All
+// other paths get an answer that says where the API is.
 func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admission.Gate, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
-		connect.WithCodec(jsonCodec{}),
-		connect.WithCodec(protoCodec{}),
+		withJSON(func(codec jsonCodec) connect.Codec { return deferredJSON{codec} }),
+		connect.WithCodec(deferredProto{}),
 		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
 		connect.WithInterceptors(interceptor{}),
 		connect.WithRecover(recovered),
 	)
-	shapes := requestShapes()
+	calls := procedures()
+	shapes := requestShapes(calls)
 	add := func(path string, handler http.Handler) {
-		mux.Handle(path, guard.Handler(authenticate(admitted(gate, h.Processor, shapes, handler)), Refuse()))
+		mux.Handle(path, guard.Handler(authenticate(addressed(calls, admitted(gate, h.Processor, shapes, handler))), Refuse()))
 	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
 	add(ragdv1connect.NewIndexServiceHandler(h, options))
@@ -98,6 +100,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
+	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))
 }
 
 // checker answers health checks. A service that is not ready does not serve.
@@ -120,7 +123,7 @@ func (c checker) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpc
 func mountOpen(mux *http.ServeMux, guard *httpserver.Guard, ready func(context.Context) error) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(maxOpenBytes),
-		connect.WithCodec(jsonCodec{}),
+		withJSON(func(codec jsonCodec) connect.Codec { return codec }),
 		connect.WithCodec(protoCodec{}),
 		withGzip(maxOpenBytes),
 		connect.WithRecover(recovered),

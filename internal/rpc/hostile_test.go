@@ -148,10 +148,10 @@ func TestUnreadableMessagesNameNoTypes(t *testing.T) {
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	acme := s.Tenant(t, "acme")
 	for _, tc := range []struct{ name, contentType, body, says string }{
-		{"bytes that are no message", "application/proto", "\xff\xff\xff", "unmarshal message: cannot parse"},
-		{"a field that there is not", "application/json", `{"indexName": "v", "qeury": 1}`, `unknown field "qeury"`},
-		{"a number where a list belongs", "application/json", `{"queryVector": 1}`, "unmarshal message: syntax error"},
-		{"10,000 levels", "application/json", `{"filter":` + strings.Repeat(`{"$not":`, 10_000) + `{}` + strings.Repeat("}", 10_001), "unmarshal message: exceeded max recursion depth"},
+		{"bytes that are no message", "application/proto", "\xff\xff\xff", "the message is not a binary proto of this call: cannot parse"},
+		{"a field that there is not", "application/json", `{"indexName": "v", "qeury": 1}`, `qeury: is not known here; known are`},
+		{"a number where a list belongs", "application/json", `{"queryVector": 1}`, "queryVector: must be a list, got 1"},
+		{"10,000 levels", "application/json", `{"filter":` + strings.Repeat(`{"$not":`, 10_000) + `{}` + strings.Repeat("}", 10_001), "exceeded max"},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/ragd.v1.VectorService/Query", strings.NewReader(tc.body))
 		if err != nil {

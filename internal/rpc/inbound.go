@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -65,26 +64,15 @@ func admitted(gate *admission.Gate, processor *limit.Processor, shapes map[strin
 }
 
 // requestShapes returns the shapes of the request messages by the paths of their procedures.
-func requestShapes() map[string]*admission.Shape {
-	inputs := map[string]protoreflect.MessageDescriptor{}
-	for _, name := range ServiceNames() {
-		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
-		if err != nil {
-			panic(err) // the generated code registers its services
-		}
-		methods := found.(protoreflect.ServiceDescriptor).Methods()
-		for i := range methods.Len() {
-			inputs["/"+name+"/"+string(methods.Get(i).Name())] = methods.Get(i).Input()
-		}
-	}
-	messages := make([]protoreflect.MessageDescriptor, 0, len(inputs))
-	for _, m := range inputs {
-		messages = append(messages, m)
+func requestShapes(calls map[string]procedure) map[string]*admission.Shape {
+	messages := make([]protoreflect.MessageDescriptor, 0, len(calls))
+	for _, call := range calls {
+		messages = append(messages, call.method.Input())
 	}
 	all := admission.Shapes(maxima, messages...)
 	byPath := map[string]*admission.Shape{}
-	for path, m := range inputs {
-		byPath[path] = all[m.FullName()]
+	for path, call := range calls {
+		byPath[path] = all[call.method.Input().FullName()]
 	}
 	return byPath
 }
@@ -182,7 +170,10 @@ func (in *inbound) nextEnvelope() error {
 	if _, err := io.ReadFull(in.body, prefix[:]); err != nil {
 		return err
 	}
-	const compressed = 1
+	const compressed, known = 1, 3
+	if prefix[0] > known {
+		return fault.New(fault.Invalid, "the body is not made of messages with a prefix of 5 bytes (one of flags, four of length), as Content-Type says: call streams with a client of Connect or gRPC")
+	}
 	inflate := in.gzip && prefix[0]&compressed != 0
 	message, err := in.read(int64(binary.BigEndian.Uint32(prefix[1:])), inflate)
 	if err != nil {

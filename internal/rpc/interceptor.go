@@ -39,6 +39,9 @@ func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		slot.leave() // the request is decoded
 		var res connect.AnyResponse
 		err := observe(ctx, func() (err error) {
+			if err := deferredError(req.Any()); err != nil {
+				return err
+			}
 			if res, err = next(ctx, req); err != nil {
 				return err
 			}
@@ -60,7 +63,7 @@ func (interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) conne
 		valid, stop := tenant.WhileValid(ctx, recheckEvery, tenant.Recheck)
 		defer stop()
 		return observe(ctx, func() error {
-			err := next(valid, slotConn{conn, codecSlotOf(ctx)})
+			err := next(valid, checkedConn{slotConn{conn, codecSlotOf(ctx)}})
 			if err != nil && valid.Err() != nil && ctx.Err() == nil {
 				return context.Cause(valid)
 			}
@@ -81,7 +84,7 @@ func observe(ctx context.Context, call func() error) error {
 	}
 	logged := err
 	if wired := new(connect.Error); errors.As(err, &wired) {
-		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // malformed or oversized: the caller's mistake
+		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // oversized or cut off: the caller's mistake
 	}
 	httpserver.Fail(ctx, logged)
 	return wireError(err, httpserver.RequestID(ctx))

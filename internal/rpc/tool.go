@@ -2,8 +2,6 @@ package rpc
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -11,6 +9,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/tool"
 )
 
@@ -86,20 +85,20 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 	fields := request.ProtoReflect().Descriptor().Fields()
 	for _, name := range arguments {
 		if fields.ByJSONName(name) == nil {
-			return fault.Field("arguments", "%s takes no %q", kind, name)
+			return fault.Field("arguments", "%s takes no %q%s", kind, name, jsonmessage.Hint(name, request.ProtoReflect().Descriptor()))
 		}
 	}
 	for name := range settings.GetFields() {
 		if fields.ByJSONName(name) == nil { // protojson would accept the proto's own name too
-			return fault.Field("settings."+name, "is not known to %s", kind)
+			return fault.Field("settings."+name, "is not known to %s%s", kind, jsonmessage.Hint(name, request.ProtoReflect().Descriptor()))
 		}
 	}
 	raw, err := protojson.Marshal(settings)
 	if err != nil {
 		return fault.Field("settings", "cannot be written as JSON")
 	}
-	if err := protojson.Unmarshal(raw, request); err != nil {
-		return fault.Field("settings", "do not fit %s: %s", kind, protoReason(err))
+	if err := jsonmessage.Unmarshal(raw, request); err != nil {
+		return fault.Under("settings", err)
 	}
 	if chunker, ok := request.(*ragdv1.ChunkTextRequest); ok && chunker.GetChunking() != nil {
 		settings, err := chunkingSettings(chunker.GetChunking())
@@ -112,13 +111,6 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 	}
 	return nil
 }
-
-// protoReason returns the text of a protojson error without its prefix.
-func protoReason(err error) string {
-	return strings.TrimSpace(jsonPrefix.ReplaceAllString(err.Error(), ""))
-}
-
-var jsonPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):[\s\x{a0}]*)?`)
 
 func toolMessage(t tool.Tool) (*ragdv1.Tool, error) {
 	settings, err := structOf(t.Settings)
