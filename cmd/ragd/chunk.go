@@ -78,7 +78,7 @@ func (p *program) previewIndex(ctx context.Context, c *client, name string) (str
 // of an archive. For "-" it is standard input, without a uri.
 func (p *program) previewed(ctx context.Context, path string) iter.Seq2[localfiles.Document, error] {
 	if path != "-" {
-		return localfiles.Files(".", path)
+		return localfiles.Options{Base: "."}.Files(path)
 	}
 	return func(yield func(localfiles.Document, error) bool) {
 		content, err := await(ctx, func() ([]byte, error) { return io.ReadAll(p.stdin) })

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -31,9 +33,10 @@ func (p *program) ingestCommand() *cobra.Command {
 
 A PATH is a file or a folder. In a folder every file is taken that can be read:
 text, source code, Markdown, HTML, JSON, CSV, LaTeX, PDF, DOCX, PPTX, XLSX, EPUB,
-email, and zip and tar archives, which are read as folders. Hidden files, symbolic
-links and everything else are skipped, and it says so. A document is known by its
-uri, which is the file's path relative to the present folder, or to --base.
+email, and zip and tar archives, which are read as folders. What .gitignore and
+.ragdignore ignore is skipped, and so are hidden files, symbolic links and everything
+else; it says how much and why. A document is known by its uri, which is the file's
+path relative to the present folder, or to --base.
 
 With --jsonl a PATH is a file of JSON Lines, - for standard input, gzip or not,
 with one document a line: {"id": "a1", "title": "...", "text": "...", "metadata":
@@ -46,14 +49,19 @@ service, unless --create=false.
 
 The same documents again change nothing, so a run that was interrupted is resumed
 by running it again. It rides out a service that is busy or restarting for up to
-two minutes. What failed is listed at the end, and makes the command fail.
+two minutes. What failed is listed at the end.
 
 With --sync the index has afterwards what the PATH has: only what is new or changed
 is uploaded, and then the documents are deleted that the PATH has no more. Those are
 looked for among the uris that begin as those of the folder do, or with --prefix; with
 --whole-index, among all. Nothing is deleted when something could not be read, or
 when there is nothing at all, unless --allow-empty; and no document whose file is
-still there, but of a kind that is skipped. --dry-run says what would happen.`,
+still there, but of a kind that is skipped; but what is ignored or hidden is deleted.
+--dry-run says what would happen.
+
+The exit code is 0 if every document is searchable, or with --wait=false stored; 1 if
+one failed or there was nothing to read; 2 for a mistake in the command line; 130
+after an interrupt.`,
 		Example: `  ragd ingest handbook/ README.md
   ragd ingest --jsonl corpus.jsonl.gz --index papers --concurrency 8
   ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown
@@ -69,7 +77,9 @@ still there, but of a kind that is skipped. --dry-run says what would happen.`,
 	flags.BoolVar(&o.create, "create", true, "make the index if it is missing")
 	flags.IntVar(&o.concurrency, "concurrency", 4, "uploads at once")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "read JSON Lines")
-	flags.StringVar(&o.base, "base", ".", "folder that uris are relative to")
+	flags.StringVar(&o.files.Base, "base", ".", "folder that uris are relative to")
+	flags.BoolVar(&o.files.NoIgnore, "no-ignore", false, "upload also what .gitignore and .ragdignore ignore")
+	flags.BoolVar(&o.verbose, "verbose", false, "name every file that is skipped")
 	flags.BoolVar(&o.sync.on, "sync", false, "delete what the path has no more")
 	flags.BoolVar(&o.sync.dryRun, "dry-run", false, "with --sync: say what would happen")
 	flags.StringVar(&o.sync.source.Prefix, "prefix", "", "with --sync: what the uris begin with (default the folder's)")
@@ -95,7 +105,8 @@ still there, but of a kind that is skipped. --dry-run says what would happen.`,
 type ingestOptions struct {
 	paths       []string
 	jsonl       bool
-	base        string
+	files       localfiles.Options
+	verbose     bool
 	index       string
 	namespace   string
 	create      bool
@@ -120,6 +131,9 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	if err != nil {
 		return "", err
 	}
+	if !o.jsonl && !o.files.Any(o.paths...) && !o.sync.source.AllowEmpty {
+		return "", p.nothingToIngest(docs, o.verbose)
+	}
 	var index string
 	err = upload.Retry(ctx, nil, func(ctx context.Context) (err error) {
 		index, err = p.ensureIndex(ctx, c, o.index, o.create)
@@ -130,10 +144,31 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	}
 	cfg := upload.Config{Index: index, Namespace: o.namespace, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait}
 	if o.sync.on {
-		return index, p.syncSource(ctx, c, docs, o.sync, cfg)
+		return index, p.syncSource(ctx, c, docs, o, cfg)
 	}
 	result, err := p.upload(ctx, c, docs, size, cfg)
-	return index, p.reportIngest(index, result, err)
+	if err == nil && result.Uploaded+len(result.Failures) == 0 {
+		err = errNothingToIngest
+	}
+	return index, p.reportIngest(index, result, o.verbose, err)
+}
+
+// errNothingToIngest is the error for paths without a document.
+var errNothingToIngest = errors.New("nothing was ingested: there is no document that can be read")
+
+// nothingToIngest prints what is skipped of paths without any document and returns the
+// error of the command.
+func (p *program) nothingToIngest(docs iter.Seq2[localfiles.Document, error], verbose bool) error {
+	var skips []localfiles.Skip
+	for _, err := range docs {
+		var skip *localfiles.Skip
+		if !errors.As(err, &skip) {
+			return err
+		}
+		skips = append(skips, *skip)
+	}
+	p.printSkips(skips, verbose)
+	return errNothingToIngest
 }
 
 // upload uploads documents while it shows the progress.
@@ -154,11 +189,11 @@ func (p *program) open(o ingestOptions) (iter.Seq2[localfiles.Document, error], 
 		}
 	}
 	size := int64(-1)
-	if p.stderrTerminal && !fromStdin {
-		size = localfiles.Size(o.paths...)
+	if !fromStdin {
+		size = o.files.Size(o.paths...)
 	}
 	if !o.jsonl {
-		return localfiles.Files(o.base, o.paths...), size, nil
+		return o.files.Files(o.paths...), size, nil
 	}
 	return func(yield func(localfiles.Document, error) bool) {
 		for _, path := range o.paths {
@@ -222,14 +257,14 @@ type skip struct {
 
 // reportIngest prints the result of an upload that ended with err. It returns err, or an
 // error if documents failed.
-func (p *program) reportIngest(index string, result *upload.Result, err error) error {
+func (p *program) reportIngest(index string, result *upload.Result, verbose bool, err error) error {
 	rate := rateOf(result)
 	if p.out.JSON {
 		if printErr := p.out.Value(newIngestReport(index, result, rate)); printErr != nil {
 			return printErr
 		}
 	} else {
-		p.printIngest(index, result, rate)
+		p.printIngest(index, result, rate, verbose)
 	}
 	if err != nil && result.Uploaded > 0 {
 		output.Note(p.out.Stderr, "what is uploaded is safe; the same command again goes on from here")
@@ -271,8 +306,8 @@ func newIngestReport(index string, result *upload.Result, rate float64) ingestRe
 	return report
 }
 
-func (p *program) printIngest(index string, result *upload.Result, rate float64) {
-	p.printSkips(result.Skips)
+func (p *program) printIngest(index string, result *upload.Result, rate float64, verbose bool) {
+	p.printSkips(result.Skips, verbose)
 	for _, failure := range result.Failures {
 		output.Note(p.out.Stderr, "failed: %s: %s", output.OneLine(failure.Location), output.OneLine(failure.Reason))
 	}
@@ -299,14 +334,35 @@ func extractionLine(calls, in, out, failed int) string {
 	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", output.Count(calls, "call"), in, out, failed)
 }
 
-func (p *program) printSkips(skips []localfiles.Skip) {
-	const shown = 10
-	for i, s := range skips {
-		if i == shown {
-			output.Note(p.out.Stderr, "skipped %d more; --json names all", len(skips)-shown)
-			return
+// skipsNamed is the number of skipped files that are named for each reason.
+const skipsNamed = 3
+
+// printSkips prints what was skipped: grouped by the reason, or with verbose one by one.
+func (p *program) printSkips(skips []localfiles.Skip, verbose bool) {
+	byReason := map[string][]string{}
+	var reasons []string // in the order of their first file
+	for _, s := range skips {
+		name := output.OneLine(s.Location)
+		if verbose {
+			output.Note(p.out.Stderr, "skipped: %s: %s", name, s.Reason)
+			continue
 		}
-		output.Note(p.out.Stderr, "skipped: %s: %s", output.OneLine(s.Location), s.Reason)
+		if byReason[s.Reason] == nil {
+			reasons = append(reasons, s.Reason)
+		}
+		byReason[s.Reason] = append(byReason[s.Reason], name)
+	}
+	unnamed := false
+	for _, reason := range reasons {
+		names := byReason[reason]
+		line := strings.Join(names[:min(len(names), skipsNamed)], ", ")
+		if more := len(names) - skipsNamed; more > 0 {
+			line, unnamed = fmt.Sprintf("%s and %d more", line, more), true
+		}
+		output.Note(p.out.Stderr, "skipped %d: %s: %s", len(names), line, reason)
+	}
+	if unnamed {
+		output.Note(p.out.Stderr, "--verbose names all that is skipped")
 	}
 }
 
@@ -335,7 +391,7 @@ func (o *ingestOptions) completeSync() error {
 		return usagef("--sync of anything but one folder needs --prefix or --whole-index")
 	}
 	var err error
-	if s.source.Prefix, err = localfiles.Prefix(o.base, o.paths[0]); err == nil && s.source.Prefix == "" {
+	if s.source.Prefix, err = localfiles.Prefix(o.files.Base, o.paths[0]); err == nil && s.source.Prefix == "" {
 		return usagef("the uris of %s have no prefix: give a --base above it, or --whole-index if the index is to have nothing else", o.paths[0])
 	}
 	return err
@@ -362,24 +418,24 @@ type syncReport struct {
 // syncSource makes the index contain exactly docs, within the configured source. It
 // uploads first, so that a renamed document is never missing, and deletes only if every
 // document could be read.
-func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], o syncOptions, cfg upload.Config) error {
-	plan, err := upload.PlanSync(ctx, c.uploads(), docs, o.source, cfg)
+func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], o ingestOptions, cfg upload.Config) error {
+	plan, err := upload.PlanSync(ctx, c.uploads(), docs, o.sync.source, cfg)
 	if err != nil {
 		return err
 	}
 	report := syncReport{
-		DryRun: o.dryRun, New: orEmpty(plan.New), Changed: orEmpty(plan.Changed), Unchanged: plan.Unchanged,
+		DryRun: o.sync.dryRun, New: orEmpty(plan.New), Changed: orEmpty(plan.Changed), Unchanged: plan.Unchanged,
 		Gone: orEmpty(plan.Gone), Kept: orEmpty(plan.Kept), Unread: plan.Unread,
 	}
 	for _, uri := range plan.Kept {
 		output.Note(p.out.Stderr, "kept, though its file cannot be read any more: %s", output.OneLine(uri))
 	}
-	if o.dryRun {
+	if o.sync.dryRun {
 		return p.showSync(cfg.Index, report, plan.GoneCount)
 	}
 	result, err := p.upload(ctx, c, plan.Due(docs), -1, cfg)
 	if err != nil {
-		return p.reportIngest(cfg.Index, result, err)
+		return p.reportIngest(cfg.Index, result, o.verbose, err)
 	}
 	if plan.Unread == 0 {
 		if report.Deleted, err = plan.Finish(ctx, c.uploads(), cfg); err != nil {
@@ -396,7 +452,7 @@ func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[loca
 		}
 		return failures(result)
 	}
-	err = p.reportIngest(cfg.Index, result, nil)
+	err = p.reportIngest(cfg.Index, result, o.verbose, nil)
 	fmt.Fprintf(p.out.Stdout, "%d new, %d changed, %d unchanged, %d deleted\n", len(plan.New), len(plan.Changed), plan.Unchanged, report.Deleted)
 	return err
 }

@@ -40,8 +40,8 @@ func TestIngestAFolder(t *testing.T) {
 	docs := filepath.Join(root, "docs")
 	code, stdout, stderr := s.run("ingest", docs, "--base", root)
 	wantErr := "made index documents (openai/some-model, 8 dimensions)\n" +
-		"skipped: " + docs + "/.hidden: hidden\n" +
-		"skipped: " + docs + "/d.png: binary data of no known format, which cannot be read: send text, Markdown, HTML, PDF, an Office document, an email or an archive of these\n" +
+		"skipped 1: " + docs + "/.hidden: hidden\n" +
+		"skipped 1: " + docs + "/d.png: binary data of no known format, which cannot be read: send text, Markdown, HTML, PDF, an Office document, an email or an archive of these\n" +
 		"failed: " + docs + "/c.txt: " + whyRefused + "\n" +
 		"ragd: 1 document failed\n"
 	if code != 1 || stderr != wantErr {
@@ -59,6 +59,60 @@ func TestIngestAFolder(t *testing.T) {
 	s.want(t, step{
 		args:   []string{"ingest", docs, "--base", root, "--json"},
 		stdout: "...\"uploaded\": 2,\n  \"unchanged\": 2,\n  \"ready\": 2,\n  \"pending\": 0,\n  \"failed\": 0,",
+	})
+}
+
+func TestIngestGroupsWhatItSkips(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	root := t.TempDir()
+	for _, name := range []string{"a.log", "b.log", "c.log", "d.log", "e.md"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, ".ragdignore"), []byte("*.log\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	grouped := "skipped 1: " + root + "/.ragdignore: hidden\n" +
+		"skipped 4: " + root + "/a.log, " + root + "/b.log, " + root + "/c.log and 1 more: ignored by .ragdignore\n" +
+		"--verbose names all that is skipped\n"
+	s.want(t, step{args: []string{"ingest", root}, stdout: "...1 document ready", stderr: "made index documents (builtin/hash-512, 512 dimensions)\n" + grouped})
+	s.want(t, step{args: []string{"ingest", root, "--verbose"}, stdout: anything, stderr: "...skipped: " + root + "/d.log: ignored by .ragdignore\n"})
+	s.want(t, step{args: []string{"ingest", root, "--no-ignore"}, stdout: "...5 documents ready in index documents, 1 of them unchanged", stderr: anything})
+}
+
+func TestIngestOfNothingFailsAndMakesNoIndex(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	root := t.TempDir()
+	const nothing = "ragd: nothing was ingested: there is no document that can be read\n"
+	s.want(t, step{args: []string{"ingest", root}, code: 1, stderr: nothing})
+	if err := os.WriteFile(filepath.Join(root, ".env"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, step{args: []string{"ingest", root}, code: 1, stderr: "skipped 1: " + root + "/.env: hidden\n" + nothing})
+	s.want(t, step{args: args("index list --json"), stdout: anything})
+	if _, stdout, _ := s.run("index", "list", "--json"); strings.Contains(stdout, "documents") {
+		t.Errorf("an index was made: %s", stdout)
+	}
+	if err := os.WriteFile(filepath.Join(root, "a.png"), []byte("\x89PNG\r\n\x1a\n\x00\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, step{args: []string{"ingest", root}, code: 1, stdout: anything, stderr: "..." + nothing})
+}
+
+func TestIngestSaysWhileItWaitsThatAProviderIsDown(t *testing.T) {
+	t.Parallel()
+	models := modelserver.New(t)
+	var requests atomic.Int32
+	models.Set(modelserver.Fault{Status: http.StatusServiceUnavailable, When: func(r modelserver.Request) bool {
+		return strings.Contains(r.Raw, "fox") && requests.Add(1) <= 8 // two attempts
+	}})
+	s := newSession(t, append(providing(models), "RAGD_EMBEDDING_MODEL=openai/some-model")...)
+	s.want(t, step{
+		args: []string{"ingest", file(t, "a.txt", "a fox")}, stdout: "...1 document ready",
+		stderr: "...not processed yet: 1 document: the embedding provider openai",
 	})
 }
 
@@ -128,6 +182,21 @@ would upload 1 new and 0 changed documents to index documents, delete 1 and leav
 	s.want(t, step{args: append(args("ingest --sync --base"), root, root), code: 2, stdout: anything, stderr: "...have no prefix: give a --base above it"})
 	s.want(t, step{args: args("ingest --dry-run ."), code: 2, stderr: "...need --sync"})
 	s.want(t, step{args: args("ingest --sync --jsonl -"), code: 2, stderr: "...twice"})
+}
+
+func TestSyncWithMetadataUploadsOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	root := folder(t)
+	sync := func(metadata string) []string {
+		return append(args("ingest --sync --base"), root, filepath.Join(root, "docs"), "--metadata", metadata)
+	}
+	s.want(t, step{args: sync(`{"team": "legal", "tags": ["a", "b"], "year": 2024}`), stdout: "...\n3 new, 0 changed, 0 unchanged, 0 deleted\n", stderr: anything})
+	s.want(t, step{args: sync(`{"year": 2024.0, "tags": ["a", "b"], "team": "legal"}`), stdout: "...\n0 new, 0 changed, 3 unchanged, 0 deleted\n", stderr: anything})
+	if err := os.WriteFile(filepath.Join(root, "docs", "a.md"), []byte("# B"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, step{args: sync(`{"year": 2024, "tags": ["a", "b"], "team": "legal"}`), stdout: "...\n0 new, 1 changed, 2 unchanged, 0 deleted\n", stderr: anything})
 }
 
 func TestSyncOfWhatIsUnchangedUploadsNothing(t *testing.T) {

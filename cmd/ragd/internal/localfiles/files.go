@@ -20,25 +20,34 @@ import (
 // sniffBytes is the size of a file's beginning that decides whether the rest is read.
 const sniffBytes = 8 << 10
 
+// Options say how files are found and named.
+type Options struct {
+	Base     string // folder that uris are relative to
+	NoIgnore bool   // do not read .gitignore and .ragdignore
+}
+
 // Files returns the documents at paths: files, and the files in folders, each folder in
-// the order of names. A document's uri is its path relative to base, with slashes, or its
-// absolute path if it is not under base; it does not depend on how the path was written.
-// Each member of an archive is a document, with a uri as if the archive were a folder.
+// the order of names. A document's uri is its path relative to the base, with slashes, or
+// its absolute path if it is not under the base; it does not depend on how the path was
+// written. Each member of an archive is a document, with a uri as if the archive were a
+// folder.
 //
-// In a folder, hidden entries, symbolic links and files in formats that the service
-// cannot read yield a *Skip. A file in paths itself is never skipped: if it cannot be
-// read it yields a *Problem. The document that comes with an error has the uri of the
-// file, as far as it is known, and no content.
-func Files(base string, paths ...string) iter.Seq2[Document, error] {
+// In a folder, hidden entries, folders of version control, what .gitignore and .ragdignore
+// ignore, symbolic links and files in formats that the service cannot read yield a *Skip.
+// The ignore files of the folders above apply too, up to the top of a Git repository. A
+// file in paths itself is never skipped: if it cannot be read it yields a *Problem. The
+// document that comes with an error has the uri of the file, as far as it is known and the
+// file is not ignored, and no content.
+func (o Options) Files(paths ...string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
-		for f, err := range walk(paths) {
+		for f, err := range o.walk(paths) {
 			if err != nil {
 				if !yield(Document{}, err) {
 					return
 				}
 				continue
 			}
-			if !eachDocument(base, f, yield) {
+			if !eachDocument(o.Base, f, yield) {
 				return
 			}
 		}
@@ -47,14 +56,26 @@ func Files(base string, paths ...string) iter.Seq2[Document, error] {
 
 // Size returns the number of bytes that Files or LineFiles would read from paths. Files
 // that cannot be read count as empty.
-func Size(paths ...string) int64 {
+func (o Options) Size(paths ...string) int64 {
 	var total int64
-	for f, err := range walk(paths) {
+	for f, err := range o.walk(paths) {
 		if err == nil {
 			total += f.size
 		}
 	}
 	return total
+}
+
+// Any reports whether there is a file in paths that is not ignored, readable or not, or a
+// path that cannot be looked at.
+func (o Options) Any(paths ...string) bool {
+	for _, err := range o.walk(paths) {
+		var skip *Skip
+		if !errors.As(err, &skip) {
+			return true
+		}
+	}
+	return false
 }
 
 // file is a regular file at or below a path.
@@ -65,7 +86,7 @@ type file struct {
 }
 
 // walk returns the regular files at paths and in the folders among them.
-func walk(paths []string) iter.Seq2[file, error] {
+func (o Options) walk(paths []string) iter.Seq2[file, error] {
 	return func(yield func(file, error) bool) {
 		for _, root := range paths {
 			info, err := os.Stat(root)
@@ -75,7 +96,7 @@ func walk(paths []string) iter.Seq2[file, error] {
 					return
 				}
 			case info.IsDir():
-				if !walkFolder(root, yield) {
+				if !o.walkFolder(root, yield) {
 					return
 				}
 			case !info.Mode().IsRegular():
@@ -92,39 +113,101 @@ func walk(paths []string) iter.Seq2[file, error] {
 }
 
 // walkFolder yields the files below root. It reports whether the caller wants more.
-func walkFolder(root string, yield func(file, error) bool) bool {
-	more := true
-	next := func(f file, err error) error {
-		if more = yield(f, err); !more {
-			return fs.SkipAll
+func (o Options) walkFolder(root string, yield func(file, error) bool) bool {
+	w := &folderWalk{yield: yield, more: true}
+	if !o.NoIgnore {
+		var err error
+		if w.ignore, err = newIgnoreRules(root); err != nil {
+			return yield(file{}, err)
 		}
-		return nil
 	}
 	// WalkDir does not follow a root that is a symbolic link; with a slash it does.
-	root += string(filepath.Separator)
-	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return next(file{}, problem(path, "%v", reason(err)))
-		case path != root && strings.HasPrefix(entry.Name(), "."):
-			if err := next(file{}, &Skip{path, "hidden"}); err != nil || !entry.IsDir() {
-				return err
-			}
-			return fs.SkipDir
-		case entry.IsDir():
-			return nil
-		case entry.Type()&fs.ModeSymlink != 0:
-			return next(file{}, &Skip{path, "a symbolic link"})
-		case !entry.Type().IsRegular():
-			return next(file{}, &Skip{path, "not a regular file"})
+	w.root = strings.TrimSuffix(root, string(filepath.Separator)) + string(filepath.Separator)
+	_ = filepath.WalkDir(w.root, w.visit)
+	return w.more
+}
+
+// folderWalk is a walk through a folder.
+type folderWalk struct {
+	root   string
+	ignore *ignoreRules // nil if nothing is ignored
+	yield  func(file, error) bool
+	more   bool // the caller wants more
+}
+
+// visit is an fs.WalkDirFunc.
+func (w *folderWalk) visit(path string, entry fs.DirEntry, err error) error {
+	if err != nil {
+		return w.next(file{}, problem(path, "%v", reason(err)))
+	}
+	if path != w.root {
+		if why := w.skips(path, entry); why != "" {
+			return w.skip(path, entry, why)
 		}
-		info, err := entry.Info()
-		if err != nil {
-			return next(file{}, problem(path, "%v", reason(err)))
+	}
+	if entry.IsDir() {
+		return w.enter(path)
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return w.next(file{}, problem(path, "%v", reason(err)))
+	}
+	return w.next(file{path: path, size: info.Size()}, nil)
+}
+
+// next yields a file or an error. The result is for WalkDir.
+func (w *folderWalk) next(f file, err error) error {
+	if w.more = w.yield(f, err); !w.more {
+		return fs.SkipAll
+	}
+	return nil
+}
+
+// skips returns why an entry is skipped, or "".
+func (w *folderWalk) skips(path string, entry fs.DirEntry) string {
+	ignoredBy := ""
+	if w.ignore != nil {
+		ignoredBy = w.ignore.ignored(path, entry.IsDir())
+	}
+	switch name := entry.Name(); {
+	case strings.HasPrefix(name, "."):
+		return "hidden"
+	case entry.IsDir() && (name == "CVS" || name == "_darcs"):
+		return "version control"
+	case ignoredBy != "":
+		return "ignored by " + ignoredBy
+	case entry.Type()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case !entry.IsDir() && !entry.Type().IsRegular():
+		return "not a regular file"
+	}
+	return ""
+}
+
+// skip yields a *Skip. The result is for WalkDir.
+func (w *folderWalk) skip(path string, entry fs.DirEntry, why string) error {
+	if !entry.IsDir() {
+		return w.next(file{}, &Skip{path, why})
+	}
+	if err := w.next(file{}, &Skip{path + string(filepath.Separator), why}); err != nil {
+		return err
+	}
+	return fs.SkipDir
+}
+
+// enter reads the ignore files of a folder. If one cannot be read the folder is skipped: it
+// may hold what must not be uploaded.
+func (w *folderWalk) enter(path string) error {
+	if w.ignore == nil {
+		return nil
+	}
+	if err := w.ignore.enter(path); err != nil {
+		if err := w.next(file{}, err); err != nil {
+			return err
 		}
-		return next(file{path: path, size: info.Size()}, nil)
-	})
-	return more
+		return fs.SkipDir
+	}
+	return nil
 }
 
 // eachDocument yields the documents of a file and reports whether the caller wants
@@ -210,14 +293,49 @@ func (f file) unsuitable(reason string) error {
 	return &Skip{f.path, reason}
 }
 
+// readAttempts is how often a file is read that changes while it is read.
+const readAttempts = 3
+
 // readContent returns the content of a file. If the beginning shows that the service
 // cannot read the format, it reads no further.
 func readContent(f file) ([]byte, error) {
-	r, err := os.Open(f.path)
+	return f.readUnchanged(func() (fs.File, error) { return os.Open(f.path) })
+}
+
+// readUnchanged is readContent with a function that opens the file.
+func (f file) readUnchanged(open func() (fs.File, error)) ([]byte, error) {
+	for range readAttempts {
+		content, changed, err := f.readOnce(open)
+		if err != nil || !changed {
+			return content, err
+		}
+	}
+	return nil, problem(f.path, "changes while it is read: ingest it when it is complete")
+}
+
+// readOnce reads the file and reports whether it changed meanwhile.
+func (f file) readOnce(open func() (fs.File, error)) (content []byte, changed bool, err error) {
+	r, err := open()
 	if err != nil {
-		return nil, problem(f.path, "%v", reason(err))
+		return nil, false, problem(f.path, "%v", reason(err))
 	}
 	defer r.Close()
+	before, err := r.Stat()
+	if err != nil {
+		return nil, false, problem(f.path, "%v", reason(err))
+	}
+	if content, err = f.read(r, before.Size()); err != nil {
+		return nil, false, err
+	}
+	after, err := r.Stat()
+	if err != nil {
+		return nil, false, problem(f.path, "%v", reason(err))
+	}
+	return content, after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()), nil
+}
+
+// read returns the content of the open file, which has size bytes.
+func (f file) read(r io.Reader, size int64) ([]byte, error) {
 	head := make([]byte, sniffBytes)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -230,10 +348,10 @@ func readContent(f file) ([]byte, error) {
 			return nil, f.unsuitable(plainReason(err))
 		}
 	}
-	if f.size > MaxDocument {
-		return nil, problem(f.path, "has %d bytes, over the limit of %d for one document", f.size, MaxDocument)
+	if size > MaxDocument {
+		return nil, problem(f.path, "has %d bytes, over the limit of %d for one document", size, MaxDocument)
 	}
-	content := bytes.NewBuffer(make([]byte, 0, f.size+bytes.MinRead))
+	content := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	content.Write(head)
 	if _, err := content.ReadFrom(io.LimitReader(r, MaxDocument)); err != nil {
 		return nil, problem(f.path, "%v", reason(err))

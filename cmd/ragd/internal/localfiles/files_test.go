@@ -2,9 +2,12 @@ package localfiles
 
 import (
 	"errors"
+	"io/fs"
 	"iter"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,9 +70,9 @@ func TestFilesWalksFoldersInOrderAndSaysWhatItPassesOver(t *testing.T) {
 	if err := os.Symlink(filepath.Join(root, "other.txt"), filepath.Join(root, "docs/link.txt")); err != nil {
 		t.Fatal(err)
 	}
-	got := collect(Files(root, filepath.Join(root, "docs")), root)
+	got := collect(Options{Base: root}.Files(filepath.Join(root, "docs")), root)
 	want := []found{
-		{URI: "docs/.git", Skip: "hidden"},
+		{URI: "docs/.git/", Skip: "hidden"},
 		{URI: "docs/.hidden", Skip: "hidden"},
 		{URI: "docs/a/deep.txt", Content: "déjà"},
 		{URI: "docs/b.md", Content: "# b"},
@@ -99,7 +102,7 @@ func TestFilesTakesNamedPathsAtTheirWord(t *testing.T) {
 	for i := range paths {
 		paths[i] = root + "/" + paths[i]
 	}
-	got := collect(Files(root, paths...), root)
+	got := collect(Options{Base: root}.Files(paths...), root)
 	want := []found{
 		{URI: "absent", Problem: "no such file or directory"},
 		{URI: ".notes", Content: "hidden but named"},
@@ -115,7 +118,7 @@ func TestFilesTakesNamedPathsAtTheirWord(t *testing.T) {
 func TestFilesOutsideTheBaseKeepTheirAbsolutePath(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a/x.md": "x", "b/y.md": "y"})
-	got := collect(Files(filepath.Join(root, "a"), root), root)
+	got := collect(Options{Base: filepath.Join(root, "a")}.Files(root), root)
 	want := []found{{URI: "x.md", Content: "x"}, {URI: filepath.ToSlash(root) + "/b/y.md", Content: "y"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -135,12 +138,12 @@ func TestFilesRefusesAFileOverTheLimitUnread(t *testing.T) {
 	if err := os.Truncate(path, MaxDocument+1); err != nil { // sparse
 		t.Fatal(err)
 	}
-	got := collect(Files(root, root), root)
+	got := collect(Options{Base: root}.Files(root), root)
 	want := []found{{URI: "big.txt", Problem: "has 268435457 bytes, over the limit of 268435456 for one document"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if size := Size(root); size != MaxDocument+1 {
+	if size := (Options{}).Size(root); size != MaxDocument+1 {
 		t.Errorf("size is %d", size)
 	}
 }
@@ -149,7 +152,7 @@ func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 	t.Parallel()
 	const samples = "../../../../internal/parse/testdata/files"
 	var formats, members []string
-	for doc, err := range Files(samples, samples) {
+	for doc, err := range (Options{Base: samples}).Files(samples) {
 		var skip *Skip
 		switch {
 		case errors.As(err, &skip):
@@ -183,7 +186,7 @@ func TestFilesStopsWhenTheCallerDoes(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a/1": "1", "a/2": "2", "b/3": "3"})
 	var uris []string
-	for doc, err := range Files(root, root+"/a", root+"/b") {
+	for doc, err := range (Options{Base: root}).Files(root+"/a", root+"/b") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,5 +195,135 @@ func TestFilesStopsWhenTheCallerDoes(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a/1"}, uris); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Git itself says what its ignore files ignore.
+func TestFilesIgnoresWhatGitIgnores(t *testing.T) {
+	t.Parallel()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	files := map[string]string{
+		".gitignore": "# a comment\n*.log\n!keep.log\n/top.txt\nbuild/\ndocs/**/draft.md\n**/deep/*.txt\na/**\n\\#hash.md\n\\!bang.md\ntrailing.md   \n" +
+			"[!x]1.md\nq?.md\n{b}.md\nfoo**bar.md\n*.tmp/\nnested/*\n!nested/yes.md\n[broken\n/**/any/\r\n\xef\xbb\xbf\n",
+		"sub/.gitignore":     "*.md\n!/index.md\nonly/\n",
+		"sub/low/.gitignore": "!again.md\n",
+		".git/info/exclude":  "private.md\n",
+	}
+	for _, path := range strings.Fields(`x.log keep.log top.txt sub/top.txt build/a.md sub/build/a.md docs/draft.md docs/a/b/draft.md docs/a/b/final.md deep/x.txt z/deep/x.txt
+		z/deep/y/x.txt a/b.md z/a/b.md #hash.md !bang.md trailing.md x1.md y1.md qq.md q.md {b}.md b.md fooxbar.md foo.md t.tmp/x.md t.tmp2/x.md nested/yes.md nested/no.md
+		nested/in/yes.md [broken any/x.md u/any/x.md sub/index.md sub/other.md sub/low/index.md sub/low/again.md sub/only/x.txt sub/x.txt private.md z/private.md with.space.md`) {
+		files[path] = "x"
+	}
+	root := tree(t, files)
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "core.excludesFile=/dev/null", "ls-files", "-z", "--others", "--exclude-standard"}} {
+		cmd := exec.CommandContext(t.Context(), git, args...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+t.TempDir())
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if args[0] == "init" {
+			continue
+		}
+		want := slices.DeleteFunc(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), func(path string) bool { return strings.Contains(path, ".gitignore") })
+		slices.Sort(want)
+		for _, from := range []string{root, filepath.Join(root, "sub")} { // the rules above a folder count too
+			var got, under []string
+			for doc, err := range (Options{Base: root}).Files(from) {
+				if err == nil {
+					got = append(got, doc.URI)
+				}
+			}
+			slices.Sort(got)
+			for _, path := range want {
+				if from == root || strings.HasPrefix(path, "sub/") {
+					under = append(under, path)
+				}
+			}
+			if diff := cmp.Diff(under, got); diff != "" {
+				t.Errorf("%s (-git +got)\n%s", from, diff)
+			}
+		}
+	}
+}
+
+func TestRagdignoreWinsOverGitignore(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{
+		"docs/.gitignore": "generated/\n*.csv\n", "docs/.ragdignore": "!generated/\nsecret.md\n",
+		"docs/generated/a.md": "a", "docs/b.csv": "b,c", "docs/secret.md": "s", "docs/d.md": "d",
+	})
+	got := collect(Options{Base: root}.Files(filepath.Join(root, "docs")), root)
+	want := []found{
+		{URI: "docs/.gitignore", Skip: "hidden"},
+		{URI: "docs/.ragdignore", Skip: "hidden"},
+		{URI: "docs/b.csv", Skip: "ignored by .gitignore"},
+		{URI: "docs/d.md", Content: "d"},
+		{URI: "docs/generated/a.md", Content: "a"},
+		{URI: "docs/secret.md", Skip: "ignored by .ragdignore"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	all := 0
+	for _, err := range (Options{Base: root, NoIgnore: true}).Files(filepath.Join(root, "docs")) {
+		if err == nil {
+			all++
+		}
+	}
+	if all != 4 {
+		t.Errorf("%d documents without the ignore files, want 4", all)
+	}
+}
+
+func TestFilesSkipsAFolderWhoseIgnoreFileIsUnreadable(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"docs/a.md": "a", "docs/sub/b.md": "b", "docs/sub/.ragdignore": strings.Repeat("#", maxIgnoreFile+1)})
+	got := collect(Options{Base: root}.Files(filepath.Join(root, "docs")), root)
+	want := []found{
+		{URI: "docs/a.md", Content: "a"},
+		{URI: "docs/sub/.ragdignore", Problem: "is over the limit of 1048576 bytes for a file of this name"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// changing is a file that grows while it is read.
+type changing struct {
+	fs.File
+	path string
+}
+
+func (c changing) Read(p []byte) (int, error) {
+	n, err := c.File.Read(p)
+	if err == nil {
+		err = os.Truncate(c.path, int64(n)+1)
+	}
+	return n, err
+}
+
+func TestAFileThatKeepsChangingIsAProblem(t *testing.T) {
+	t.Parallel()
+	for changes, want := range map[int]string{readAttempts: "changes while it is read: ingest it when it is complete", readAttempts - 1: ""} {
+		path := filepath.Join(tree(t, map[string]string{"a.txt": "a"}), "a.txt")
+		opened := 0
+		_, err := file{path: path}.readUnchanged(func() (fs.File, error) {
+			f, err := os.Open(path)
+			if opened++; opened > changes {
+				return f, err
+			}
+			if err := os.Truncate(path, 1); err != nil {
+				return nil, err
+			}
+			return changing{f, path}, err
+		})
+		var bad *Problem
+		if errors.As(err, &bad) != (want != "") || bad != nil && bad.Reason != want || opened != readAttempts {
+			t.Errorf("%d changes: opened %d times, %v", changes, opened, err)
+		}
 	}
 }

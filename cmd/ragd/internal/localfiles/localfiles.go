@@ -1,7 +1,7 @@
 // Package localfiles reads documents for an upload: from files and folders, or from
 // JSON Lines. It streams: memory holds one document at a time. It calls no service.
 //
-//	for doc, err := range localfiles.Files(".", "handbook", "README.md") {
+//	for doc, err := range localfiles.Options{Base: "."}.Files("handbook", "README.md") {
 //		// err is a *Skip (skipped on purpose) or a *Problem; both name the location
 //	}
 //

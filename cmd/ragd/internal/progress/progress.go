@@ -29,7 +29,7 @@ func New(out io.Writer, size int64, terminal bool) Meter {
 	if terminal {
 		return &barMeter{out: out, bar: NewBar(out, size, "uploading", progressbar.OptionShowBytes(true))}
 	}
-	return &lineMeter{out: out, due: time.Now().Add(lineInterval)}
+	return &lineMeter{out: out, size: size, due: time.Now().Add(lineInterval)}
 }
 
 // barMeter shows two bars one after the other: bytes uploaded, whose total is known from
@@ -38,6 +38,20 @@ type barMeter struct {
 	out  io.Writer
 	jobs bool // the bar is the second one
 	bar  *progressbar.ProgressBar
+	troubles
+}
+
+// troubles tells each reason once why jobs are repeated.
+type troubles struct{ told string }
+
+// news returns a line about jobs that failed for a reason that was not told before, else
+// an empty string.
+func (t *troubles) news(now upload.Progress) string {
+	if now.Trouble == "" || now.Trouble == t.told {
+		return ""
+	}
+	t.told = now.Trouble
+	return fmt.Sprintf("not processed yet: %s: %s; the service tries again", output.Count(now.Troubled, "document"), output.OneLine(now.Trouble))
 }
 
 // NewBar returns a bar that writes to out. total is the value at its end, -1 if it is not known.
@@ -52,6 +66,10 @@ func NewBar(out io.Writer, total int64, description string, more ...progressbar.
 }
 
 func (m *barMeter) Update(now upload.Progress) {
+	if line := m.news(now); line != "" {
+		_ = m.bar.Clear()
+		output.Note(m.out, "%s", line)
+	}
 	failed := ""
 	if now.Failed > 0 {
 		failed = fmt.Sprintf(", %d failed", now.Failed)
@@ -94,6 +112,8 @@ func (m *barMeter) updateFew(now upload.Progress, failed string) {
 	if now.Chunks > 0 && now.Waiting > 0 {
 		done += now.Waiting * stepsPerDocument * now.ChunksDone / now.Chunks
 		text += fmt.Sprintf(", %d of %d chunks", now.ChunksDone, now.Chunks)
+	} else if now.Reading > 0 {
+		text += ", reading"
 	}
 	m.bar.Describe(text + failed)
 	_ = m.bar.Set(done)
@@ -108,22 +128,37 @@ const lineInterval = 5 * time.Second
 
 // lineMeter prints a line at most once per lineInterval.
 type lineMeter struct {
-	mu  sync.Mutex
-	out io.Writer
-	due time.Time // of the next line
+	mu   sync.Mutex
+	out  io.Writer
+	size int64     // bytes of the corpus, -1 if not known
+	due  time.Time // of the next line
+	troubles
 }
 
 func (m *lineMeter) Update(now upload.Progress) {
+	if line := m.news(now); line != "" {
+		output.Note(m.out, "%s", line)
+	}
 	if now.Sent {
 		chunks := ""
-		if now.Jobs <= fewDocuments && now.Chunks > 0 {
+		switch {
+		case now.Jobs > fewDocuments:
+		case now.Chunks > 0:
 			chunks = fmt.Sprintf(", %d of %d chunks", now.ChunksDone, now.Chunks)
+		case now.Reading > 0:
+			chunks = ", reading"
 		}
 		m.print("processing: %d of %d documents done, %d failed%s", now.Jobs-now.Waiting, now.Jobs, now.Failed, chunks)
 		return
 	}
-	m.print("uploading: %d documents, %d failed", now.Uploaded, now.Failed)
+	sent := megabytes(now.InputBytes)
+	if m.size > 0 {
+		sent += " of " + megabytes(m.size)
+	}
+	m.print("uploading: %s, %d documents, %d failed", sent, now.Uploaded, now.Failed)
 }
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 func (m *lineMeter) Retrying(err error) { m.print("trying again: %s", output.OneLine(err.Error())) }
 

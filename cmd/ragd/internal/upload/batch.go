@@ -91,7 +91,7 @@ func (r *run) item(doc localfiles.Document) (*item, error) {
 }
 
 // send sends a batch and returns one result for each document, in order. It calls
-// counted with the bytes of the corpus that each document accounts for.
+// counted with the bytes of the corpus that were sent since the last call.
 func (c Client) send(ctx context.Context, items []*item, counted func(int64)) ([]*ragdv1.UploadResult, error) {
 	if c.batch != nil {
 		return c.batch(ctx, items)
@@ -101,14 +101,12 @@ func (c Client) send(ctx context.Context, items []*item, counted func(int64)) ([
 		return nil, err
 	}
 	for _, it := range items {
-		if err := it.send(stream); err != nil {
+		if err := it.send(stream, counted); err != nil {
 			if errors.Is(err, io.EOF) { // the answer says why
 				break
 			}
 			return nil, err
 		}
-		counted(it.input)
-		it.input = 0
 	}
 	res, err := stream.CloseAndReceive()
 	if err != nil {
@@ -125,8 +123,9 @@ type sender interface {
 	Send(*ragdv1.UploadDocumentsRequest) error
 }
 
-// send sends a document and, if it is large, its content in further messages.
-func (i *item) send(stream sender) error {
+// send sends a document and, if it is large, its content in further messages. It calls
+// counted after each message with the bytes of the corpus that it accounts for.
+func (i *item) send(stream sender, counted func(int64)) error {
 	content := i.content
 	if len(content) <= messageBytes {
 		i.header.Source = &ragdv1.UploadDocumentRequest_Content{Content: content}
@@ -143,8 +142,17 @@ func (i *item) send(stream sender) error {
 			return err
 		}
 		content = content[n:]
+		i.count(counted, int64(n))
 	}
+	i.count(counted, i.input)
 	return nil
+}
+
+// count calls counted with n bytes of the corpus, at most those not counted yet.
+func (i *item) count(counted func(int64), n int64) {
+	n = min(n, i.input)
+	i.input -= n
+	counted(n)
 }
 
 // size returns the bytes of content in a batch.

@@ -163,6 +163,7 @@ func (r *run) acknowledge(doc document, job *ragdv1.Job) {
 
 // States of a job.
 const (
+	jobRunning   = "running"
 	jobSucceeded = "succeeded"
 	jobFailed    = "failed"
 	jobCancelled = "cancelled"

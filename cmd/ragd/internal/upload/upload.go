@@ -2,7 +2,7 @@
 // documents with bounded concurrency, retries while the service is busy or restarting,
 // and waits for the jobs that the uploads started.
 //
-//	result, err := upload.Run(ctx, client, localfiles.Files(".", "handbook"), upload.Config{Index: "docs"})
+//	result, err := upload.Run(ctx, client, localfiles.Options{Base: "."}.Files("handbook"), upload.Config{Index: "docs"})
 //
 // An upload can be repeated at any time: uris are stable, and the same bytes under the same
 // uri change nothing. A run that was interrupted is resumed by running it again.
@@ -55,7 +55,7 @@ type Config struct {
 
 // Progress is the progress of a run.
 type Progress struct {
-	InputBytes int64 // read from the corpus, as localfiles.Size counts them
+	InputBytes int64 // sent of the corpus, as localfiles.Options.Size counts them
 	Uploaded   int   // documents the service has acknowledged
 	Failed     int
 	Sent       bool // everything is uploaded
@@ -63,6 +63,13 @@ type Progress struct {
 	Waiting    int  // upper bound of those of Jobs that have not ended yet
 	Chunks     int  // chunks of the documents in work, as far as known
 	ChunksDone int  // those of Chunks that are done
+	// Reading is the number of documents in work whose chunks are not known yet, as far as
+	// their jobs were looked at.
+	Reading int
+	// Trouble is why an attempt failed that the service is going to repeat, such as a
+	// provider that does not answer; empty if there is none. Troubled counts the documents.
+	Trouble  string
+	Troubled int
 }
 
 // Failure is a document that was not stored or not processed.

@@ -511,3 +511,33 @@ func TestRunMergesMetadata(t *testing.T) {
 		}
 	})
 }
+
+// sink is a stream that accepts everything.
+type sink struct{ messages int }
+
+func (s *sink) Send(*ragdv1.UploadDocumentsRequest) error {
+	s.messages++
+	return nil
+}
+
+func TestALargeDocumentIsCountedMessageByMessage(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name           string
+		content, input int64
+		want           []int64
+	}{
+		{"a file", 3*messageBytes + 5, 3*messageBytes + 5, []int64{messageBytes, messageBytes, messageBytes, 5, 0}},
+		{"a compressed line", 2 * messageBytes, messageBytes + 1, []int64{messageBytes, 1, 0}},
+		{"a small file", 5, 5, []int64{5}},
+	} {
+		it := &item{header: &ragdv1.UploadDocumentRequest{}, content: make([]byte, tc.content), input: tc.input}
+		var got []int64
+		if err := it.send(&sink{}, func(n int64) { got = append(got, n) }); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+	}
+}

@@ -18,6 +18,7 @@ const (
 	// A sweep costs one call for each thousand jobs. While the index is busy there is at
 	// least this interval between sweeps, and they take at most this fraction of the time.
 	sweepInterval = 5 * time.Second
+	firstSweep    = time.Second // shows early that a provider does not answer
 	sweepFraction = 0.05
 	// Up to fewJobs jobs are swept more often, as one call lists them.
 	fewJobs          = 5
@@ -38,7 +39,7 @@ func (r *run) wait(ctx context.Context) error {
 		interval = fewSweepInterval
 	}
 	begun := time.Now()
-	nextSweep := begun.Add(interval)
+	nextSweep := begun.Add(firstSweep)
 	for len(r.open) > 0 {
 		pause := time.Duration(float64(time.Since(begun)) * pollFraction)
 		select {
@@ -73,10 +74,31 @@ func (r *run) pending(ctx context.Context) (int, error) {
 	return int(index.GetPendingDocumentCount()), err
 }
 
-// sweep settles the open jobs that have ended and counts the chunks of the others. It
-// lists jobs, newest first, until they are older than the oldest open job.
+// inWork sums up the jobs that have not ended.
+type inWork struct {
+	chunks, done int
+	reading      int
+	trouble      string
+	troubled     int
+}
+
+// add counts a job.
+func (w *inWork) add(job *ragdv1.Job) {
+	w.chunks += int(job.GetProgress().GetTotal())
+	w.done += int(job.GetProgress().GetDone())
+	if job.GetStatus() == jobRunning && job.GetProgress().GetTotal() == 0 {
+		w.reading++
+	}
+	if why := job.GetError(); why != "" {
+		w.trouble = why
+		w.troubled++
+	}
+}
+
+// sweep settles the open jobs that have ended and sums up the others. It lists jobs,
+// newest first, until they are older than the oldest open job.
 func (r *run) sweep(ctx context.Context) error {
-	var chunks, done int
+	var others inWork
 	// missing holds the open jobs that the list lacks or shows as cancelled.
 	missing := make(map[string]bool, len(r.open))
 	for id := range r.open {
@@ -103,7 +125,7 @@ func (r *run) sweep(ctx context.Context) error {
 				r.result.addExtraction(job)
 				delete(r.open, job.GetJobId())
 			default:
-				chunks, done = chunks+int(job.GetProgress().GetTotal()), done+int(job.GetProgress().GetDone())
+				others.add(job)
 			}
 		}
 		req.PageToken = page.GetNextPageToken()
@@ -111,7 +133,10 @@ func (r *run) sweep(ctx context.Context) error {
 			break
 		}
 	}
-	r.step(func() { r.progress.Chunks, r.progress.ChunksDone = chunks, done })
+	r.step(func() {
+		r.progress.Chunks, r.progress.ChunksDone, r.progress.Reading = others.chunks, others.done, others.reading
+		r.progress.Trouble, r.progress.Troubled = others.trouble, others.troubled
+	})
 	for id := range missing {
 		if err := r.settleDocument(ctx, id); err != nil {
 			return err
