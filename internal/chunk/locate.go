@@ -9,6 +9,10 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 )
 
+// HeadingsKey is the metadata key of the titles of the headings that enclose the start
+// of a chunk.
+const HeadingsKey = "headings"
+
 // Locate adds to the metadata of every chunk its startLine and endLine in the
 // source, counted from 1. For the Markdown strategies it also adds headings, the
 // titles of the headings that enclose the start of the chunk, outermost first, if
@@ -57,6 +61,6 @@ func (l *locator) locateBefore(end int) {
 		for i, h := range l.path {
 			titles[i] = h.Title
 		}
-		c.Metadata["headings"] = titles
+		c.Metadata[HeadingsKey] = titles
 	}
 }

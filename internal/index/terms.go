@@ -27,28 +27,46 @@ const TermDimensions = 1_000_000_000
 // maxTerms is the number of values that a sparsevec can hold.
 const maxTerms = 16_000
 
-// The constants of BM25 in the weight of a term; see weight. The SQL function
-// weigh_terms repeats them.
+// The constants of the weight of a term; see termWeights. The SQL function weigh_terms
+// repeats those of BM25.
 const (
 	k1            = 0.9
 	b             = 0.4
 	typicalLength = 50.0
+	headingWeight = 0.4
 )
 
+// MaxTermWeight is an upper bound of the weight of a term in a chunk.
+const MaxTermWeight = 1 + headingWeight
+
+// Text is the text of a chunk for keyword search.
+type Text struct {
+	Headings string // the title of the document and the headings above the chunk
+	Body     string
+}
+
 // TermsOf returns the terms of texts in a text search language, in the order of the
-// texts. The text of a chunk is its title, a blank and its own text. The result is what
-// the trigger function weigh_terms computes for a chunk that is written without terms, in
-// half the time.
-func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []string) ([]Terms, error) {
+// texts. In the tsvector the terms of the headings come first and have the label A. For
+// a text without headings the result is what the trigger function weigh_terms computes
+// for a chunk that is written without terms, in half the time.
+func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []Text) ([]Terms, error) {
+	headings, bodies := make([]string, len(texts)), make([]string, len(texts))
+	for n, text := range texts {
+		headings[n], bodies[n] = text.Headings, text.Body
+	}
 	type row struct {
 		Terms      postgres.Binary
 		Dimensions []int64
 	}
 	rows, err := tenant.Select[row](ctx, q, `
 		SELECT v.terms, ARRAY(SELECT tenant.term_dimension(l.lexeme) FROM unnest(tsvector_to_array(v.terms)) AS l (lexeme)) AS dimensions
-		FROM unnest($2::text[]) WITH ORDINALITY AS t (text, n)
-		CROSS JOIN LATERAL (SELECT to_tsvector($1::text::regconfig, t.text) AS terms OFFSET 0) AS v
-		ORDER BY t.n`, language, texts)
+		FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS t (headings, body, n)
+		CROSS JOIN LATERAL (
+			SELECT CASE t.headings WHEN '' THEN '' ELSE setweight(to_tsvector($1::text::regconfig, t.headings), 'A') END
+				|| to_tsvector($1::text::regconfig, t.body) AS terms
+			OFFSET 0
+		) AS v
+		ORDER BY t.n`, language, headings, bodies)
 	if err != nil {
 		return nil, err
 	}
@@ -63,22 +81,35 @@ func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []str
 	return terms, nil
 }
 
-// termCounts returns how often each term of a tsvector occurs in the text. The encoding
-// of a tsvector is the number of terms in four bytes and, for each term, the term, a zero
-// byte, the number of its positions in two bytes and each position in two bytes.
-func termCounts(tsvector []byte) ([]int, error) {
+// termCount is how often a term occurs in a text.
+type termCount struct {
+	count   int
+	heading bool // also in the headings
+}
+
+// labelA is the label A of a position in the encoding of a tsvector.
+const labelA = 3 << 14
+
+// termCounts returns the counts of the terms of a tsvector. Its encoding is the number of
+// terms in four bytes and, for each term, the term, a zero byte, the number of its
+// positions in two bytes and each position in two bytes, the label in the upper two bits.
+func termCounts(tsvector []byte) ([]termCount, error) {
 	if len(tsvector) < 4 {
 		return nil, fmt.Errorf("a tsvector of %d bytes", len(tsvector))
 	}
-	counts := make([]int, binary.BigEndian.Uint32(tsvector))
+	counts := make([]termCount, binary.BigEndian.Uint32(tsvector))
 	rest := tsvector[4:]
 	for n := range counts {
 		end := bytes.IndexByte(rest, 0)
 		if end < 0 || len(rest) < end+3 {
 			return nil, fmt.Errorf("a tsvector of %d terms that ends in term %d", len(counts), n)
 		}
-		counts[n] = int(binary.BigEndian.Uint16(rest[end+1:]))
-		rest = rest[min(len(rest), end+3+2*counts[n]):]
+		count := int(binary.BigEndian.Uint16(rest[end+1:]))
+		rest = rest[end+3:]
+		// The headings come first, so the first position tells.
+		heading := count > 0 && len(rest) >= 2 && binary.BigEndian.Uint16(rest)&labelA == labelA
+		counts[n] = termCount{count, heading}
+		rest = rest[min(len(rest), 2*count):]
 	}
 	return counts, nil
 }
@@ -89,23 +120,25 @@ type termWeight struct {
 	value     float32
 }
 
-// weight returns the part of a term's BM25 score that depends on the chunk alone, in
-// [0, 1), for a term that occurs count times in a text of length words that are not stop
-// words.
-func weight(count, length float64) float32 {
-	return float32(count / (count + k1*(1-b+b*length/typicalLength)))
-}
-
 // termWeights returns the weights of a text's terms by ascending dimension, at most
 // maxTerms of them. Terms that share a dimension have the weight of the heaviest.
-func termWeights(counts []int, dimensions []int64) []termWeight {
+//
+// The weight is the part of a term's BM25 score that depends on the chunk alone, in
+// [0, 1), and headingWeight more for a term of the headings: a weighted sum of two
+// fields, of which the headings are so short that their counts are not compared.
+func termWeights(counts []termCount, dimensions []int64) []termWeight {
 	length := 0.0
-	for _, count := range counts {
-		length += float64(count)
+	for _, c := range counts {
+		length += float64(c.count)
 	}
 	weights := make([]termWeight, len(dimensions))
 	for n, dimension := range dimensions {
-		weights[n] = termWeight{dimension, weight(float64(counts[n]), length)}
+		count := float64(counts[n].count)
+		value := count / (count + k1*(1-b+b*length/typicalLength))
+		if counts[n].heading {
+			value += headingWeight
+		}
+		weights[n] = termWeight{dimension, float32(value)}
 	}
 	slices.SortFunc(weights, func(x, y termWeight) int {
 		return cmp.Or(cmp.Compare(x.dimension, y.dimension), cmp.Compare(y.value, x.value))

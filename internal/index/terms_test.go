@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -31,7 +33,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 		"nothing":     " ",
 		"stop words":  " of the and",
 		"one word":    " word",
-		"a title":     "Gears The gear that gears with other gears",
+		"repetition":  "The gear that gears with other gears",
 		"repeated":    " " + strings.Repeat("again and again the tide ", 60),
 		"odd letters": " Straße ΣΊΣΥΦΟΣ naïve 数据库 🦀 it's O'Neil's e-mail a@b.example https://c.example/d?e=f -1.5e3",
 		"many words":  " " + many.String(),
@@ -46,19 +48,18 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 			chunks := h.OfIndex(indexID, 0)
 			var got row
 			err := chunks.Tx(t.Context(), func(tx *tenant.Tx) error {
-				terms, err := index.TermsOf(t.Context(), tx, "english", []string{"another", text})
+				terms, err := index.TermsOf(t.Context(), tx, "english", []index.Text{{Headings: "a title", Body: "another"}, {Body: text}})
 				if err != nil {
 					return err
 				}
 				if len(terms) != 2 {
 					t.Fatalf("terms of %d texts", len(terms))
 				}
-				title, rest, _ := strings.Cut(text, " ")
 				_, err = tx.Exec(t.Context(), `
-					INSERT INTO tenant.chunk (chunk_id, metadata, embedding, title, text, terms, term_weights)
-					VALUES ('by ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, NULL, NULL),
-						('given ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, $4, $5)`,
-					name, title, rest, terms[1].Terms, terms[1].Weights)
+					INSERT INTO tenant.chunk (chunk_id, metadata, embedding, text, terms, term_weights)
+					VALUES ('by ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, NULL, NULL),
+						('given ' || $1, '{}', array_fill(1, ARRAY[8])::vector, $2, $3, $4)`,
+					name, text, terms[1].Terms, terms[1].Weights)
 				if err != nil {
 					return err
 				}
@@ -78,6 +79,36 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 				t.Errorf("%d terms", got.Weights)
 			}
 		})
+	}
+}
+
+func TestTermsOfHeadingsWeighMore(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	s.Tenant(t, "acme")
+	var got []string
+	err := s.DB.Handle("acme").Tx(t.Context(), func(tx *tenant.Tx) error {
+		terms, err := index.TermsOf(t.Context(), tx, "english", []index.Text{
+			{Headings: "The harbour", Body: "tides"}, {Body: "harbour tides"}, {Headings: "The of", Body: "harbour tides"},
+		})
+		for _, of := range terms {
+			text, err := tenant.Value[string](t.Context(), tx, `
+				SELECT $1::tsvector::text || (SELECT string_agg(' ' || round(weight::numeric, 3), '' ORDER BY weight)
+					FROM regexp_split_to_table(trim(split_part($2::sparsevec::text, '/', 1), '{}'), ',|[0-9]+:') AS weight WHERE weight <> '')`,
+				of.Terms, of.Weights)
+			if err != nil {
+				return err
+			}
+			got = append(got, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`'harbour':2A 'tide':3 0.643 1.043`, `'harbour':1 'tide':2 0.643 0.643`, `'harbour':1 'tide':2 0.643 0.643`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -2,13 +2,17 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -22,6 +26,33 @@ const (
 type chunkRow struct {
 	*task
 	ordinal int
+}
+
+// text returns the text of the chunk for keyword search.
+func (r chunkRow) text() index.Text {
+	c := r.chunks[r.ordinal]
+	above := append([]string{r.Title}, headingsAbove(c)...)
+	if len(above) > 1 && above[1] == r.Title {
+		above = above[1:]
+	}
+	return index.Text{Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: c.Text}
+}
+
+// headingsAbove returns the headings that enclose the start of a chunk, outermost first,
+// as chunk.Locate or the reader of its file found them.
+func headingsAbove(c chunk.Chunk) (headings []string) {
+	if titles, ok := c.Metadata[chunk.HeadingsKey].([]any); ok {
+		for _, title := range titles {
+			headings = append(headings, fmt.Sprint(title))
+		}
+		return headings
+	}
+	if position, ok := c.Metadata[positionKey].(map[string]any); ok {
+		if section, ok := position[string(parse.Section)].(string); ok {
+			return strings.Split(section, parse.SectionSeparator)
+		}
+	}
+	return nil
 }
 
 // copyChunks writes the chunks of the tasks, which are of one index.
@@ -53,9 +84,9 @@ func copyRows(ctx context.Context, tx *tenant.Tx, rows []chunkRow) error {
 		return nil
 	}
 	into := rows[0].into
-	texts := make([]string, len(rows))
+	texts := make([]index.Text, len(rows))
 	for i, row := range rows {
-		texts[i] = row.Title + " " + row.chunks[row.ordinal].Text
+		texts[i] = row.text()
 	}
 	terms, err := index.TermsOf(ctx, tx, into.TextLanguage, texts)
 	if err != nil {

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"encoding/json"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -12,7 +13,8 @@ import (
 const maxTitleSearch = 16 << 10
 
 // TitleOf returns the title of a text: the first heading of level 1 in Markdown, the
-// title element in HTML, \title in LaTeX. It returns "" if there is none.
+// title element in HTML, \title in LaTeX, the field "title" of a JSON object. It returns
+// "" if there is none.
 func TitleOf(contentType, text string) string {
 	head := text[:min(len(text), maxTitleSearch)]
 	title := ""
@@ -28,8 +30,32 @@ func TitleOf(contentType, text string) string {
 		title = htmlTitle(head)
 	case LaTeX:
 		title = latexArgument(head, `\title`)
+	case JSON:
+		title = jsonTitle(head)
 	}
 	return textlimit.OneLine(title, maxTitle)
+}
+
+// jsonTitle returns the field "title" of a JSON object if it is a string. The object may be
+// cut off behind it.
+func jsonTitle(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return ""
+	}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return ""
+		}
+		if key == "title" {
+			var title string
+			_ = json.Unmarshal(value, &title) // it stays empty for other types
+			return title
+		}
+	}
+	return ""
 }
 
 func htmlTitle(page string) string {
@@ -113,7 +139,7 @@ func nest(all func(yield func(heading) bool), end int) []Span {
 		for i, a := range above {
 			names[i] = a.text
 		}
-		spans = append(spans, Span{Kind: Section, Start: h.start, Name: textlimit.OneLine(strings.Join(names, " > "), maxSectionPath)})
+		spans = append(spans, Span{Kind: Section, Start: h.start, Name: textlimit.OneLine(strings.Join(names, SectionSeparator), maxSectionPath)})
 	}
 	if n := len(spans); n > 0 {
 		spans[n-1].End = end

@@ -77,9 +77,12 @@ const (
 	Page    Kind = "page"
 	Slide   Kind = "slide"
 	Sheet   Kind = "sheet"
-	Section Kind = "section" // the headings above, joined by " > "
+	Section Kind = "section" // the headings above, joined by SectionSeparator
 	Member  Kind = "file"    // of an archive, or an attachment
 )
+
+// SectionSeparator separates the headings in the name of a Section.
+const SectionSeparator = " > "
 
 // Span is the part Text[Start:End] of a document's text that came from one page, slide,
 // sheet, section or member. Start and End are bytes on code point boundaries.

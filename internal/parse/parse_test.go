@@ -197,6 +197,9 @@ func TestTitleOf(t *testing.T) {
 		{"a page's title", "text/html", "<html><head><title>\n A &amp; B </title>", "A & B"},
 		{"a page without one", "text/html", "<p>text", ""},
 		{"a LaTeX title", "application/x-latex", `\title{On {Tides}} x`, "On {Tides}"},
+		{"a JSON title", "application/json", `{"a": {"title": "inner"}, "list": [1, {}], "title": "Codes", "rest": [`, "Codes"},
+		{"a JSON title that is no text", "application/json", `{"title": {"en": "Codes"}}`, ""},
+		{"JSON without a title", "application/json", `[{"title": "inner"}]`, ""},
 		{"plain text has none", "text/plain", "# not a heading", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

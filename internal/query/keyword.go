@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/lexical"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -42,6 +43,7 @@ type term struct {
 	Dimension int32  // of the column term_weights
 	Chunks    int64  // chunks that have it
 	Total     int64  // chunks of the index
+	Framing   bool   // it only says what kind of answer is wanted; see lexical.Unframed
 }
 
 // phrase is a sequence of adjacent terms.
@@ -50,10 +52,18 @@ type phrase struct {
 	Query string // as a tsquery
 }
 
-// weight returns the inverse document frequency of the term as BM25 defines it.
+// framingWeight is the weight of a framing term relative to others.
+const framingWeight = 0.25
+
+// weight returns the inverse document frequency of the term as BM25 defines it, less for
+// a framing term.
 func (t term) weight() float64 {
 	n, total := float64(t.Chunks), float64(max(t.Total, t.Chunks))
-	return math.Log(1 + (total-n+0.5)/(n+0.5))
+	weight := math.Log(1 + (total-n+0.5)/(n+0.5))
+	if t.Framing {
+		weight *= framingWeight
+	}
+	return weight
 }
 
 // keywords is the keyword leg of a search. The score of a chunk is the sum over the
@@ -62,8 +72,8 @@ func (t term) weight() float64 {
 //	weight of the term * weight of the term in the chunk
 //
 // which is BM25 (Robertson and Zaragoza 2009) without its constant factor k1+1.
-// term.weight is the first weight; weigh_terms computes the second when a chunk is
-// written. A chunk that has a compound term of the question, such as an identifier
+// term.weight is the first weight; index.TermsOf computes the second when a chunk is
+// written, larger for terms of the title and the headings. A chunk that has a compound term of the question, such as an identifier
 // or a part number, in one piece gets a bonus.
 type keywords struct {
 	match     string                // tsquery of the candidates
@@ -82,6 +92,10 @@ type keywords struct {
 func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (q queryTerms, err error) {
 	phrases, rest := quoted(text)
 	compounds := compoundTerm.FindAllString(rest, maxPhrases)
+	unframed := text
+	if i.TextLanguage == "english" {
+		unframed = lexical.Unframed(text)
+	}
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout)
 	b.Query(tenant.Rows(&q.terms), `
@@ -94,13 +108,14 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 			SELECT lexeme COLLATE "C" AS lexeme, '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' AS quoted
 			FROM unnest(to_tsvector($2::text::regconfig, $3))
 		)
-		SELECT asked.quoted, tenant.term_dimension(asked.lexeme)::int AS dimension, size.chunks AS total, coalesce(
+		SELECT asked.quoted, tenant.term_dimension(asked.lexeme)::int AS dimension, size.chunks AS total,
+			asked.lexeme <> ALL (tsvector_to_array(to_tsvector($2::text::regconfig, $5))) AS framing, coalesce(
 			(SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
 				WHERE t.lexeme = asked.lexeme AND abs(size.chunks - size.counted_chunks) * 2 <= size.chunks),
 			(SELECT count(*) FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery)
 		) AS chunks
 		FROM asked, size
-		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxTerms)
+		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxTerms, unframed)
 	for _, list := range []struct {
 		texts []string
 		into  *[]phrase
@@ -144,7 +159,7 @@ func (q queryTerms) keywords(limit int64) *keywords {
 			any = append(any, t.Quoted)
 			k.matching += t.Chunks
 		} else {
-			k.leftOut += t.weight()
+			k.leftOut += t.weight() * index.MaxTermWeight
 		}
 	}
 	k.matching = min(k.matching, max(q.terms[0].Total, q.terms[len(q.terms)-1].Chunks))

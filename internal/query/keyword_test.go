@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/index"
 )
 
 func TestQuoted(t *testing.T) {
@@ -37,7 +39,7 @@ func TestKeywordsTakeTheRarestTermsFirst(t *testing.T) {
 	if k.match != "'rare' | 'common'" || k.matching != 910 {
 		t.Errorf("candidates are %s, %d of them", k.match, k.matching)
 	}
-	if want := math.Log(2); math.Abs(k.leftOut-want) > 1e-4 {
+	if want := math.Log(2) * index.MaxTermWeight; math.Abs(k.leftOut-want) > 1e-4 {
 		t.Errorf("what was left out can add %v, want %v", k.leftOut, want)
 	}
 	if n := len(k.weights.Indices()); n != 3 {

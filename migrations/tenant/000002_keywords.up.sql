@@ -28,7 +28,7 @@ BEGIN
 	IF NEW.terms IS NOT NULL THEN
 		RETURN NEW;
 	END IF;
-	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.title || ' ' || NEW.text);
+	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.text);
 	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
 	NEW.term_weights := (
 		SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec
