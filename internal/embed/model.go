@@ -121,7 +121,7 @@ func (m *Model) check(vectors [][]float32) error {
 	}
 	for _, vector := range vectors {
 		if len(vector) != want || want == 0 {
-			return fault.New(fault.Unavailable, "the embedding model %s answered with a vector of %d values where %d are expected", m.Name, len(vector), want)
+			return fault.New(fault.Unavailable, "the embedding model %s answered with a vector of %d values where %d are expected: use an index of dimension %d for it, or another model", m.Name, len(vector), want, len(vector))
 		}
 		for _, x := range vector {
 			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {

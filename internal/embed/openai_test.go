@@ -199,7 +199,7 @@ func TestOpenAIFaults(t *testing.T) {
 		{"a vector of nothing", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = nil })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
 		{"bad base64", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = "AAA" })}, fault.Unavailable, "the embedding provider openai gave an answer that makes no sense"},
 		{"NaN", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = strings.Repeat("AADAfwAAwH8AAMB/", 2) + "AADAfwAAwH8=" })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector that holds values which are not numbers"},
-		{"another dimension", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []float64{1} })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector of 1 values where 8 are expected"},
+		{"another dimension", modelserver.Fault{Mangle: first(func(i map[string]any) { i["embedding"] = []float64{1} })}, fault.Unavailable, "the embedding model openai/unheard-of answered with a vector of 1 values where 8 are expected: use an index of dimension 1 for it, or another model"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

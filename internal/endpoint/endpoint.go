@@ -48,6 +48,9 @@ type Config struct {
 	// Models are the names of the models that callers may choose, in which * stands for
 	// any characters. Upper and lower case are equal. Empty allows all.
 	Models []string
+	// Setting is the name with which the settings of the endpoint begin, such as "openai",
+	// for errors that say where to look. Empty if there are none.
+	Setting string
 	// Timeout bounds one attempt, from sending to the last byte. 30 s.
 	Timeout time.Duration
 }
@@ -202,7 +205,7 @@ func (c *Client) classify(err error) error {
 	case errors.As(err, &status):
 		return c.classifyStatus(status)
 	case errors.As(err, &badAnswer):
-		return fault.Wrap(fault.Unavailable, err, "%s gave an answer that makes no sense", c.name)
+		return fault.Wrap(fault.Unavailable, err, "%s gave an answer that makes no sense%s", c.name, c.look("base-url"))
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Unavailable, "%s did not answer within %v", c.name, c.config.Timeout)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -210,19 +213,19 @@ func (c *Client) classify(err error) error {
 	case errors.As(err, &address):
 		err = address.Err // the address itself may hold a password
 	}
-	return fault.Wrap(fault.Unavailable, err, "%s cannot be reached", c.name)
+	return fault.Wrap(fault.Unavailable, err, "%s cannot be reached at %s: %s%s", c.name, c.origin(), reason(err), c.look("base-url"))
 }
 
 func (c *Client) classifyStatus(e *StatusError) error {
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
-		return fault.Wrap(fault.Precondition, e, "%s refused its API key", c.name)
+		return fault.Wrap(fault.Precondition, e, "%s refused its API key%s", c.name, c.look("api-key"))
 	case e.Status == http.StatusPaymentRequired || e.Code == codeNoQuota:
 		return fault.Wrap(fault.Exhausted, e, "%s has no quota left", c.name)
 	case e.Status == http.StatusNotFound || e.Status < 400:
-		return fault.Wrap(fault.Precondition, e, "%s does not have this model, or not at this address", c.name)
+		return fault.Wrap(fault.Precondition, e, "%s does not have this model, or not at this address%s", c.name, c.look("base-url"))
 	case e.Status == http.StatusTooManyRequests:
-		out := fault.Wrap(fault.Exhausted, e, "%s limits how often it may be called", c.name)
+		out := fault.Wrap(fault.Exhausted, e, "%s limits how often it may be called%s", c.name, c.limits())
 		out.RetryAfter = e.RetryAfter
 		return out
 	case e.transient():

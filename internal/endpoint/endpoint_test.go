@@ -204,6 +204,33 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	}
 }
 
+// An endpoint with settings says which of them to look at.
+func TestErrorsNameTheAddressTheCauseAndTheSetting(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	client := func(base string) *endpoint.Client {
+		return endpoint.New("the provider", endpoint.Config{BaseURL: base, APIKey: modelserver.Key, Setting: "openai", MaxAttempts: 1})
+	}
+	const look = "; the operator of this server should check the setting openai-"
+	for _, tc := range []struct {
+		name, base string
+		status     int
+		want       string
+	}{
+		{"nothing listens", "http://user:secret@127.0.0.1:1/v1?key=secret", 0, "the provider cannot be reached at http://127.0.0.1:1: the connection was refused, so that nothing listens there" + look + "base-url"},
+		{"an unknown host", "http://models.invalid/v1", 0, "the provider cannot be reached at http://models.invalid: the host name is not known" + look + "base-url"},
+		{"TLS to a server without", strings.Replace(ai.URL, "http:", "https:", 1), 0, "the server there does not speak TLS: the address must begin with http:// instead of https://" + look + "base-url"},
+		{"a refused key", ai.URL, 401, "the provider refused its API key" + look + "api-key"},
+		{"an unknown model", ai.URL, 404, "the provider does not have this model, or not at this address" + look + "base-url"},
+		{"a limited rate", ai.URL, 429, "the provider limits how often it may be called; try again later, or the operator of this server lowers the setting provider-calls"},
+	} {
+		ai.Set(modelserver.Fault{Status: tc.status})
+		if got := fault.Public(ask(t.Context(), client(tc.base))); !strings.HasSuffix(got, tc.want) || strings.Contains(got, "secret") {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
 func TestErrorsTellTheOperatorWhatTheProviderSaid(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -133,7 +133,7 @@ var DefaultModels = map[string][]string{
 	"cohere": {"rerank-*"}, "jina": {"jina-reranker-*"}, "voyage": {"rerank-*"}, "tei": {"*"},
 }
 
-// withDefaults returns p with DefaultModels. embeddingModel is the default model of
+// withDefaults returns p with DefaultModels and the names of its settings. embeddingModel is the default model of
 // indexes.
 func (p Providers) withDefaults(embeddingModel string) Providers {
 	for name, e := range map[string]*endpoint.Config{"openai": &p.OpenAI, "cohere": &p.Cohere, "jina": &p.Jina, "voyage": &p.Voyage, "tei": &p.TEI} {
@@ -144,7 +144,7 @@ func (p Providers) withDefaults(embeddingModel string) Providers {
 		if model, ok := strings.CutPrefix(embeddingModel, name+"/"); ok {
 			models = append(slices.Clone(models), model)
 		}
-		e.Models = models
+		e.Models, e.Setting = models, name
 	}
 	return p
 }
