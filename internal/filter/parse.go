@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/nearest"
 )
 
 // Parse reads a filter. v is nil or an empty string (no filter), an object
@@ -182,8 +183,8 @@ var (
 func isOperator(key string) bool { return strings.HasPrefix(key, "$") }
 
 func unsupported(key string) string {
-	return fmt.Sprintf("Unsupported operator: %s; the operators are %s", shown(key),
-		strings.Join(slices.Concat(fieldOperators, logicalOperators), " "))
+	all := slices.Concat(fieldOperators, logicalOperators)
+	return fmt.Sprintf("Unsupported operator: %s%s; the operators are %s", shown(key), nearest.Hint(key, all), strings.Join(all, " "))
 }
 
 // operator reads the operator key of object, on a field.

@@ -24,14 +24,14 @@ func (s *Service) Rebuild(ctx context.Context, indexName string) (jobID string, 
 	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *tenant.Tx) error {
 		indexID, err := tenant.Value[int64](ctx, tx, `SELECT i.index_id FROM tenant.indexes AS i WHERE i.index_name = $1`, indexName)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return index.NotFound(indexName)
+			return index.NotFound(ctx, tx, indexName)
 		}
 		if err != nil {
 			return err
 		}
 		jobID, err = startJob(ctx, s.queue, tx, job.Graph, indexID)
 		if err == nil && jobID == "" {
-			return index.NotFound(indexName)
+			return index.NotFound(ctx, tx, indexName)
 		}
 		return err
 	})

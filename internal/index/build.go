@@ -53,7 +53,7 @@ func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err 
 		UPDATE tenant.indexes SET build_job_id = coalesce(build_job_id, $2::uuid) WHERE index_id = $1
 		RETURNING build_job_id::text`, i.ID, asked)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", NotFound(i.Name)
+		return "", NotFound(ctx, tx, i.Name)
 	}
 	if err != nil || jobID != asked {
 		return jobID, err

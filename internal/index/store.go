@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -83,7 +85,7 @@ const sumCounts = `
 func byName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
 	row, err := tenant.Get[indexRow](ctx, q, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Index{}, NotFound(name)
+		return Index{}, NotFound(ctx, q, name)
 	}
 	return row.index(), err
 }
@@ -101,9 +103,28 @@ func Load(b *tenant.Batch, indexID int64, into *Index) {
 	}, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
 }
 
-// NotFound returns the error for an index name that does not exist.
-func NotFound(name string) error {
-	return fault.New(fault.NotFound, "index %q not found: create it first, or list the indexes to see the names", name)
+// NotFound returns the error for an index name that does not exist. It names the nearest
+// index of the tenant.
+func NotFound(ctx context.Context, q tenant.Queryer, name string) error {
+	hint := nearest.Hint(name, namesLike(ctx, q, name))
+	return fault.New(fault.NotFound, "index %q not found%s", name, cmp.Or(hint, ": create it first, or list the indexes to see the names"))
+}
+
+// namesLike returns the names of the tenant's indexes that may be meant by a wrong one:
+// those whose length is most alike.
+func namesLike(ctx context.Context, q tenant.Queryer, name string) []string {
+	type row struct{ IndexName string }
+	rows, err := tenant.Select[row](ctx, q, `
+		SELECT i.index_name FROM tenant.indexes AS i
+		ORDER BY abs(length(i.index_name) - length($1)), i.index_name LIMIT 1000`, name)
+	if err != nil {
+		return nil // the error is complete without a hint
+	}
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r.IndexName
+	}
+	return names
 }
 
 func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts, error) {
@@ -112,7 +133,7 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 		FROM tenant.indexes AS i`+sumCounts+`
 		WHERE i.index_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Index{}, Counts{}, NotFound(name)
+		return Index{}, Counts{}, NotFound(ctx, q, name)
 	}
 	return row.index(), row.counts(), err
 }
@@ -207,7 +228,7 @@ func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) erro
 			return err
 		}
 		if n == 0 {
-			return NotFound(i.Name)
+			return NotFound(ctx, tx, i.Name)
 		}
 		// Uploads lock the index before they queue their jobs, so none is queued later.
 		documents, err := job.CancelIndex(ctx, tx, i.Name, "the index was deleted")
@@ -283,7 +304,7 @@ func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error
 	row, err := tenant.Get[indexRow](ctx, tx, `
 		SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1 FOR NO KEY UPDATE`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Index{}, NotFound(name)
+		return Index{}, NotFound(ctx, tx, name)
 	}
 	return row.index(), err
 }

@@ -94,6 +94,9 @@ func (r Ref) notFound() error {
 	if r.URI != "" {
 		return fault.New(fault.NotFound, "document with uri %q not found", shorten(r.URI))
 	}
+	if !isID(r.DocumentID) {
+		return fault.New(fault.NotFound, "document %q not found: this is not an id, which has 36 characters; name a document by its uri in the field uri", shorten(r.DocumentID))
+	}
 	return fault.New(fault.NotFound, "document %q not found", shorten(r.DocumentID))
 }
 

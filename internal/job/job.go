@@ -75,7 +75,7 @@ func visibleSQL(f filter.Filter, args *filter.Args) string {
 func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Filter) (Job, error) {
 	notFound := fault.New(fault.NotFound, "job %q not found", shorten(jobID))
 	if !isID(jobID) {
-		return Job{}, notFound
+		return Job{}, fault.New(fault.NotFound, "job %q not found: this is not the id of a job, which has 36 characters; list the jobs to see them", shorten(jobID))
 	}
 	args := filter.NewArgs(jobID)
 	found, err := tenant.Get[Job](ctx, q, `

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
@@ -70,6 +71,7 @@ func tenantByID(ctx context.Context, on querier, id ID) (tenantRow, error) {
 }
 
 // existing validates the tenant name of a caller and returns its id if the tenant is ready.
+// Its errors name similar tenants: they are for operators.
 // Errors: Invalid, NotFound.
 func (s *store) existing(ctx context.Context, name string) (ID, error) {
 	id, err := ParseID(name)
@@ -77,13 +79,23 @@ func (s *store) existing(ctx context.Context, name string) (ID, error) {
 		return "", err
 	}
 	row, err := s.tenant(ctx, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != statusReady {
+		return "", fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, s.namesLike(ctx, name)))
+	}
+	return id, err
+}
+
+// namesLike returns the names of tenants that may be meant by a wrong one: those whose
+// length is most alike. For operators only.
+func (s *store) namesLike(ctx context.Context, name string) []string {
+	rows, _ := s.pool.Query(ctx, `
+		SELECT tenant_id FROM ragd.tenants WHERE status = 'ready'
+		ORDER BY abs(length(tenant_id) - length($1)), tenant_id LIMIT 1000`, name)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return "", err
+		return nil // the error is complete without a hint
 	}
-	if row.Status != statusReady {
-		return "", fault.New(fault.NotFound, "tenant %q not found", id)
-	}
-	return id, nil
+	return names
 }
 
 // tenants returns up to limit tenants with ids greater than after, ordered by id.

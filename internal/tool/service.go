@@ -5,6 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -123,9 +124,18 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	}
 	n, err := h.Exec(ctx, `DELETE FROM tenant.tools WHERE tool_name = $1`, name)
 	if err == nil && n == 0 {
-		err = notFound(name)
+		err = notFound(ctx, h, name)
 	}
 	return err
 }
 
-func notFound(name string) error { return fault.New(fault.NotFound, "tool %q not found", name) }
+// notFound returns the error for a tool that does not exist. It names the nearest one.
+func notFound(ctx context.Context, q tenant.Queryer, name string) error {
+	var names []string
+	if tools, err := list(ctx, q, "", maxTools); err == nil {
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+	}
+	return fault.New(fault.NotFound, "tool %q not found%s", name, nearest.Hint(name, names))
+}

@@ -35,7 +35,7 @@ const toolColumns = `tool_name, kind, title, description, settings, arguments, f
 func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
 	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM tenant.tools WHERE tool_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Tool{}, notFound(name)
+		return Tool{}, notFound(ctx, q, name)
 	}
 	return row.tool(), err
 }
