@@ -72,3 +72,7 @@ bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile
 .PHONY: clean
 clean: ## remove build output; data directories stay
 	rm -rf bin .cache
+
+.PHONY: site
+site: ## build the documentation as a web site in .cache/site; needs Python and npm
+	hack/site.sh

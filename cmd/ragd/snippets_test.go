@@ -76,7 +76,7 @@ func snippetsOf(text string) []snippet {
 func documentedPages(t *testing.T) []string {
 	t.Helper()
 	pages := []string{"README.md", "CONTRIBUTING.md", "examples/README.md"}
-	err := filepath.WalkDir("../../docs", func(path string, entry os.DirEntry, err error) error {
+	err := filepath.WalkDir("../../docs", func(path string, _ os.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".md") {
 			pages = append(pages, strings.TrimPrefix(path, "../../"))
 		}
