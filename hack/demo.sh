@@ -24,9 +24,13 @@ done
 # The first start of ragd creates the tenant and writes its key to client.conf. If
 # ragd was used before, this script creates the tenant and a key.
 client_conf=$(dirname "$key_file")/client.conf
-if grep -qs '^tenant = demo$' "$client_conf"; then
+RAGD_API_KEY=$([ ! -e "$client_conf" ] || awk -v url="$url" '
+  $1 == "server" { here = $3 == url; if (here) key = "" }
+  $1 == "tenant" { demo = $3 == "demo" }
+  $1 == "api-key" && here && demo { key = $3 }
+  END { print key }' "$client_conf")
+if [ -n "$RAGD_API_KEY" ]; then
   key_file=$client_conf
-  RAGD_API_KEY=$(sed -n 's/^api-key = //p' "$client_conf")
 else
   $ragd tenant get demo >/dev/null 2>&1 || $ragd tenant create demo >/dev/null
   if ! { [ -s "$key_file" ] && RAGD_API_KEY=$(cat "$key_file") $ragd index list >/dev/null 2>&1; }; then

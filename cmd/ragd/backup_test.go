@@ -148,7 +148,7 @@ func (h *home) answers(keys map[string]string) map[string]string {
 				words = append(words[:4], strings.Join(words[4:], " "))
 			}
 			cmd := h.command(h.t.Context(), words...)
-			cmd.Env = append(cmd.Env, "RAGD_OPERATOR_KEY=", "RAGD_API_KEY="+key)
+			cmd.Env = append(cmd.Env, "RAGD_OPERATOR_KEY=", "RAGD_API_KEY="+key) // empty is not set
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				h.t.Fatalf("%s as %s: %v: %s", command, name, err, out)
@@ -299,6 +299,36 @@ func (h *home) grpcHealth() string {
 		h.t.Fatal(err)
 	}
 	return string(answer)
+}
+
+func TestABackupOfTheEmbeddedDatabaseIsRestored(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	h := shortHome(t)
+	service := h.serve()
+	keys := h.fillTenants()
+	before := h.answers(keys)
+	data, dumps := h.dir+"/data/ragd", t.TempDir()
+	h.shell(documented(t, "pg_dump --format=custom --schema=ragd --schema='tenant_*' --file=embedded.dump", "embedded.dump", dumps+"/embedded.dump"), "DATA_DIR="+data)
+	stop(t, service, syscall.SIGTERM)
+	h.shell(documented(t, "cp -a"), "DATA_DIR="+data, "BACKUP_DIR="+dumps+"/copy")
+
+	t.Run("a copy at another path", func(t *testing.T) {
+		t.Parallel()
+		h := shortHome(t)
+		h.shell("mkdir data && cp -a " + dumps + "/copy data/ragd")
+		h.serve()
+		h.checkRestored(keys, before)
+	})
+	t.Run("a dump", func(t *testing.T) {
+		t.Parallel()
+		h := shortHome(t)
+		service := h.serve()
+		h.shell(documented(t, "DROP DATABASE ragd", "embedded.dump", dumps+"/embedded.dump"), "NEW_DATA_DIR="+h.dir+"/data/ragd")
+		stop(t, service, syscall.SIGINT) // it may fail: the database was replaced under it
+		h.serve()
+		h.checkRestored(keys, before)
+	})
 }
 
 // serveUnready starts the service and returns when it answers.

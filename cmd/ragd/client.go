@@ -39,25 +39,13 @@ func (p *program) clientFlags(cmd *cobra.Command) *cobra.Command {
 }
 
 // connect returns a client with the credential that choose selects from the settings and
-// the client configuration. It does not open a connection.
+// client.conf. It opens no connection, except to see which of several services runs.
 func (p *program) connect(choose func(credentials) access) (*client, error) {
-	path, err := config.ClientPath(p.getenv)
+	server, local, err := p.findServer()
 	if err != nil {
 		return nil, err
 	}
-	local, err := config.ReadClient(path)
-	if err != nil {
-		return nil, err
-	}
-	server, err := serverURL(cmp.Or(p.settings.Server, local.Server, defaultServer))
-	if err != nil {
-		return nil, err
-	}
-	found := credentials{settings: p.settings}
-	// Never send the keys of one service to another.
-	if known, err := serverURL(cmp.Or(local.Server, defaultServer)); err == nil && known == server {
-		found.local = local
-	}
+	found := credentials{settings: p.settings, local: local}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = transport.MaxIdleConns // all connections go to one host
 	p.client = newClient(server, choose(found), &http.Client{Transport: transport})

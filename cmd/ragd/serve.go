@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/service"
 )
@@ -26,9 +25,10 @@ from the server binaries that are installed on the machine ("ragd doctor --fix" 
 what is missing), and stops it again.
 
 The first start prints an operator key, once, unless RAGD_OPERATOR_KEY says which
-key to take. With a database of its own it also makes a tenant, and
-writes address and keys to client.conf in the configuration folder, so that the
-other commands need no flags.`),
+key to take. With a database of its own it also makes a tenant, and writes
+address and keys to client.conf in the configuration folder, so that the other
+commands need no flags. Each data directory has a section there. If the keys of a
+data directory are lost, the next start makes new ones.`),
 		Example: `  ragd serve
   RAGD_DATABASE_URL=postgres://ragd@db.internal/ragd ragd serve --listen :8484`,
 		Args: arguments(),
@@ -52,37 +52,57 @@ func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
+	var local *registration
+	if cfg.DatabaseURL == "" && cfg.OperatorKey == "" {
+		if local, err = p.register(); err != nil {
+			return err
+		}
+	}
 	s, err := service.New(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := p.welcome(ctx, s); err != nil {
+	if err := p.welcome(ctx, s, local, log); err != nil {
 		return err
 	}
 	output.Note(p.out.Stderr, "ragd is ready at %s", s.URL())
 	return s.Run(ctx)
 }
 
-// welcome prints the credentials that the first start creates. With an embedded database
-// it also writes them to client.conf, where the client commands of this user find them.
-func (p *program) welcome(ctx context.Context, s *service.Service) error {
-	made, err := s.Bootstrap(ctx, p.settings.FirstTenant)
-	if made.OperatorKey != "" {
-		output.Note(p.out.Stdout, "operator key (shown once, keep it safe): %s", made.OperatorKey)
-	}
-	if err != nil || made.Tenant == "" {
+// welcome makes the credentials of a first start. With an embedded database it writes them
+// to client.conf, where the client commands of this user find them; otherwise local is nil,
+// and it prints the operator key.
+func (p *program) welcome(ctx context.Context, s *service.Service, local *registration, log *slog.Logger) error {
+	if local == nil {
+		secret, err := s.Tenants.EnsureOperatorKey(ctx)
+		if secret != "" {
+			output.Note(p.out.Stdout, "operator key (shown once, keep it safe): %s", secret)
+		}
 		return err
 	}
-	path, err := config.ClientPath(p.getenv)
+	client := local.client
+	client.Server = localURL(s.URL())
+	made, err := s.Bootstrap(ctx, p.settings.FirstTenant, client.OperatorKey)
 	if err != nil {
 		return err
 	}
-	client := config.Client{Server: s.URL(), Tenant: made.Tenant, APIKey: made.TenantKey, OperatorKey: made.OperatorKey}
-	if err := client.Write(path); err != nil {
+	if made.OperatorKey == "" {
+		if err := client.Write(local.path); err != nil { // the commands may not find it, but it works
+			log.WarnContext(ctx, "the address of the service could not be written to client.conf: client commands need --server", "err", err)
+		}
+		return nil
+	}
+	client.Tenant, client.APIKey, client.OperatorKey = made.Tenant, made.TenantKey, made.OperatorKey
+	if err := client.Write(local.path); err != nil {
 		return err
 	}
-	output.Note(p.out.Stdout, "made the tenant %q; its key and the operator key are in %s", made.Tenant, path)
+	output.Note(p.out.Stdout, "operator key (keep it safe): %s", made.OperatorKey)
+	if made.Tenant == "" {
+		output.Note(p.out.Stdout, "the operator key is in %s", local.path)
+		return nil
+	}
+	output.Note(p.out.Stdout, "tenant %q: its key and the operator key are in %s", made.Tenant, local.path)
 	return nil
 }
 

@@ -70,7 +70,7 @@ func (s *session) configure(t *testing.T, secret string) {
 	t.Helper()
 	delete(s.env, "RAGD_SERVER")
 	delete(s.env, "RAGD_OPERATOR_KEY")
-	local := config.Client{Server: s.url, Tenant: "acme", APIKey: secret, OperatorKey: operatorSecret}
+	local := config.Client{DataDir: "/data", Server: s.url, Tenant: "acme", APIKey: secret, OperatorKey: operatorSecret}
 	if err := local.Write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
 		t.Fatal(err)
 	}

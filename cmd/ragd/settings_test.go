@@ -53,7 +53,7 @@ func TestWhichCredentialIsShown(t *testing.T) {
 			}
 			if s.env["XDG_CONFIG_HOME"] == "other" {
 				s.env["XDG_CONFIG_HOME"], s.env["RAGD_SERVER"] = t.TempDir(), s.url
-				other := config.Client{Server: "https://ragd.example.com", APIKey: "theirs", OperatorKey: "theirs", Tenant: "t"}
+				other := config.Client{DataDir: "/data", Server: "https://ragd.example.com", APIKey: "theirs", OperatorKey: "theirs", Tenant: "t"}
 				if err := other.Write(filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")); err != nil {
 					t.Fatal(err)
 				}

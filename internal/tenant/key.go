@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"time"
 
@@ -165,4 +166,19 @@ func (s *Service) EnsureOperatorKey(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return s.storeKey(ctx, &APIKey{DisplayName: "first operator key", Scopes: []Scope{Operator}})
+}
+
+// HasKey reports whether the database has the API key with this secret, even if it was
+// revoked or has expired.
+func (s *Service) HasKey(ctx context.Context, secret string) (bool, error) {
+	id, ok := apiKeyIDOf(secret)
+	if !ok {
+		return false, nil
+	}
+	_, stored, err := s.store.apiKeyWithHash(ctx, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	hash := hashSecret(secret)
+	return err == nil && subtle.ConstantTimeCompare(hash[:], stored) == 1, err
 }

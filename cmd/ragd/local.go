@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+)
+
+// localServices returns the services of client.conf that have run on this machine; the one
+// that was started last is the last one.
+func (p *program) localServices() ([]config.Client, error) {
+	path, err := config.ClientPath(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	return config.ReadClients(path)
+}
+
+// findServer returns the address of the service to call, and its section of client.conf if
+// it has one. The address is the one of the settings, else that of the only service of
+// client.conf, or the only one of several that runs, or the one that was started last.
+// Errors: usageError if several are running.
+func (p *program) findServer() (server string, local config.Client, err error) {
+	services, err := p.localServices()
+	if err != nil {
+		return "", local, err
+	}
+	if named := p.settings.Server; named != "" {
+		if server, err = serverURL(named); err != nil {
+			return "", local, err
+		}
+		return server, sectionOf(services, server), nil
+	}
+	if local, err = runningOf(services); err != nil {
+		return "", local, err
+	}
+	server, err = serverURL(cmp.Or(local.Server, defaultServer))
+	return server, local, err
+}
+
+// sectionOf returns the section of the service that was the last one at an address: the
+// keys of a service are never sent to another one.
+func sectionOf(services []config.Client, server string) config.Client {
+	for _, local := range slices.Backward(services) {
+		if known, err := serverURL(local.Server); err == nil && known == server {
+			return local
+		}
+	}
+	return config.Client{}
+}
+
+// runningOf returns the only one of the services that runs, or the last one if none does.
+func runningOf(services []config.Client) (config.Client, error) {
+	var latest []config.Client // the last service of each address
+	for i, local := range services {
+		later := slices.ContainsFunc(services[i+1:], func(other config.Client) bool { return other.Server == local.Server })
+		if !later {
+			latest = append(latest, local)
+		}
+	}
+	if len(latest) == 0 {
+		return config.Client{}, nil
+	}
+	last := latest[len(latest)-1]
+	if len(latest) == 1 {
+		return last, nil
+	}
+	running := slices.DeleteFunc(latest, func(local config.Client) bool { return !listens(local.Server) })
+	switch len(running) {
+	case 0:
+		return last, nil
+	case 1:
+		return running[0], nil
+	}
+	var list []string
+	for _, local := range running {
+		list = append(list, fmt.Sprintf("%s (data directory %s)", local.Server, local.DataDir))
+	}
+	return config.Client{}, usagef("several services run on this machine: %s: choose one with --server or RAGD_SERVER", strings.Join(list, ", "))
+}
+
+// listenTimeout bounds the wait for an answer of a service on this machine.
+const listenTimeout = 300 * time.Millisecond
+
+// listens reports whether something accepts connections at the address of a service.
+func listens(server string) bool {
+	u, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	conn, err := net.DialTimeout("tcp", u.Host, listenTimeout)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// localURL returns the address under which a service on this machine is reached: a service
+// that listens on all interfaces has no address of its own.
+func localURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
+	}
+	return u.String()
+}
+
+// registration is what `ragd serve` with a database of its own writes to client.conf.
+type registration struct {
+	path   string
+	client config.Client // the present section
+}
+
+// register returns the section of client.conf of the configured data directory. It is
+// called before anything is created, and returns an error if the section has no keys and
+// could not be written.
+func (p *program) register() (*registration, error) {
+	path, err := config.ClientPath(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(p.settings.Service.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := config.ReadClients(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &registration{path, config.Of(clients, dir)}
+	if r.client.OperatorKey != "" {
+		return r, nil
+	}
+	if err := config.CheckWritable(path); err != nil {
+		return nil, fmt.Errorf("%w: ragd serve keeps the keys that it makes in this folder; make it writable, name another in XDG_CONFIG_HOME, or set RAGD_OPERATOR_KEY to a key of your own", err)
+	}
+	return r, nil
+}
