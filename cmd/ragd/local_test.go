@@ -112,12 +112,12 @@ func TestAKilledFirstStartIsCompleted(t *testing.T) {
 	needsDatabase(t)
 	exists := func(name string) func(*home) bool {
 		return func(h *home) bool {
-			_, err := os.Stat(filepath.Join(h.dir, "data/ragd/postgres", name))
-			return err == nil
+			found, err := filepath.Glob(filepath.Join(h.dir, "data/ragd/postgres", name))
+			return err == nil && len(found) > 0
 		}
 	}
 	for name, done := range map[string]func(*home) bool{
-		"initdb began":         exists("cluster.new/PG_VERSION"),
+		"initdb began":         exists("cluster.new-*/PG_VERSION"),
 		"initdb ended":         exists("cluster/PG_VERSION"),
 		"PostgreSQL runs":      exists("cluster/postmaster.pid"),
 		"the database exists":  func(h *home) bool { return h.has("postgres", `SELECT FROM pg_database WHERE datname = 'ragd'`) },

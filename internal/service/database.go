@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,11 @@ type database struct {
 	external bool          // the pools belong to the caller
 }
 
+// StartEmbedded starts the embedded database of a data directory (see embedded.Start).
+func StartEmbedded(ctx context.Context, dataDir string, log *slog.Logger) (*embedded.Server, error) {
+	return embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dataDir, "postgres"), Logger: log})
+}
+
 // openDatabase connects to the configured server, or starts the embedded one. The caller
 // must close the result, also after an error.
 func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d database, err error) {
@@ -47,8 +53,7 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 	case url == "" && adminURL != "":
 		return d, fault.Field("database-admin-url", "needs database-url, with the role for everything else")
 	case url == "":
-		dir := filepath.Join(config.DataDir, "postgres")
-		if d.embedded, err = embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: config.Logger}); err != nil {
+		if d.embedded, err = StartEmbedded(ctx, config.DataDir, config.Logger); err != nil {
 			return d, err
 		}
 		url, adminURL = d.embedded.URL(), d.embedded.AdminURL()

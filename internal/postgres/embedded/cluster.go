@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -103,9 +104,15 @@ func (c *cluster) uid() int {
 	return os.Geteuid()
 }
 
-// init creates the cluster if there is none. It runs initdb in another directory and then
-// renames that, so that an interrupted initdb leaves nothing that looks like a cluster.
+// init creates the cluster if there is none. It runs initdb in a directory of its own and
+// then renames that, so that an interrupted initdb leaves nothing that looks like a cluster,
+// and one that a killed ragd left behind, and that still runs, does no harm.
 func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
+	const pattern = ".new-*"
+	interrupted, _ := filepath.Glob(c.dir + pattern) // the only error is a bad pattern
+	for _, dir := range interrupted {
+		_ = os.RemoveAll(dir) // fails while its initdb runs; the next start tries it again
+	}
 	if info, err := os.Stat(filepath.Join(c.dir, "PG_VERSION")); err == nil {
 		if owner(info) != c.uid() {
 			return c.account.own(c.dir) // for example restored from a backup by root
@@ -113,8 +120,9 @@ func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	log.InfoContext(ctx, "creating a PostgreSQL cluster", "dir", c.dir, "version", c.install.Version)
-	fresh := c.dir + ".new"
+	fresh := strings.TrimSuffix(c.dir+pattern, "*") + rand.Text()[:8]
 	if err := c.initIn(ctx, fresh); err != nil {
+		_ = os.RemoveAll(fresh)
 		return err
 	}
 	if err := appendInclude(fresh); err != nil {
