@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"bench/attack":                 {"gen/ragd/v1", "internal/testing/daemon", "internal/testing/modelserver", "internal/testing/randomcalls"},
 	"bench/chunkspans":             {"internal/chunk"},
 	"bench/retrieval":              {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
-	"cmd/ragd/internal/config":     {},
+	"cmd/ragd/internal/config":     {"internal/nearest"},
 	"cmd/ragd/internal/graphdraw":  {},
 	"cmd/ragd/internal/localfiles": {"internal/fault", "internal/parse"},
 	"cmd/ragd/internal/output":     {},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,7 +59,8 @@ func newHome(t *testing.T, env ...string) *home {
 
 func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asRagd+"=1", "XDG_CONFIG_HOME="+h.dir+"/config", "XDG_DATA_HOME="+h.dir+"/data",
+	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAGD_") })
+	cmd.Env = append(inherited, asRagd+"=1", "XDG_CONFIG_HOME="+h.dir+"/config", "XDG_DATA_HOME="+h.dir+"/data",
 		"RAGD_LISTEN="+h.listen, "RAGD_SERVER=http://"+h.listen)
 	cmd.Env = append(cmd.Env, h.env...)
 	return cmd

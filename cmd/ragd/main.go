@@ -20,7 +20,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	p := &program{
 		stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr},
-		getenv:         os.Getenv,
+		getenv: os.Getenv, environ: os.Environ,
 		interactive:    term.IsTerminal(int(os.Stdin.Fd())),
 		stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		localChecks: []check{
@@ -37,6 +37,7 @@ type program struct {
 	stdin          io.Reader
 	out            output.Printer
 	getenv         func(string) string
+	environ        func() []string
 	interactive    bool    // stdin is a terminal: questions can be asked
 	stderrTerminal bool    // stderr is a terminal: it can show a progress bar
 	localChecks    []check // checks of this machine, for doctor

@@ -43,6 +43,9 @@ object, and lists print one object a line.`,
 		if cmd.HasSubCommands() {
 			return nil // it only shows its help
 		}
+		if err := config.CheckEnvironment(root, p.environ()); err != nil {
+			return err
+		}
 		err := config.Fill(cmd, p.settings.Config, p.getenv)
 		if secret := (config.SecretFlagError{}); errors.As(err, &secret) {
 			return usageError{secret}

@@ -37,6 +37,9 @@ data directory are lost, the next start makes new ones.`),
 			if err != nil {
 				return err
 			}
+			for _, u := range p.settings.unused(cmd.Flags().Changed) {
+				log.WarnContext(cmd.Context(), "setting without effect", "setting", u.setting, "reason", u.reason)
+			}
 			return p.serve(cmd.Context(), log)
 		},
 	}

@@ -90,7 +90,7 @@ func startService(t *testing.T, environment []string) string {
 	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1)}
 	p := &program{
 		stdin: strings.NewReader(""), out: output.Printer{Stdout: t.Output(), Stderr: ready},
-		getenv: func(key string) string { return env[key] },
+		getenv: func(key string) string { return env[key] }, environ: variables(env),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
@@ -167,7 +167,7 @@ func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, 
 	var out, errs bytes.Buffer
 	p := &program{
 		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
-		getenv: func(key string) string { return s.env[key] }, install: s.install,
+		getenv: func(key string) string { return s.env[key] }, environ: variables(s.env), install: s.install,
 	}
 	args = slices.Clone(args)
 	for i, id := range s.ids {
@@ -177,6 +177,17 @@ func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, 
 	}
 	code = p.run(ctx, args)
 	return code, out.String(), errs.String()
+}
+
+// variables returns a function that lists an environment as os.Environ does.
+func variables(env map[string]string) func() []string {
+	return func() []string {
+		var list []string
+		for name, value := range env {
+			list = append(list, name+"="+value)
+		}
+		return list
+	}
 }
 
 // want runs a step and fails the test if the result differs.

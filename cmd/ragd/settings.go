@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
-	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
@@ -70,13 +69,7 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
 	config.MarkSecrets(flags, "database-url", "database-admin-url", "operator-key")
-	for _, provider := range []struct {
-		name     string
-		endpoint *endpoint.Config
-	}{
-		{"openai", &c.Providers.OpenAI}, {"cohere", &c.Providers.Cohere}, {"jina", &c.Providers.Jina},
-		{"voyage", &c.Providers.Voyage}, {"tei", &c.Providers.TEI},
-	} {
+	for _, provider := range s.providers() {
 		url, key, models := provider.name+"-base-url", provider.name+"-api-key", provider.name+"-models"
 		flags.StringSliceVar(&provider.endpoint.Models, models, service.DefaultModels[provider.name], "models of the provider "+provider.name+" that callers may choose; * stands for any characters")
 		flags.StringVar(&provider.endpoint.BaseURL, url, "", "address of the provider "+provider.name+" (default: its own, if it has one)")

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
@@ -98,7 +101,8 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 	}
 	path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "ragd.conf")
 	for content, want := range map[string]string{
-		"servr = x":              path + ": unknown setting \"servr\"",
+		"servr = x":              path + ": unknown setting \"servr\"; did you mean server?",
+		"zzz = x":                path + ": unknown setting \"zzz\"",
 		"server":                 path + ":1: not a line of the form key = value",
 		"tenant = a\ntenant = b": path + ":2: tenant is set twice",
 	} {
@@ -136,6 +140,67 @@ func TestOAuthSettings(t *testing.T) {
 		config, err := tc.settings.serviceConfig(nil)
 		if servers := config.MCP.AuthorizationServers; (err != nil) != tc.wrong || tc.takes && (len(servers) != 1 || servers[0] != id) {
 			t.Errorf("%s: servers %v, %v", name, servers, err)
+		}
+	}
+}
+
+func TestMisspeltVariablesStopEveryCommand(t *testing.T) {
+	t.Parallel()
+	s := newOfflineSession(t)
+	s.env["RAGD_DATABSE_URL"], s.env["RAGD_ZZZ"], s.env["RAGD_EMPTY"], s.env["RAGD_TEST_HUGE"] = "x", "y", "", "1"
+	const list = " (`ragd serve --help` and `ragd query --help` list the settings; unset what is not one)\n"
+	for _, command := range []string{"serve", "index list", "doctor", "tenant repair"} {
+		s.want(t, step{args: args(command), code: 1, stderr: "ragd: environment: RAGD_DATABSE_URL is not a setting; did you mean RAGD_DATABASE_URL?; RAGD_ZZZ is not a setting" + list})
+	}
+	s.want(t, step{args: args("serve --lisen x"), code: 2, stderr: "...unknown flag: --lisen; did you mean --listen?"})
+}
+
+// Kubernetes adds variables for each service of a namespace, which nobody has written.
+func TestVariablesOfKubernetesAreNoSettings(t *testing.T) {
+	t.Parallel()
+	s := newOfflineSession(t)
+	for _, name := range []string{"RAGD_SERVICE_HOST", "RAGD_SERVICE_PORT", "RAGD_SERVICE_PORT_HTTP", "RAGD_PORT", "RAGD_PORT_8484_TCP", "RAGD_PORT_8484_TCP_ADDR", "RAGD_DB_SERVICE_HOST", "RAGD_DB_PORT_5432_TCP_PROTO"} {
+		s.env[name] = "tcp://10.0.0.1:8484"
+	}
+	s.want(t, step{args: args("version"), code: 1, stderr: anything})
+	s.env["KUBERNETES_SERVICE_HOST"] = "10.0.0.1"
+	s.want(t, step{args: args("version"), stdout: anything})
+	s.env["RAGD_SERVICE_HOSTS"] = "x"
+	s.want(t, step{args: args("version"), code: 1, stderr: "...RAGD_SERVICE_HOSTS is not a setting"})
+}
+
+func TestSettingsWithoutEffectAreSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		env, flags string
+		want       []string
+	}{
+		{"", "--data-dir /d --first-tenant a", nil},
+		{"RAGD_DATABASE_URL=u", "--data-dir /d --first-tenant a --min-free-bytes 1", []string{"data-dir", "first-tenant", "min-free-bytes"}},
+		{"RAGD_OPERATOR_KEY=o", "--first-tenant a", []string{"first-tenant"}},
+		{"", "--traces-share 0.1 --oauth-scope-prefix x --openai-models a --provider-calls 3", []string{"oauth-scope-prefix", "openai-models", "provider-calls", "traces-share"}},
+		{"RAGD_OPENAI_API_KEY=k", "--openai-models a --provider-calls 3", nil},
+		{"RAGD_SESSION_KEY=k", "--mcp-stateless", []string{"session-key"}},
+		{"RAGD_OAUTH_CLIENT_SECRET=k", "--oauth-issuer https://id.example.com", []string{"oauth-client-secret"}},
+	} {
+		name, value, _ := strings.Cut(c.env, "=")
+		p := &program{getenv: func(key string) string {
+			if key == name {
+				return value
+			}
+			return map[string]string{"XDG_CONFIG_HOME": "/nowhere"}[key]
+		}}
+		cmd := p.serveCommand()
+		if err := errors.Join(cmd.ParseFlags(args(c.flags)), config.Fill(cmd, "", p.getenv)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, u := range p.settings.unused(cmd.Flags().Changed) {
+			got = append(got, u.setting)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: %q have no effect, want %q", c.env, c.flags, got, c.want)
 		}
 	}
 }

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ragdhq/ragd/internal/nearest"
 )
 
 // Annotations of the flags that are settings. A secret is a hidden flag that cannot be
@@ -77,9 +81,9 @@ func Fill(cmd *cobra.Command, path string, getenv func(string) string) error {
 	}
 	known := map[string]bool{}
 	addKnown(cmd.Root(), known)
-	for key := range values {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !known[key] {
-			return fmt.Errorf("%s: unknown setting %q", path, key)
+			return fmt.Errorf("%s: unknown setting %q%s", path, key, nearest.Hint(key, slices.Sorted(maps.Keys(known))))
 		}
 	}
 	err = nil

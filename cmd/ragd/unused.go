@@ -1,0 +1,47 @@
+package main
+
+import "github.com/ragdhq/ragd/internal/endpoint"
+
+// unused is a setting of the service that was given but has no effect.
+type unused struct{ setting, reason string }
+
+// unused returns the settings of the service that were given but have no effect, because of
+// another setting. given reports whether a setting was given.
+func (s settings) unused(given func(string) bool) []unused {
+	var found []unused
+	check := func(without bool, reason string, names ...string) {
+		for _, name := range names {
+			if without && given(name) {
+				found = append(found, unused{name, reason})
+			}
+		}
+	}
+	external := s.Service.DatabaseURL != ""
+	check(external, "it concerns the embedded database, but database-url is set", "data-dir", "min-free-bytes", "first-tenant")
+	check(!external && s.OperatorKey != "", "with operator-key no first tenant is made", "first-tenant")
+	check(s.Service.Traces.URL == "", "traces-url is not set", "traces-share")
+	check(s.Service.MCP.Stateless, "with mcp-stateless there are no sessions", "session-key")
+	check(s.OAuth.Issuer == "", "oauth-issuer is not set", "oauth-client-id", "oauth-client-secret", "oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix")
+	check(s.OAuth.Issuer != "" && s.OAuth.IntrospectionURL == "", "oauth-introspection-url is not set", "oauth-client-id", "oauth-client-secret")
+	providers := 0
+	for _, provider := range s.providers() {
+		check(!provider.endpoint.Configured(), provider.name+"-api-key and "+provider.name+"-base-url are not set", provider.name+"-models")
+		if provider.endpoint.Configured() {
+			providers++
+		}
+	}
+	check(providers == 0, "no model provider is set", "provider-calls", "provider-calls-per-tenant")
+	return found
+}
+
+// provider is a model provider with its settings.
+type provider struct {
+	name     string
+	endpoint *endpoint.Config
+}
+
+// providers returns all model providers. Their names begin the names of their settings.
+func (s *settings) providers() []provider {
+	p := &s.Service.Providers
+	return []provider{{"openai", &p.OpenAI}, {"cohere", &p.Cohere}, {"jina", &p.Jina}, {"voyage", &p.Voyage}, {"tei", &p.TEI}}
+}
