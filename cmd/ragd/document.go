@@ -77,12 +77,13 @@ func (p *program) documentList() *cobra.Command {
 		Use:   "list",
 		Short: "List documents in the order in which they were made",
 		Example: `  ragd document list --index handbook
+  ragd document list --prefix handbook/
   ragd document list --filter '{"team": "legal"}' --json | jq -r .uri`,
 		Args: arguments(),
 	}
 	name := indexFlag(cmd)
 	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
-	filter := objectFlag(cmd.Flags(), "filter", "only documents whose metadata match")
+	filter := filterFlags(cmd.Flags(), "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
 		index, err := c.existingIndex(ctx, *name)
@@ -171,12 +172,14 @@ func (p *program) documentDelete() *cobra.Command {
 		Use:   "delete [DOCUMENT...]",
 		Short: "Delete documents and their chunks",
 		Long: `Delete documents and their chunks, also while they are being processed: those
-that are named by their ids or uris, those whose metadata match a filter, or with
---namespace alone all of a namespace. --dry-run says which they are.
+that are named by their ids or uris, those whose metadata match a filter, those whose
+uris begin with a prefix, or with --namespace alone all of a namespace. --dry-run says
+which they are.
 
 Of several that are named, those that are not there are passed over, and it says so.`,
 		Example: `  ragd document delete --uri handbook/travel.md --yes
   ragd document delete --filter '{"team": "legal", "year": {"$lt": 2020}}' --dry-run
+  ragd document delete --prefix handbook/old/
   ragd document delete --namespace rosa`,
 	}
 	index := indexFlag(cmd)
@@ -184,7 +187,7 @@ Of several that are named, those that are not there are passed over, and it says
 	which := &ragdv1.DeleteDocumentsRequest{}
 	flags.StringArrayVar(&which.Uris, "uri", nil, "name a document by its uri instead of its id; may be repeated")
 	flags.StringVar(&which.Namespace, "namespace", "", `namespace of the uris (default "default"); with a filter, only documents of it`)
-	filter := objectFlag(flags, "filter", "documents whose metadata match")
+	filter := filterFlags(flags, "documents whose metadata match")
 	dryRun := flags.Bool("dry-run", false, "say what would be deleted")
 	yes := yesFlag(cmd)
 	cmd.Args = func(_ *cobra.Command, args []string) error { return checkDeletion(flags, args) }
@@ -220,16 +223,19 @@ Of several that are named, those that are not there are passed over, and it says
 // filter, or a namespace alone.
 func checkDeletion(flags *pflag.FlagSet, args []string) error {
 	selections := 0
-	for _, given := range []bool{len(args) > 0, flags.Changed("uri"), flags.Changed("filter")} {
+	if flags.Changed("prefix") && flags.Lookup("prefix").Value.String() == "" {
+		return errors.New("--prefix is empty; `ragd index truncate` empties an index")
+	}
+	for _, given := range []bool{len(args) > 0, flags.Changed("uri"), flags.Changed("filter") || flags.Changed("prefix")} {
 		if given {
 			selections++
 		}
 	}
 	switch {
 	case selections > 1:
-		return errors.New("DOCUMENT, --uri and --filter exclude each other")
+		return errors.New("DOCUMENT, --uri, and --filter or --prefix exclude each other")
 	case selections == 0 && !flags.Changed("namespace"):
-		return errors.New("DOCUMENT, --uri, --filter or --namespace is missing")
+		return errors.New("DOCUMENT, --uri, --filter, --prefix or --namespace is missing")
 	}
 	return nil
 }

@@ -76,8 +76,8 @@ func TestDocumentDeleteOfMany(t *testing.T) {
 	s.stdin = `{"id":"c","text":"of Rosa"}`
 	s.want(t, step{args: args("ingest --jsonl - --namespace rosa"), stdout: anything, stderr: anything})
 	for _, want := range []step{
-		{args: args("document delete"), code: 2, stderr: "ragd document delete: DOCUMENT, --uri, --filter or --namespace is missing (see `ragd document delete --help`)\n"},
-		{args: args("document delete x --uri a"), code: 2, stderr: "...DOCUMENT, --uri and --filter exclude each other"},
+		{args: args("document delete"), code: 2, stderr: "ragd document delete: DOCUMENT, --uri, --filter, --prefix or --namespace is missing (see `ragd document delete --help`)\n"},
+		{args: args("document delete x --uri a"), code: 2, stderr: "...DOCUMENT, --uri, and --filter or --prefix exclude each other"},
 		{args: args(`document delete --filter {"n":1} --dry-run`), stdout: "#1  a\n#2  b\nwould delete 2 documents of index documents\n"},
 		{args: args(`document delete --filter {"n":1} --dry-run --json`), stdout: "...\"deletedCount\": 2"},
 		{args: args(`document delete --filter {"n":1}`), code: 2, stderr: "...needs --yes where nobody can be asked"},
@@ -94,4 +94,26 @@ func TestDocumentDeleteOfMany(t *testing.T) {
 	s.stdin = "yes\n"
 	s.want(t, step{args: args("document delete --uri b --uri c"), stdout: "deleted 2 documents of index documents\n", stderr: question})
 	s.want(t, step{args: args("document delete --namespace rosa"), stdout: "deleted document #3 (c)\n", stderr: "This deletes document #3 (c). Type \"yes\" to go on:"})
+}
+
+func TestDocumentsAreListedAndDeletedByPrefix(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.stdin = `{"id":"docs/a","text":"tide"}` + "\n" + `{"id":"docs/b","text":"tide","metadata":{"n":1}}` + "\n" + `{"id":"docs-old/c","text":"tide"}`
+	s.want(t, step{args: args("ingest --jsonl -"), stdout: anything, stderr: anything})
+	for _, want := range []step{
+		{args: args("document list --prefix docs/ --limit 1"), stdout: "...docs/a  ready"},
+		{args: append(args("document list --prefix docs/ --json --filter"), `{"n": 1}`), stdout: `..."uri":"docs/b"`},
+		{args: args("query tide --prefix docs-old/ --mode keyword"), stdout: "...docs-old/c"},
+		{args: args("graph tide --prefix docs-old/ --mode keyword"), stdout: "...docs-old/c"},
+		{args: args("document delete --prefix docs/ --dry-run"), stdout: "...would delete 2 documents of index documents\n"},
+		{args: args("document delete --prefix docs/"), code: 2, stderr: "...needs --yes where nobody can be asked"},
+		{args: args("document delete --prefix docs/ --uri x"), code: 2, stderr: "...exclude each other"},
+		{args: []string{"document", "delete", "--prefix", ""}, code: 2, stderr: "...--prefix is empty"},
+		{args: args("document delete --prefix docs/ --yes"), stdout: "deleted 2 documents of index documents\n"},
+		{args: args("document delete --prefix docs/ --yes"), stdout: "no document of index documents is selected\n"},
+		{args: args("index describe documents"), stdout: "...documents ready    1\n"},
+	} {
+		s.want(t, want)
+	}
 }

@@ -39,6 +39,30 @@ func objectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struc
 	}
 }
 
+// filterFlags adds --filter, with this usage, and --prefix. The returned function gives the
+// filter that both make together, nil if neither was given.
+func filterFlags(flags *pflag.FlagSet, usage string) func() *structpb.Struct {
+	filter := objectFlag(flags, "filter", usage)
+	prefix := flags.String("prefix", "", "only documents whose uri begins so, such as handbook/")
+	return func() *structpb.Struct {
+		if *prefix == "" {
+			return filter()
+		}
+		within := object("$uri", structpb.NewStructValue(object("$startsWith", structpb.NewStringValue(*prefix))))
+		given := filter()
+		if given == nil {
+			return within
+		}
+		both := []*structpb.Value{structpb.NewStructValue(within), structpb.NewStructValue(given)}
+		return object("$and", structpb.NewListValue(&structpb.ListValue{Values: both}))
+	}
+}
+
+// object returns an object with one field.
+func object(key string, value *structpb.Value) *structpb.Struct {
+	return &structpb.Struct{Fields: map[string]*structpb.Value{key: value}}
+}
+
 // chunkingFlags adds the flags for chunking. The returned function gives nil if none of
 // them was given.
 func chunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {

@@ -35,7 +35,7 @@ with --dot - it is printed instead of the chunks.`,
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "how seeds are searched for: vector, keyword or hybrid (default hybrid where it is possible)")
 	namespace := flags.String("namespace", "", "part of the index to walk in (default \"default\")")
-	filter := objectFlag(flags, "filter", "only chunks whose metadata match, on the way too")
+	filter := filterFlags(flags, "only chunks whose metadata match, on the way too")
 	types := flags.StringSlice("edge-types", nil, "mention, next, similar (default all)")
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
 	reranker := rerankerFlag(flags, "score what the walk finds a second time")

@@ -17,7 +17,7 @@ import (
 func (p *program) indexCommands() *cobra.Command {
 	return p.clientFlags(p.group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
-		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexDelete(),
+		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexTruncate(), p.indexDelete(),
 	))
 }
 
@@ -303,5 +303,35 @@ for the index's name unless --yes is given.`,
 		}
 		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted index %s\n", args[0]) })
 	}
+	return cmd
+}
+
+func (p *program) indexTruncate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "truncate INDEX",
+		Short: "Empty an index and keep its settings",
+		Long: `Delete all documents, chunks, vectors and edges of an index, and keep the index with
+its settings. It cannot be undone, so it asks for the index's name unless --yes is
+given.`,
+		Example: `  ragd index truncate handbook --yes`,
+		Args:    arguments("INDEX"),
+	}
+	yes := yesFlag(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		index, err := c.indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: args[0]})
+		if err != nil {
+			return err
+		}
+		documents := int(index.GetDocumentCount() + index.GetPendingDocumentCount() + index.GetFailedDocumentCount())
+		what := fmt.Sprintf("%s and %s", output.Count(documents, "document"), output.Count(int(index.GetCount()), "chunk"))
+		if err := p.confirm(ctx, *yes, args[0], "This deletes the content of index %s: %s.", args[0], what); err != nil {
+			return err
+		}
+		res, err := c.indexes.TruncateIndex(ctx, &ragdv1.TruncateIndexRequest{IndexName: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "emptied index %s: %s deleted\n", args[0], what) })
+	})
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
@@ -49,9 +50,39 @@ books  builtin/hash-512  512        0      0        0       0       ready
 			stderr: "... embeds index books with openai/other\n",
 		},
 		{args: args("index reembed books --model openai/third --wait=false"), stdout: "...next embedding model  openai/third"},
+		{args: args("index truncate books"), code: 2, stderr: "...needs --yes where nobody can be asked"},
+		{args: args("index truncate absent --yes"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
 		{args: args("index delete absent --yes"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
 		{args: args("index delete books --yes"), stdout: "deleted index books\n"},
 	} {
 		s.want(t, want)
 	}
+}
+
+func TestTruncateEmptiesAnIndexAndKeepsItsSettings(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.want(t, step{args: args("index create books --strategy sentence --max-size 300 --graph-threshold 0.6"), stdout: anything})
+	before := settingsOf(t, s)
+	lines := file(t, "c.jsonl", `{"id":"a","text":"LD-101 is a lock."}`+"\n"+`{"id":"b","text":"The key fits LD-101."}`)
+	s.want(t, step{args: []string{"ingest", "--jsonl", lines}, stdout: anything})
+	s.interactive, s.stdin = true, "no\n"
+	s.want(t, step{args: args("index truncate books"), code: 1, stderr: `This deletes the content of index books: 2 documents and 2 chunks. Type "books" to go on: ragd: nothing was deleted` + "\n"})
+	s.stdin = "books\n"
+	s.want(t, step{args: args("index truncate books"), stdout: "emptied index books: 2 documents and 2 chunks deleted\n", stderr: anything})
+	if after := settingsOf(t, s); after != before {
+		t.Errorf("the index was\n%s\nand is\n%s", before, after)
+	}
+	s.want(t, step{args: []string{"ingest", "--jsonl", lines}, stdout: "...2 documents ready in index books: "})
+}
+
+// settingsOf returns the only index as it is described, without its times.
+func settingsOf(t *testing.T, s *session) string {
+	t.Helper()
+	code, stdout, stderr := s.run("index", "describe", "books")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	settings, _, _ := strings.Cut(stdout, "created")
+	return settings
 }

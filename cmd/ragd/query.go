@@ -27,6 +27,7 @@ question may be left out.`,
 		Example: `  ragd query "Who pays for a delayed flight?"
   ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
   ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
+  ragd query "notice period" --prefix contracts/2024/
   ragd query "notice period" --rerank lexical -k 3
   ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
   ragd query "notice period" --context | my-prompt`,
@@ -147,7 +148,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
 	vector := flags.Float32Slice("vector", nil, "a ready-made embedding to look for, as numbers with commas between")
-	filter := objectFlag(flags, "filter", "only chunks whose metadata match")
+	filter := filterFlags(flags, "only chunks whose metadata match")
 	namespace := flags.String("namespace", "", "part of the index to search (default \"default\")")
 	minScore := flags.Float64("min-score", 0, "only chunks that score more than this")
 	neighbours := flags.Int32("neighbours", 0, "chunks before and after each one to add to it, up to 10")

@@ -26,14 +26,15 @@ import (
 // Limits on one filter. Parse rejects a larger one with an error that names the
 // limit.
 const (
-	MaxBytes      = 1 << 20 // of JSON text, or of all names and strings in a decoded object
-	MaxDepth      = 64      // levels of nesting, and of a field's path
-	MaxConditions = 1000    // comparisons, values of $all, and branches of $and, $or and $nor
-	MaxList       = 10000   // values of $in and $nin
-	MaxNameBytes  = 1024    // of one field name, dots included
-	MaxRegexBytes = 512     // of one $regex
-	MaxTextBytes  = 512     // of one $contains
-	MaxDigits     = 1000    // of a number, written without exponent, on either side of the point
+	MaxBytes       = 1 << 20 // of JSON text, or of all names and strings in a decoded object
+	MaxDepth       = 64      // levels of nesting, and of a field's path
+	MaxConditions  = 1000    // comparisons, values of $all, and branches of $and, $or and $nor
+	MaxList        = 10000   // values of $in and $nin
+	MaxNameBytes   = 1024    // of one field name, dots included
+	MaxRegexBytes  = 512     // of one $regex
+	MaxTextBytes   = 512     // of one $contains
+	MaxPrefixBytes = 2048    // of one $startsWith
+	MaxDigits      = 1000    // of a number, written without exponent, on either side of the point
 )
 
 // Filter is a parsed filter. The zero value selects everything. Filters are
@@ -97,7 +98,8 @@ func (f Filter) IsZero() bool { return f.root == nil }
 
 // Match reports whether f selects the metadata, with the same result as SQL.
 // Numbers may be float64, json.Number, int or int64; a value of a type that JSON
-// decoding does not produce counts as null.
+// decoding does not produce counts as null. A condition on $uri is unknown, because the
+// metadata does not hold the uri.
 //
 // $regex uses Go's regular expressions. A pattern that only PostgreSQL supports,
 // such as one with a back reference, evaluates to unknown and never matches.
@@ -107,7 +109,9 @@ func (f Filter) Match(metadata map[string]any) bool {
 
 // SQL returns a boolean expression over column, an SQL expression of type jsonb
 // that holds the metadata, such as "c.metadata". column becomes SQL text: it
-// must be a constant of the calling code. Parameters are added to args.
+// must be a constant of the calling code. Parameters are added to args. A condition on
+// $uri tests the column uri of the same table, and for ChunkMetadata the document of the
+// chunk c, with the stand-in names of tenant.Handle.
 //
 // The expression is true for the rows that match, and false or NULL for the
 // others, so it must not be negated. It can be joined with other conditions by AND

@@ -104,6 +104,10 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at location
 	switch {
 	case slices.Contains(logicalOperators, key):
 		return p.logical(key, v, element, at)
+	case key == uriField && prefix == nil && !element:
+		return p.uri(v, at)
+	case key == uriField:
+		return nil, at.refuse("is the uri of the document, not part of a field: put it beside the fields")
 	case slices.Contains(fieldOperators, key):
 		return nil, at.refuse("Invalid top-level operator: %s; put it below a field name", key)
 	case isOperator(key):
@@ -174,7 +178,7 @@ func (p *parser) operators(field path, object map[string]any, element bool, at l
 var (
 	fieldOperators = []string{
 		"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$elemMatch",
-		"$exists", "$size", "$regex", "$options", "$contains",
+		"$exists", "$size", "$regex", "$options", "$contains", "$startsWith",
 	}
 	logicalOperators = []string{"$and", "$or", "$nor", "$not"}
 )
@@ -226,6 +230,9 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 		return constant(true), nil
 	case "$contains":
 		return p.contains(field, v, at)
+	case "$startsWith":
+		prefix, err := p.prefix(v, at)
+		return begins{field, prefix}, err
 	case "$not":
 		return p.notOperators(field, v, at)
 	}

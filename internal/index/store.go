@@ -276,7 +276,8 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			`DELETE FROM tenant.index_counts WHERE index_id = $1`,
 			// The version grows, so that no cached edges of the old graph are used.
 			`UPDATE tenant.graph_counts SET version = version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
-			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0, updated_at = now()
+			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0,
+				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, updated_at = now()
 				WHERE index_id = $1`,
 		} {
 			if _, err := tx.Exec(ctx, statement, i.ID); err != nil {

@@ -217,7 +217,7 @@ func (s *toolset) filterPrompt(ctx context.Context, arguments map[string]string)
 %s
 The fields that documents have, with some of their values:
 %s
-A filter is a JSON object; all of its conditions must hold. A plain value means equality. Operators: $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $all, $exists, $contains (part of a text, ignoring case), $regex, $size, $elemMatch, $not; $and, $or and $nor combine whole conditions. Dots reach into nested objects.
+A filter is a JSON object; all of its conditions must hold. A plain value means equality. Operators: $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $all, $exists, $contains (part of a text, ignoring case), $startsWith, $regex, $size, $elemMatch, $not; $and, $or and $nor combine whole conditions. Dots reach into nested objects. $uri tests the uri of the document, as in {"$uri": {"$startsWith": "handbook/"}}.
 
 Use only the fields above, with values of the same form. Try it with list_documents%s: when nothing matches, say which condition is to blame. Answer with the filter alone in a JSON code block, and one sentence that says what it selects. If the fields cannot express the wish, say so instead.`,
 		arguments["wish"], hint, fields.String(), inIndex(arguments)), nil

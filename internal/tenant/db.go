@@ -43,6 +43,7 @@ func (db *DB) WithStorage(guard *storage.Guard) *DB {
 //	tenant.chunk       the chunk table of the index that OfIndex named
 //	tenant.edge        its table of edges between chunks
 //	tenant.term        its table of the frequencies of terms
+//	tenant.this_index  its id
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
@@ -88,6 +89,11 @@ func (h *Handle) SQL(text string) string {
 		b.WriteString(before)
 		if !found {
 			return b.String()
+		}
+		if rest, ok := strings.CutPrefix(name, "this_index"); ok && h.index != "" {
+			b.WriteString(h.index)
+			text = rest
+			continue
 		}
 		b.WriteString(h.schema)
 		b.WriteByte('.')

@@ -49,6 +49,9 @@ func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIK
 	if wanted.ExpiresAt != nil && !wanted.ExpiresAt.After(s.now()) {
 		return APIKey{}, fault.Field("expireTime", "must lie in the future")
 	}
+	if wanted.MandatoryFilter.HasURI() {
+		return APIKey{}, fault.Field("mandatoryFilter", "must not test $uri: a mandatory filter tests the uploader's metadata, such as {\"folder\": \"contracts\"}")
+	}
 	key := APIKey{
 		DisplayName: wanted.DisplayName, Scopes: scopes, ExpiresAt: wanted.ExpiresAt,
 		// A new key cannot read more than the key that creates it.

@@ -121,6 +121,9 @@ func (v *Verifier) filter(c claims) (filter.Filter, error) {
 	if err != nil {
 		return filter.Filter{}, refused("its claim %s is not a filter", v.cfg.FilterClaim)
 	}
+	if parsed.HasURI() {
+		return filter.Filter{}, refused("its claim %s tests $uri, which a mandatory filter cannot", v.cfg.FilterClaim)
+	}
 	return parsed, nil
 }
 
