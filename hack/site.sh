@@ -24,5 +24,5 @@ if [ "$(cat "$tools/installed" 2>/dev/null)" != "$wanted" ]; then
 		exit
 	fi
 fi
-MERMAID=$tools/package/dist/mermaid.min.js "$tools/venv/bin/mkdocs" build --quiet --strict
+NO_MKDOCS_2_WARNING=1 MERMAID=$tools/package/dist/mermaid.min.js "$tools/venv/bin/mkdocs" build --quiet --strict
 echo "built .cache/site/index.html"

@@ -1,0 +1,238 @@
+package internal
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// documentedLimits lists rows of pages and the constants whose values they give. A row
+// begins with the text.
+var documentedLimits = []struct {
+	page, row string
+	constants string // separated by spaces, as package.name below internal
+}{
+	{"limits", "message over Connect", "rpc.MaxMessageBytes/bytes"},
+	{"limits", "large messages being received", "admission.smallBytes/bytes admission.maxWait"},
+	{"limits", "compressed message", "admission.maxRatio admission.freeRatioBytes/bytes rpc.maxQueryBytes/bytes"},
+	{"limits", "time in which a message must arrive", "admission.MaxArrival"},
+	{"limits", "message to health checks", "rpc.maxOpenBytes/bytes rpc.maxOpenBodyBytes/bytes"},
+	{"limits", "time in which nothing of a request's body", "httpserver.MaxPause"},
+	{"limits", "time of a unary call", "rpc.unaryTimeout"},
+	{"limits", "request context", "tenant.maxOverridesBytes/bytes"},
+	{"limits", "page of a list", "pagination.MaxSize"},
+	{"limits", "waiting for a job within a call", "mcp.maxWait"},
+	{"limits", "waiting calls of a tenant", "mcp.maxWaiting"},
+	{"limits", "concurrent messages of an SSE session", "mcp/mcphttp.maxSSEBacklog"},
+	{"limits", "chunks of one read of a resource", "mcp.maxChunksRead"},
+	{"limits", "subscriptions of a tenant", "mcp.maxSubscriptions"},
+	{"limits", "free space of the embedded", "storage.leastFree/bytes"},
+	{"limits", "data of a tenant", "storage.countTTL"},
+	{"limits", "`displayName`", "tenant.maxDisplayNameBytes"},
+	{"limits", "`settings` | 16 KiB of JSON; `maxIndexes`", "tenant.maxSettingsBytes/bytes tenant.maxQuota"},
+	{"limits", "use of a revoked key", "tenant.keyCacheTTL"},
+	{"limits", "access token", "tenant/oauth.maxTokenBytes/bytes"},
+	{"limits", "answer of the authorization server", "tenant/oauth.maxAnswerBytes/bytes tenant/oauth.maxKeys tenant/oauth.fetchTimeout"},
+	{"limits", "RSA key of the issuer", "tenant/oauth.minRSABits"},
+	{"limits", "requests to the issuer for unknown keys", "tenant/oauth.minRefetch"},
+	{"limits", "use of cached keys", "tenant/oauth.maxKeyAge"},
+	{"limits", "use of a cached introspection result", "tenant/oauth.introspectionTTL"},
+	{"limits", "concurrent introspection requests", "tenant/oauth.maxRequests tenant/oauth.maxUnverified"},
+	{"limits", "unknown tokens of one address", "tenant/oauth.maxWaiting"},
+	{"limits", "indexes of a tenant", "index.DefaultMaxIndexes"},
+	{"limits", "`dimension`", "index.MaxDimension index.MaxBits"},
+	{"limits", "values of a `sparsevec`", "index.maxIndexedNonZeros"},
+	{"limits", "`metadataIndexes`", "index.maxMetadataIndexes"},
+	{"limits", "graph loaded for a query", "graph.maxHops"},
+	{"limits", "chunks of a graph whose components", "graph.maxCounted"},
+	{"limits", "time until other instances use a changed index", "index.cacheTTL"},
+	{"limits", "tools of a tenant", "tool.maxTools"},
+	{"limits", "`title`, `description`", "tool.maxTitleBytes tool.maxDescriptionBytes/bytes"},
+	{"limits", "`settings` | 16 KiB of JSON |", "tool.maxSettingsBytes/bytes"},
+	{"limits", "`arguments`", "tool.maxArguments"},
+	{"limits", "entries of an `Upsert`", "vector.MaxEntries"},
+	{"limits", "`id`", "vector.maxIDBytes"},
+	{"limits", "`namespace`", "index.maxNamespaceBytes"},
+	{"limits", "`document`", "vector.maxDocumentBytes/bytes"},
+	{"limits", "`metadata`", "metadata.MaxBytes/bytes metadata.MaxDepth"},
+	{"limits", "`extract` of an upload", "extract.maxTemplateBytes/bytes extract.maxSchemaBytes/bytes extract.maxCount"},
+	{"limits", "calls for one document's extraction", "extract.maxCalls"},
+	{"limits", "text of a chunk and its metadata", "extract.maxShownBytes/bytes extract.maxShownValue/bytes"},
+	{"limits", "an extracted title", "extract.maxLineBytes/bytes extract.maxSummaryBytes/bytes"},
+	{"limits", "content of `UploadDocument`", "ingest.MaxContentBytes/bytes"},
+	{"limits", "content of a document of `UploadDocuments`", "ingest.MaxDocumentBytes/bytes"},
+	{"limits", "documents of one stream", "ingest.MaxStreamDocuments"},
+	{"limits", "large documents being received", "ingest.maxSpooledBytes/bytes"},
+	{"limits", "`fingerprint`", "ingest.maxFingerprintBytes"},
+	{"limits", "`documentIds` or `uris`", "ingest.MaxDeletedNamed ingest.maxDeletedShown"},
+	{"limits", "documents of a source", "ingest.MaxSourceDocuments"},
+	{"limits", "text, and text extracted from a file", "parse.MaxText/bytes"},
+	{"limits", "unpacked size of a file", "parse.maxUnpacked/bytes parse.maxMember/bytes"},
+	{"limits", "members of an archive", "parse.maxMembers parse.maxNesting"},
+	{"limits", "pages of a PDF file", "parse/pdftext.MaxPages"},
+	{"limits", "parts of an email", "parse.maxParts"},
+	{"limits", "sheets of a workbook", "parse.maxSheets"},
+	{"limits", "`uri`, `namespace`", "ingest.maxURIBytes"},
+	{"limits", "`title`", "ingest.maxTitleBytes"},
+	{"limits", "text of `ChunkText`", "ingest.MaxChunkTextBytes/bytes"},
+	{"limits", "documents of a tenant that are waiting", "backlog.defaultMaxDocuments"},
+	{"limits", "their bytes", "backlog.defaultMaxBytes/bytes"},
+	{"limits", "attempts of an ingest job", "job.MaxAttempts job.maxBackoff"},
+	{"limits", "time of one attempt", "ingest.batchTimeout backlog.batchBytes/bytes"},
+	{"limits", "name of a model", "endpoint.maxModelBytes"},
+	{"limits", "`queryText`", "query.MaxQueryTextBytes/bytes"},
+	{"limits", "`topK`", "query.MaxTopK"},
+	{"limits", "`databaseConfig.pgvector.ef`", "query.maxEf"},
+	{"limits", "`databaseConfig.pgvector.probes`", "query.maxProbes"},
+	{"limits", "quoted phrases", "query.maxPhrases"},
+	{"limits", "terms of a question that are searched", "query.maxTerms"},
+	{"limits", "`neighbours`", "query.MaxNeighbours"},
+	{"limits", "texts of `Embed`", "query.MaxEmbedTexts query.maxEmbedTextBytes/bytes"},
+	{"limits", "terms of a question used by `lexical`", "rerank.maxTerms"},
+	{"limits", "results of `Rerank`", "rerank.MaxCandidates query.maxRerankTextBytes/bytes"},
+	{"filters", "the whole filter", "filter.MaxBytes/bytes"},
+	{"filters", "levels of nesting", "filter.MaxDepth"},
+	{"filters", "conditions", "filter.MaxConditions"},
+	{"filters", "values of one `$in`", "filter.MaxList"},
+	{"filters", "a field name", "filter.MaxNameBytes"},
+	{"filters", "a `$regex`", "filter.MaxRegexBytes"},
+	{"filters", "a number", "filter.MaxDigits"},
+	{"chunking", "any size option", "chunk.MaxSizeLimit"},
+	{"chunking", "entries in a list option", "chunk.maxListItems"},
+	{"chunking", "length of an entry", "chunk.maxItemBytes"},
+	{"chunking", "chunks of one text", "chunk.MaxChunks"},
+	{"chunking", "all chunks together", "chunk.maxRepeat"},
+	{"chunking", "headings for `semantic-markdown`", "chunk/markdown.maxSections"},
+	{"chunking", "`maxSize` (alias `size`)", "chunk.DefaultMaxSize"},
+}
+
+// Limits in the reference are the constants of the code.
+func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
+	t.Parallel()
+	rows := map[string][]string{}
+	for _, limit := range documentedLimits {
+		if rows[limit.page] == nil {
+			text, err := os.ReadFile("../docs/reference/" + limit.page + ".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows[limit.page] = strings.Split(string(text), "\n")
+		}
+		row := ""
+		for _, line := range rows[limit.page] {
+			if strings.HasPrefix(line, "| "+limit.row) {
+				row = line
+			}
+		}
+		if row == "" {
+			t.Errorf("%s.md has no row %q", limit.page, limit.row)
+			continue
+		}
+		for name := range strings.FieldsSeq(limit.constants) {
+			name, bytes := strings.CutSuffix(name, "/bytes")
+			if value := constantText(t, name, bytes); !strings.Contains(row, value) {
+				t.Errorf("%s.md says %q, but %s is %s", limit.page, row, name, value)
+			}
+		}
+	}
+}
+
+// durations replaces the constants of package time by their values.
+var durations = strings.NewReplacer(
+	"time.Millisecond", fmt.Sprint(int64(time.Millisecond)), "time.Second", fmt.Sprint(int64(time.Second)),
+	"time.Minute", fmt.Sprint(int64(time.Minute)), "time.Hour", fmt.Sprint(int64(time.Hour)),
+)
+
+// constantText returns the value of a constant as the pages write it.
+func constantText(t *testing.T, name string, bytes bool) string {
+	t.Helper()
+	dot := strings.LastIndexByte(name, '.')
+	source := constantSource(t, name[:dot], name[dot+1:])
+	result, err := types.Eval(token.NewFileSet(), nil, token.NoPos, durations.Replace(source))
+	if err != nil {
+		t.Fatalf("%s = %s: %v", name, source, err)
+	}
+	value, _ := constant.Int64Val(result.Value)
+	switch {
+	case strings.Contains(source, "time."):
+		return durationText(time.Duration(value))
+	case bytes:
+		return bytesText(value)
+	}
+	return grouped(value)
+}
+
+// constantSource returns the expression that defines a constant of a package.
+func constantSource(t *testing.T, pkg, name string) string {
+	t.Helper()
+	files, err := filepath.Glob(pkg + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := ""
+		ast.Inspect(file, func(node ast.Node) bool {
+			if spec, ok := node.(*ast.ValueSpec); ok && len(spec.Values) == 1 && spec.Names[0].Name == name {
+				value := spec.Values[0]
+				source = string(text[fset.Position(value.Pos()).Offset:fset.Position(value.End()).Offset])
+			}
+			return true
+		})
+		if source != "" {
+			return source
+		}
+	}
+	t.Fatalf("package %s has no constant %s", pkg, name)
+	return ""
+}
+
+func durationText(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d%time.Minute == 0 && d != time.Minute:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n%unit.size == 0 {
+			return fmt.Sprintf("%d %s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d", n)
+}
+
+// grouped writes a number with commas between groups of three digits.
+func grouped(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
