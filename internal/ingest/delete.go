@@ -154,21 +154,16 @@ func selected(ctx context.Context, q tenant.Queryer, from index.Index, which Sel
 // deleteSelected deletes up to deleteBatch of the selected documents and returns them.
 func deleteSelected(ctx context.Context, tx *tenant.Tx, from index.Index, which Selection) ([]DeletedDocument, error) {
 	args := filter.NewArgs(deleteBatch)
-	deleted, err := tenant.Select[DeletedDocument](ctx, tx, `
-		DELETE FROM tenant.documents AS d
-		USING (
-			SELECT d.document_id FROM tenant.documents AS d
-			WHERE `+which.sql(from, args)+`
-			ORDER BY d.document_id LIMIT $1 FOR UPDATE OF d
-		) AS selected
-		WHERE d.document_id = selected.document_id
-		RETURNING d.document_id::text, d.namespace, d.uri`, args.Values()...)
-	if err != nil || len(deleted) == 0 {
+	found, err := tenant.Select[DeletedDocument](ctx, tx, `
+		SELECT d.document_id::text, d.namespace, d.uri FROM tenant.documents AS d
+		WHERE `+which.sql(from, args)+`
+		ORDER BY d.document_id LIMIT $1 FOR UPDATE OF d`, args.Values()...)
+	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(deleted))
-	for i, d := range deleted {
+	ids := make([]string, len(found))
+	for i, d := range found {
 		ids[i] = d.DocumentID
 	}
-	return deleted, deleteChunksAndJobs(ctx, tx, from, ids)
+	return found, deleteLocked(ctx, tx, from, ids)
 }

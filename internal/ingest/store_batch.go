@@ -118,7 +118,7 @@ func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) er
 			}
 		}
 		if len(older) > 0 {
-			if _, err := tx.Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, older); err != nil {
+			if err := deleteChunks(ctx, tx, older); err != nil {
 				return err
 			}
 		}

@@ -51,34 +51,53 @@ func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, 
 		ORDER BY d.created_at, d.document_id LIMIT $4`, args.Values()...)
 }
 
-// deleteDocument deletes a document with its chunks and cancels its job. It deletes the
-// row of the document first, because a worker that writes the document locks it first too.
+// deleteDocument deletes a document with its chunks and cancels its job.
 func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Ref, visible filter.Filter) error {
 	args := filter.NewArgs(from.ID)
 	where := refSQL(ref, args)
-	deleted, err := tenant.Value[string](ctx, tx, `
-		DELETE FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND `+where+` AND `+visible.SQL("d.metadata", args)+`
-		RETURNING d.document_id::text`, args.Values()...)
+	found, err := tenant.Value[string](ctx, tx, `
+		SELECT d.document_id::text FROM tenant.documents AS d
+		WHERE d.index_id = $1 AND `+where+` AND `+visible.SQL("d.metadata", args)+` FOR UPDATE OF d`, args.Values()...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ref.notFound()
 	}
 	if err != nil {
 		return err
 	}
-	return deleteChunksAndJobs(ctx, tx, from, []string{deleted})
+	return deleteLocked(ctx, tx, from, []string{found})
 }
 
-// deleteChunksAndJobs removes the chunks of deleted documents and cancels their jobs.
-func deleteChunksAndJobs(ctx context.Context, tx *tenant.Tx, from index.Index, deleted []string) error {
-	if _, err := tx.OfIndex(from.ID, from.Generation).Exec(ctx, `DELETE FROM tenant.chunk WHERE document_id = ANY($1::uuid[])`, deleted); err != nil {
+// deleteLocked deletes documents, whose rows the caller has locked in the order of their
+// ids, with their chunks, and cancels their jobs. Every writer of chunks locks these rows
+// first. Chunks go before their documents, as a worker replaces chunks before it changes
+// the document: so all writers lock the counts of the graph before those of the index.
+func deleteLocked(ctx context.Context, tx *tenant.Tx, from index.Index, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := deleteChunks(ctx, tx.OfIndex(from.ID, from.Generation), ids); err != nil {
 		return err
 	}
-	ended, err := job.CancelDocuments(ctx, tx, deleted, "the document was deleted")
+	if _, err := tx.Exec(ctx, `DELETE FROM tenant.documents WHERE document_id = ANY($1::uuid[])`, ids); err != nil {
+		return err
+	}
+	ended, err := job.CancelDocuments(ctx, tx, ids, "the document was deleted")
 	if err != nil || ended == 0 {
 		return err
 	}
-	return backlog.Leave(ctx, tx, deleted)
+	return backlog.Leave(ctx, tx, ids)
+}
+
+// deleteChunks deletes the chunks of documents. It locks them in the order in which the
+// writers of edges do, so that it cannot deadlock with them.
+func deleteChunks(ctx context.Context, tx *tenant.Tx, documentIDs []string) error {
+	_, err := tx.Exec(ctx, `
+		WITH deleted AS MATERIALIZED (
+			SELECT c.ctid FROM tenant.chunk AS c WHERE c.document_id = ANY($1::uuid[])
+			ORDER BY c.document_id, c.ordinal FOR UPDATE
+		)
+		DELETE FROM tenant.chunk WHERE ctid = ANY(ARRAY(SELECT ctid FROM deleted))`, documentIDs)
+	return err
 }
 
 // chunks returns up to limit chunks of a document from the ordinal after the

@@ -154,17 +154,12 @@ func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sou
 	for i, row := range gone {
 		ids[i], versions[i] = *row.DocumentID, *row.Version
 	}
-	deleted, err := tenant.Values[string](ctx, tx, `
-		DELETE FROM tenant.documents AS d
-		USING (
-			SELECT d.document_id FROM unnest($2::uuid[], $3::int[]) AS gone (document_id, version)
-			JOIN tenant.documents AS d USING (document_id, version)
-			WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d
-		) AS gone
-		WHERE d.document_id = gone.document_id
-		RETURNING d.document_id::text`, from.ID, ids, versions)
+	found, err := tenant.Values[string](ctx, tx, `
+		SELECT d.document_id::text FROM unnest($2::uuid[], $3::int[]) AS gone (document_id, version)
+		JOIN tenant.documents AS d USING (document_id, version)
+		WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, from.ID, ids, versions)
 	if err != nil {
 		return err
 	}
-	return deleteChunksAndJobs(ctx, tx, from, deleted)
+	return deleteLocked(ctx, tx, from, found)
 }
