@@ -35,6 +35,8 @@ type Config struct {
 	// MaxConns is the most connections that the pool opens. Default 4 for each CPU, at
 	// least 10.
 	MaxConns int
+	// Setting is the name of the setting with the URL, for errors. Default "database-url".
+	Setting string
 	// StatementCache is how many prepared statements a connection keeps.
 	// Default 256.
 	StatementCache int
@@ -53,6 +55,7 @@ func (c Config) withDefaults() Config {
 		ConnLifetime:    cmp.Or(c.ConnLifetime, 30*time.Minute),
 		Logger:          cmp.Or(c.Logger, slog.Default()),
 		MaxConns:        cmp.Or(c.MaxConns, max(10, 4*runtime.GOMAXPROCS(0))),
+		Setting:         cmp.Or(c.Setting, "database-url"),
 		StatementCache:  cmp.Or(c.StatementCache, 256),
 		Tracer:          c.Tracer,
 		URL:             c.URL,
@@ -72,7 +75,7 @@ const connectTimeout = 10 * time.Second
 // password.
 func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	cfg = cfg.withDefaults()
-	pc, err := parseURL(cfg.URL)
+	pc, err := parseURL(cfg.URL, cfg.Setting)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	pc.MaxConnLifetimeJitter = cfg.ConnLifetime / 10
 	pc.AfterConnect = registerTypes
 
-	schema, err := prepareServer(ctx, pc.ConnConfig, cfg.Logger)
+	schema, err := prepareServer(ctx, pc.ConnConfig, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -106,22 +109,22 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 
 // prepareServer checks the server, creates the vector extension if it is missing, and
 // returns the extension's schema. It uses a connection of its own.
-func prepareServer(ctx context.Context, cc *pgx.ConnConfig, log *slog.Logger) (string, error) {
+func prepareServer(ctx context.Context, cc *pgx.ConnConfig, cfg Config) (string, error) {
 	conn, err := pgx.ConnectConfig(ctx, cc.Copy())
 	if err != nil {
-		return "", Fault(err)
+		return "", connectFault(ctx, cc, cfg.Setting, err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := checkServer(ctx, conn); err != nil {
 		return "", err
 	}
-	return ensureVector(ctx, conn, log)
+	return ensureVector(ctx, conn, cfg.Logger)
 }
 
 // minServer is the lowest server_version_num that is accepted.
 const minServer = 150000
 
-func checkServer(ctx context.Context, conn *pgx.Conn) error {
+func checkServer(ctx context.Context, conn Querier) error {
 	var num int
 	var name string
 	const q = `SELECT current_setting('server_version_num')::int, current_setting('server_version')`
@@ -129,43 +132,62 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 		return Fault(err)
 	}
 	if num < minServer {
-		return fault.New(fault.Precondition, "PostgreSQL %s is too old: ragd needs %d or newer", name, minServer/10000)
+		return fault.New(fault.Precondition, "the database server has PostgreSQL %s, which is too old: ragd needs %d or newer; upgrade the server, or use another one", name, minServer/10000)
 	}
 	return nil
 }
 
-func parseURL(raw string) (*pgxpool.Config, error) {
+func parseURL(raw, setting string) (*pgxpool.Config, error) {
 	if strings.TrimSpace(raw) == "" {
 		// The driver accepts an empty string and connects to the server that the PG*
 		// environment variables name.
-		return nil, fault.New(fault.Invalid, "no database URL was given")
+		return nil, fault.New(fault.Invalid, "%s: no database URL was given", setting)
 	}
 	pc, err := pgxpool.ParseConfig(raw)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the database URL is malformed: %s", urlReason(raw, err))
+		return nil, fault.New(fault.Invalid, "%s is malformed: %s", setting, urlReason(raw, err))
+	}
+	if !plainHosts(pc.ConnConfig) {
+		return nil, fault.New(fault.Invalid, "%s is malformed: %s", setting, urlShape)
 	}
 	return pc, nil
 }
+
+// plainHosts reports whether the names of all hosts are such. The end of a password with
+// an unescaped @ would be taken for the beginning of a name, and shown in errors.
+func plainHosts(cc *pgx.ConnConfig) bool {
+	if strings.Contains(cc.Host, "@") {
+		return false
+	}
+	for _, fallback := range cc.Fallbacks {
+		if strings.Contains(fallback.Host, "@") {
+			return false
+		}
+	}
+	return true
+}
+
+// urlShape says how a URL looks.
+const urlShape = "want postgres://user:password@host:port/database, with special characters of user and password percent-encoded (@ is %40, : is %3A, / is %2F, # is %23, ? is %3F, % is %25)"
 
 // urlReason returns why a URL is malformed, without any text that may be part of the
 // password. The parser's own reason is safe only for a URL that net/url can parse:
 // otherwise "invalid port" may quote the end of an unescaped password.
 func urlReason(raw string, err error) string {
-	const shape = "want postgres://user:password@host:port/database, special characters in the password percent-encoded"
 	u, uerr := url.Parse(raw)
 	var pe *pgconn.ParseConfigError
-	if uerr != nil || u.Scheme == "" || !errors.As(err, &pe) {
-		return shape
+	if uerr != nil || !strings.HasPrefix(u.Scheme, "postgres") || !errors.As(err, &pe) {
+		return urlShape
 	}
 	reason := pe.Error()
 	if inner := pe.Unwrap(); inner != nil {
 		reason = inner.Error()
 	}
 	if password, ok := u.User.Password(); ok && password != "" && strings.Contains(reason, password) {
-		return shape
+		return urlShape
 	}
 	if strings.Contains(reason, raw) {
-		return shape
+		return urlShape
 	}
 	return reason
 }

@@ -2,9 +2,13 @@ package postgres
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -15,6 +19,8 @@ func TestMalformedURLsAreExplainedWithoutThePassword(t *testing.T) {
 		{"empty", " ", "no database URL was given"},
 		{"an unescaped slash", "postgres://ragd:hunter2/x@db:5432/ragd", "percent-encoded"},
 		{"an unescaped percent sign", "postgres://ragd:hunter2%zz@db/ragd", "percent-encoded"},
+		{"an unescaped at sign", "postgres://ragd:x@hunter2@db:5432/ragd", "@ is %40"},
+		{"another scheme", "mysql://ragd:hunter2@db/ragd", "want postgres://"},
 		{"a bad port", "postgres://ragd:hunter2@db:0x1/ragd", "percent-encoded"},
 		{"a bad sslmode", "postgres://ragd:hunter2@db/ragd?sslmode=perhaps", "sslmode is invalid"},
 		{"a missing certificate", "postgres://ragd:hunter2@db/ragd?sslrootcert=/nonexistent&sslmode=verify-full", "CA"},
@@ -23,7 +29,7 @@ func TestMalformedURLsAreExplainedWithoutThePassword(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parseURL(tc.url)
+			_, err := parseURL(tc.url, "database-url")
 			if fault.KindOf(err) != fault.Invalid {
 				t.Fatalf("error %v, want one of kind invalid", err)
 			}
@@ -34,6 +40,50 @@ func TestMalformedURLsAreExplainedWithoutThePassword(t *testing.T) {
 				t.Errorf("error %q does not say %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// A password with any character that is not escaped either works or is never shown.
+func TestUnescapedPasswordsAreNeverShown(t *testing.T) {
+	t.Parallel()
+	for c := rune(' '); c <= '~'; c++ {
+		password := "first" + string(c) + "second"
+		pc, err := parseURL("postgres://ragd:"+password+"@127.0.0.1:1/ragd", "database-url")
+		if err == nil && pc.ConnConfig.Password == password && pc.ConnConfig.Host == "127.0.0.1" {
+			continue
+		}
+		if err == nil { // understood in another way: then it must not show up in the address
+			err = errors.New(addresses(pc.ConnConfig) + pc.ConnConfig.User + pc.ConnConfig.Database)
+		}
+		if strings.Contains(err.Error(), "first") || strings.Contains(err.Error(), "second") {
+			t.Errorf("%q: error %v shows a part of the password", password, err)
+		}
+	}
+}
+
+// version answers the query for the server's version.
+type version struct {
+	number int
+	name   string
+}
+
+// QueryRow implements Querier.
+func (v version) QueryRow(context.Context, string, ...any) pgx.Row { return v }
+
+// Scan implements pgx.Row.
+func (v version) Scan(targets ...any) error {
+	*targets[0].(*int), *targets[1].(*string) = v.number, v.name
+	return nil
+}
+
+func TestAnOldServerIsRejected(t *testing.T) {
+	t.Parallel()
+	err := checkServer(t.Context(), version{140011, "14.11"})
+	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "PostgreSQL 14.11, which is too old: ragd needs 15 or newer") {
+		t.Errorf("error %v", err)
+	}
+	if err := checkServer(t.Context(), version{150000, "15.0"}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -108,7 +108,7 @@ func openToAll(ctx context.Context, conn *pgx.Conn, schema string) error {
 func createVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension) error {
 	if ext.available == "" {
 		return fault.New(fault.Precondition,
-			"pgvector is not installed on the PostgreSQL server: run `ragd doctor --fix` there, or install its package (postgresql-NN-pgvector)")
+			"pgvector is not installed on the PostgreSQL server: install its package there (Debian and Ubuntu: postgresql-NN-pgvector, NN being PostgreSQL's major version; Fedora: pgvector), or run `ragd doctor --fix`")
 	}
 	if v := parseVectorVersion(ext.available); v.less(minVector) {
 		return tooOld(ext.available)

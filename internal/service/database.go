@@ -60,7 +60,7 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 	}
 	if adminURL != "" { // first, because it may create the vector extension
 		d.admin, err = postgres.Open(ctx, postgres.Config{
-			URL: adminURL, Logger: config.Logger, ApplicationName: "ragd admin", MaxConns: adminConns,
+			URL: adminURL, Setting: "database-admin-url", Logger: config.Logger, ApplicationName: "ragd admin", MaxConns: adminConns,
 		})
 		if err != nil {
 			return d, err

@@ -83,7 +83,7 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, err
 	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", config.Listen); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", config.Listen, err)
+		return nil, listenFault(config.Listen, err)
 	}
 	if s.tracing, err = newTracing(ctx, config.Traces, config.Version, s.log); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func clusterMajor(dir string) (int, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fault.Wrap(fault.Precondition, err, "the data directory %s is not readable: %v", dir, err)
+		return 0, fault.New(fault.Precondition, "the data directory %s cannot be read (%v): run ragd as the user who made it, or use another --data-dir", dir, errors.Unwrap(err))
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if err := os.Rename(fresh, c.dir); err != nil {
-		return fault.Wrap(fault.Precondition, err, "%s exists and is not a PostgreSQL cluster: %v", c.dir, err)
+		return fault.New(fault.Precondition, "%s exists and is not a data directory of PostgreSQL (%v): remove it, or use another --data-dir", c.dir, err)
 	}
 	return syncDir(filepath.Dir(c.dir))
 }
@@ -151,7 +151,7 @@ func (c *cluster) initIn(ctx context.Context, dir string) error {
 			return fmt.Errorf("clear %s: %w", dir, err)
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return fmt.Errorf("make the cluster's folder: %w", err)
+			return notWritable(filepath.Dir(dir), err)
 		}
 		if err := c.account.own(dir); err != nil {
 			return fmt.Errorf("give %s to %s: %w", dir, c.account.name, err)

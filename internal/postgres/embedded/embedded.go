@@ -65,7 +65,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fault.New(fault.Invalid, "the data directory %q is not a valid path", cfg.DataDir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fault.Wrap(fault.Precondition, err, "the data directory %s cannot be made: %v", dir, err)
+		return nil, notWritable(dir, err)
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
@@ -77,6 +77,17 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// notWritable returns the error for a data directory in which a file or folder cannot be
+// created. err is an error of package os, of which only the reason is shown.
+func notWritable(dir string, err error) error {
+	reason := err
+	if inner := errors.Unwrap(err); inner != nil {
+		reason = inner
+	}
+	return fault.New(fault.Precondition,
+		"the data directory %s cannot be written (%v): let the user %d who runs ragd write there, or use another --data-dir", dir, reason, os.Geteuid())
 }
 
 func (s *Server) start(ctx context.Context, dir string, settings map[string]string) error {

@@ -487,8 +487,8 @@ func TestServerOfAnOrdinaryUser(t *testing.T) {
 	})
 	t.Run("a directory that it cannot write", func(t *testing.T) {
 		r := startRagd(t, binary, "/proc/ragd", nobody.credential())
-		if !strings.Contains(r.line, "cannot be made") {
-			t.Errorf("printed %q, want that the directory cannot be made", r.line)
+		if !strings.Contains(r.line, "cannot be written") {
+			t.Errorf("printed %q, want that the directory cannot be written", r.line)
 		}
 	})
 }

@@ -147,18 +147,21 @@ func vectorVersion(dir string, major int) string {
 	return ""
 }
 
+// packages names the packages of a server with pgvector.
+const packages = "its packages (Debian and Ubuntu: postgresql and postgresql-NN-pgvector, NN being its major version; Fedora: postgresql-server and pgvector)"
+
 // choose returns the newest installation that is usable: one with pgvector and, unless
 // major is 0, of this major version. dir is the data directory, for the error.
 func choose(found []Installation, major int, dir string) (Installation, error) {
-	const deps = "`ragd doctor --fix` installs what is missing"
 	var bare, other []string
+	newest := 0 // of bare
 	for _, in := range found {
 		name := fmt.Sprintf("%s in %s", in.Version, in.BinDir)
 		switch {
 		case in.Major < minMajor, major != 0 && in.Major != major:
 			other = append(other, name)
 		case in.Vector == "":
-			bare = append(bare, name)
+			bare, newest = append(bare, name), max(newest, in.Major)
 		default:
 			return in, nil
 		}
@@ -166,15 +169,15 @@ func choose(found []Installation, major int, dir string) (Installation, error) {
 	switch {
 	case len(bare) > 0:
 		return Installation{}, fault.New(fault.Precondition,
-			"PostgreSQL (%s) is installed without pgvector: %s", strings.Join(bare, ", "), deps)
+			"PostgreSQL (%s) is installed without pgvector: run `ragd doctor --fix`, or install its package (Debian and Ubuntu: postgresql-%d-pgvector; Fedora: pgvector)", strings.Join(bare, ", "), newest)
 	case major != 0 && len(other) > 0:
 		return Installation{}, fault.New(fault.Precondition,
 			"the data directory %s was made by PostgreSQL %d, but %s is installed: install PostgreSQL %[2]d with pgvector, or move the data with pg_upgrade",
 			dir, major, strings.Join(other, ", "))
 	case len(other) > 0:
 		return Installation{}, fault.New(fault.Precondition,
-			"PostgreSQL %s is too old: ragd needs %d or newer; %s", strings.Join(other, ", "), minMajor, deps)
+			"PostgreSQL %s is too old: ragd needs %d or newer: run `ragd doctor --fix`, or install %s", strings.Join(other, ", "), minMajor, packages)
 	}
 	return Installation{}, fault.New(fault.Precondition,
-		"no PostgreSQL server is installed: %s, or set RAGD_DATABASE_URL to use one elsewhere", deps)
+		"no PostgreSQL server is installed: run `ragd doctor --fix`, or install %s, or set RAGD_DATABASE_URL to use one elsewhere", packages)
 }
