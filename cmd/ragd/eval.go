@@ -1,16 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
@@ -33,19 +39,25 @@ found, for each search mode:
   p50, p99  time of a query as the client sees it, at the given concurrency
 
 Each query asks for as many chunks as the largest k; chunks of one document count
-once. Questions without a relevant document are left out.
+once. Questions without a relevant document are left out. --per-question prints for
+each question the rank of its first relevant document and those that were not found;
+--json always has that.
 
 With --rerank each mode is measured a second time with its answers reranked; a
 question whose answer cannot be reranked ends the measurement.
 
---queries is JSON Lines with id and text; --qrels is tab-separated with a header
-and the columns query_id, doc_id and relevance, where doc_id is a document's uri
-and relevance above 0 is relevant. Both may be gzip. --corpus, JSON Lines as for
-"ragd ingest --jsonl", is ingested first.
+--queries is JSON Lines with id, text and uris, the documents that answer the
+question. With --qrels the answers come from a file of their own instead: it is
+tab-separated with the header query_id, doc_id, relevance, where doc_id is a
+document's uri and relevance above 0 is relevant. Both may be gzip. A relevant
+document that the index does not have is an error that names the line, unless
+--allow-missing. --corpus, JSON Lines as for "ragd ingest --jsonl", is ingested
+first.
 
 The service keeps embeddings of questions, so a mode that runs second finds them
 made.`,
-		Example: `  ragd eval --index squad --corpus corpus.jsonl.gz --queries queries.jsonl.gz --qrels qrels.tsv.gz
+		Example: `  ragd eval --index handbook --queries examples/questions.jsonl --per-question
+  ragd eval --index squad --corpus corpus.jsonl.gz --queries queries.jsonl.gz --qrels qrels.tsv.gz
   ragd eval --index squad --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --k 1,5,20 --json
   ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode keyword --graph
   ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --rerank lexical`,
@@ -55,14 +67,16 @@ made.`,
 	index := indexFlag(cmd)
 	documents := flags.String("corpus", "", "documents to ingest first")
 	queries := flags.String("queries", "", "the questions")
-	qrels := flags.String("qrels", "", "their relevant documents")
+	qrels := flags.String("qrels", "", "their relevant documents (default the uris of the questions)")
+	allowMissing := flags.Bool("allow-missing", false, "accept relevant documents that the index does not have, and count them as not found")
+	perQuestion := flags.Bool("per-question", false, "print the result of each question")
 	mode := flags.String("mode", "all", "vector, keyword, hybrid, several with commas, or all")
 	graph := flags.Bool("graph", false, "measure walks through the graph too, from what each mode finds")
 	reranker := rerankerFlag(flags, "measure each mode reranked too")
 	ks := flags.IntSlice("k", []int{5, 10}, "how many documents are looked at")
 	concurrency := flags.Int("concurrency", 4, "queries, or uploads, at once")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		e := evaluation{concurrency: *concurrency, ks: *ks}
+		e := evaluation{concurrency: *concurrency, ks: *ks, perQuestion: *perQuestion}
 		var err error
 		if e.modes, err = searchModes(*mode); err != nil {
 			return err
@@ -79,8 +93,8 @@ made.`,
 			}
 		}
 		switch {
-		case *queries == "" || *qrels == "":
-			return usagef("--queries and --qrels are needed")
+		case *queries == "":
+			return usagef("--queries is missing")
 		case *concurrency < 1 || len(*ks) == 0 || slices.Min(*ks) < 1:
 			return usagef("--k and --concurrency must be at least 1")
 		}
@@ -94,6 +108,11 @@ made.`,
 		e.index, err = p.evalIndex(cmd.Context(), c, *index, *documents, *concurrency)
 		if err != nil {
 			return err
+		}
+		if !*allowMissing {
+			if err := c.checkRelevant(cmd.Context(), e.index, e.questions); err != nil {
+				return err
+			}
 		}
 		return p.evaluate(cmd.Context(), c, e)
 	}
@@ -135,53 +154,104 @@ func (p *program) evalIndex(ctx context.Context, c *client, index, documents str
 	})
 }
 
-// question is a question with known relevant documents.
-type question struct {
-	id, text string
-	judged   evaluate.Judgements // of documents, by uri
-}
-
-// readQuestions reads questions and their relevant documents. It leaves out questions
-// without a relevant document and prints their number.
-func (p *program) readQuestions(queries, qrels string) ([]question, error) {
-	file, err := os.Open(qrels)
+// readQuestions reads questions, and their relevant documents from the file qrels if it
+// is named. It leaves out questions without a relevant document and prints their number.
+func (p *program) readQuestions(queries, qrels string) (questions []evaluate.Question, err error) {
+	err = readFile(queries, func(r io.Reader) (err error) {
+		questions, err = evaluate.ReadQuestions(queries, r)
+		return err
+	})
+	if err == nil && qrels != "" {
+		err = readFile(qrels, func(r io.Reader) error { return evaluate.Judge(questions, qrels, r) })
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	plain, err := localfiles.Decompress(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", qrels, err)
-	}
-	judged, err := evaluate.ReadQrels(qrels, plain)
-	if err != nil {
-		return nil, err
-	}
-	var questions []question
-	unjudged := 0
-	for line, err := range localfiles.LineFiles(queries) {
-		if err != nil {
-			return nil, err
-		}
-		if judged[line.URI].Relevant() == 0 {
-			unjudged++
-			continue
-		}
-		questions = append(questions, question{line.URI, line.Text, judged[line.URI]})
-	}
-	if unjudged > 0 {
-		output.Note(p.out.Stderr, "left out %s without a relevant document", output.Count(unjudged, "question"))
+	all := len(questions)
+	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return q.Judged.Relevant() == 0 })
+	if len(questions) == 0 && qrels == "" {
+		return nil, fmt.Errorf("%s: no question has a relevant document: give each a field \"uris\", or --qrels", queries)
 	}
 	if len(questions) == 0 {
 		return nil, fmt.Errorf("%s: no question has a relevant document in %s", queries, qrels)
 	}
+	if unjudged := all - len(questions); unjudged > 0 {
+		output.Note(p.out.Stderr, "left out %s without a relevant document", output.Count(unjudged, "question"))
+	}
 	return questions, nil
+}
+
+// readFile calls read with the content of a file, decompressed if it is in gzip.
+func readFile(path string, read func(io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	plain, err := localfiles.Decompress(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return read(plain)
+}
+
+// urisPerCheck is the number of uris that one call looks up.
+const urisPerCheck = 1000
+
+// checkRelevant returns an error that names the line of a relevant document that the index
+// does not have.
+func (c *client) checkRelevant(ctx context.Context, index string, questions []evaluate.Question) error {
+	locations := map[string]string{} // by uri
+	for _, q := range questions {
+		for uri, relevance := range q.Judged {
+			if at := q.Locations[uri]; relevance > 0 && (locations[uri] == "" || at < locations[uri]) {
+				locations[uri] = at
+			}
+		}
+	}
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(locations)), urisPerCheck) {
+		wanted := &structpb.ListValue{}
+		for _, uri := range some {
+			wanted.Values = append(wanted.Values, structpb.NewStringValue(uri))
+		}
+		found, err := c.documents.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{
+			IndexName: index, Namespace: "default", Filter: object("$uri", structpb.NewListValue(wanted)), PageSize: urisPerCheck,
+		})
+		if err != nil {
+			return err
+		}
+		for _, d := range found.GetDocuments() {
+			delete(locations, d.GetUri())
+		}
+	}
+	if len(locations) == 0 {
+		return nil
+	}
+	return c.missingError(ctx, index, locations)
+}
+
+// missingError returns the error about documents that the index does not have, whose
+// locations are given by uri.
+func (c *client) missingError(ctx context.Context, index string, locations map[string]string) error {
+	byLocation := func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(locations[a]), len(locations[b])), cmp.Compare(locations[a], locations[b]), cmp.Compare(a, b))
+	}
+	first := slices.SortedFunc(maps.Keys(locations), byLocation)[0]
+	text := fmt.Sprintf("%s: index %s has no document with the uri %q", locations[first], index, first)
+	if more := len(locations) - 1; more > 0 {
+		text += fmt.Sprintf(", nor %d more that are relevant", more)
+	}
+	if page, err := c.documents.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{IndexName: index, PageSize: 1}); err == nil && len(page.GetDocuments()) > 0 {
+		text += fmt.Sprintf("; its uris look like %q", page.GetDocuments()[0].GetUri())
+	}
+	return errors.New(text + "; --allow-missing counts such documents as not found")
 }
 
 // evaluation is one measurement.
 type evaluation struct {
 	index       string
-	questions   []question
+	questions   []evaluate.Question
+	perQuestion bool
 	modes       []string
 	ks          []int
 	concurrency int
@@ -194,6 +264,30 @@ type measure struct {
 	evaluate.Summary
 	P50Ms float64 `json:"p50Ms"`
 	P99Ms float64 `json:"p99Ms"`
+	// Results are those of the questions, in their order.
+	Results []result `json:"results"`
+}
+
+// result is the result of one question in one mode.
+type result struct {
+	ID        string   `json:"id"`
+	Text      string   `json:"text"`
+	FirstRank int      `json:"firstRank"` // of a relevant document; 0 if none was found
+	Recall    float64  `json:"recall"`    // at the largest k
+	Missing   []string `json:"missing"`   // relevant documents that were not found
+	LatencyMs float64  `json:"latencyMs"`
+}
+
+// resultsOf returns the results of the questions, from their answers.
+func resultsOf(questions []evaluate.Question, answers []evaluate.Answer, k int) []result {
+	results := make([]result, len(questions))
+	for i, a := range answers {
+		results[i] = result{
+			ID: questions[i].ID, Text: questions[i].Text, FirstRank: a.FirstRank(), Recall: evaluate.Recall(a.Ranking, a.Judged, k),
+			Missing: orEmpty(a.Missing(k)), LatencyMs: milliseconds(a.Latency),
+		}
+	}
+	return results
 }
 
 // evaluate asks every question in every mode and prints the measures.
@@ -205,12 +299,34 @@ func (p *program) evaluate(ctx context.Context, c *client, e evaluation) error {
 			return err
 		}
 		s := evaluate.Summarize(answers, e.ks)
-		measures = append(measures, measure{mode, s, milliseconds(s.P50), milliseconds(s.P99)})
+		measures = append(measures, measure{mode, s, milliseconds(s.P50), milliseconds(s.P99), resultsOf(e.questions, answers, slices.Max(e.ks))})
 	}
 	if p.out.JSON {
 		return p.out.Value(map[string]any{"index": e.index, "modes": measures})
 	}
+	if e.perQuestion {
+		if err := p.printResults(measures, slices.Max(e.ks)); err != nil {
+			return err
+		}
+	}
 	return p.printMeasures(measures)
+}
+
+// printResults prints the result of each question in each mode.
+func (p *program) printResults(measures []measure, k int) error {
+	w := output.NewTable(p.out.Stdout)
+	fmt.Fprintf(w, "MODE\tQUESTION\tFIRST\tRECALL@%d\tNOT FOUND\n", k)
+	for _, m := range measures {
+		for _, r := range m.Results {
+			first := "-"
+			if r.FirstRank > 0 {
+				first = strconv.Itoa(r.FirstRank)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\n", m.Mode, output.OneLine(r.ID), first, r.Recall, output.OneLine(strings.Join(r.Missing, ", ")))
+		}
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -227,11 +343,11 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 	for i, q := range e.questions {
 		group.Go(func() error {
 			start := time.Now()
-			sources, err := c.find(ctx, e, mode, q.text, topK)
+			sources, err := c.find(ctx, e, mode, q.Text, topK)
 			if err != nil {
-				return fmt.Errorf("question %s: %w", q.id, err)
+				return fmt.Errorf("question %s: %w", q.ID, err)
 			}
-			answers[i] = evaluate.Answer{Judged: q.judged, Latency: time.Since(start)}
+			answers[i] = evaluate.Answer{Judged: q.Judged, Latency: time.Since(start)}
 			for _, source := range sources {
 				answers[i].Ranking = append(answers[i].Ranking, source.GetUri())
 			}

@@ -101,13 +101,46 @@ func TestEvalRefusesWhatItCannotMeasure(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{nil, 2, "...--queries and --qrels are needed"},
+		{nil, 2, "...--queries is missing"},
+		{[]string{"--queries", queries}, 1, "...no question has a relevant document: give each a field \"uris\", or --qrels"},
+		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "q1\td1\t1\n")}, 1, "...r.tsv:1: the header is missing: the first line must be query_id, doc_id and relevance"},
+		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "query_id\tdoc_id\trelevance\nq1\td1\tyes\n")}, 1, "...r.tsv:2: relevance \"yes\" is not a number"},
+		{[]string{"--queries", file(t, "q.jsonl", "{\"id\":1,\"text\":\"a\"}\n{\"id\":\"1\",\"text\":\"b\"}")}, 1, "...q.jsonl:2: has the id \"1\" of"},
 		{append(files, "--mode", "telepathy"), 2, "...--mode must be vector, keyword, hybrid or all, got \"telepathy\""},
 		{append(files, "--k", "0"), 2, "...--k and --concurrency must be at least 1"},
-		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "header\n")}, 1, "...no question has a relevant document"},
+		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "query_id\tdoc_id\trelevance\n")}, 1, "...no question has a relevant document"},
 		{[]string{"--queries", qrels, "--qrels", qrels}, 1, "...r.tsv:1: is not valid JSON"},
-		{append(files, "--index", "absent"), 1, "...ragd: question q1: index \"absent\" not found"},
+		{append(files, "--index", "absent"), 1, "...index \"absent\" not found"},
 	} {
 		s.want(t, step{args: append([]string{"eval", "--concurrency", "1"}, c.more...), code: c.code, stderr: c.stderr})
 	}
+}
+
+func TestEvalNamesTheLineOfAWrongURI(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), file(t, "c.jsonl", evalCorpus)), stdout: anything, stderr: anything})
+	queries := file(t, "q.jsonl", `{"id":"q1","text":"apple","uris":["d1","d2"]}`+"\n"+`{"id":"q2","text":"car","uris":["d3","cars/d4"]}`)
+	eval := []string{"eval", "--mode", "keyword", "--queries", queries}
+	s.want(t, step{args: eval, code: 1, stderr: "...ragd: " + queries + `:2: index documents has no document with the uri "cars/d4"; its uris look like "d`})
+	qrels := file(t, "r.tsv", "query_id\tdoc_id\trelevance\nq1\td1\t1\nq2\tabsent\t0\nq2\td5\t1\n")
+	s.want(t, step{args: append(eval, "--qrels", qrels), code: 1, stderr: "..." + qrels + `:4: index documents has no document with the uri "d5"`})
+	code, stdout, stderr := s.run(append(eval, "--allow-missing", "--per-question", "--k", "3")...)
+	want := "MODE QUESTION FIRST RECALL@3 NOT FOUND\nkeyword q1 1 1.00\nkeyword q2 1 0.50 cars/d4\n\nMODE QUESTIONS RECALL@3"
+	var squeezed []string
+	for line := range strings.Lines(stdout) {
+		squeezed = append(squeezed, strings.Join(strings.Fields(line), " "))
+	}
+	if got := strings.Join(squeezed, "\n"); code != 0 || !strings.HasPrefix(got, want) {
+		t.Errorf("exit code %d, printed\n%s\n%s\nwant\n%s", code, got, stderr, want)
+	}
+	s.want(t, step{args: append(eval, "--allow-missing", "--json"), stdout: "...\"missing\": [\n            \"cars/d4\"\n          ]"})
+}
+
+// The questions that are shipped run as they are against the demo.
+func TestTheShippedQuestionsRun(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.want(t, step{args: args("ingest --index handbook --base ../../examples/handbook ../../examples/handbook"), stdout: anything, stderr: anything})
+	s.want(t, step{args: args("eval --index handbook --queries ../../examples/questions.jsonl --mode hybrid"), stdout: "...hybrid  12 "})
 }

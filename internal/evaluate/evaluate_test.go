@@ -113,7 +113,7 @@ func TestReadQrels(t *testing.T) {
 		t.Error(diff)
 	}
 	for input, problem := range map[string]string{
-		header + "q1\td1":                   "q.tsv:2: has 2 columns, want query_id, doc_id and relevance",
+		header + "q1\td1":                   "q.tsv:2: has 2 columns, want query_id, doc_id and relevance with tabs between them",
 		header + "q1\td1\t1\nq1\td1\thigh":  `q.tsv:3: relevance "high" is not a number`,
 		header + strings.Repeat("x", 1<<17): "q.tsv:2: bufio.Scanner: token too long",
 	} {

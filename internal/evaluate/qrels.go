@@ -4,38 +4,63 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// qrelsHeaders are the names of the columns of judgements, and those of BEIR data sets.
+var qrelsHeaders = []string{"query_id\tdoc_id\trelevance", "query-id\tcorpus-id\tscore"}
 
 // ReadQrels reads tab-separated judgements: a header, then query_id, doc_id and
 // relevance on each line. It returns the judgements by question. Errors begin
 // with name and the number of the line.
 func ReadQrels(name string, r io.Reader) (map[string]Judgements, error) {
 	judged := map[string]Judgements{}
+	err := eachJudgement(name, r, func(question, document string, relevance float64, _ int) {
+		if judged[question] == nil {
+			judged[question] = Judgements{}
+		}
+		judged[question][document] = relevance
+	})
+	if err != nil {
+		return nil, err
+	}
+	return judged, nil
+}
+
+// eachJudgement calls do for each judgement of a file as ReadQrels reads it, with the
+// number of its line.
+func eachJudgement(name string, r io.Reader, do func(question, document string, relevance float64, line int)) error {
 	lines := bufio.NewScanner(r)
 	number := 0
 	for lines.Scan() {
 		number++
 		line := strings.TrimRight(lines.Text(), "\r")
-		if number == 1 || line == "" {
+		if number == 1 {
+			if !slices.Contains(qrelsHeaders, strings.TrimPrefix(line, "\xef\xbb\xbf")) {
+				return fmt.Errorf("%s:1: the header is missing: the first line must be query_id, doc_id and relevance with tabs between them, got %.60q", name, line)
+			}
+			continue
+		}
+		if line == "" {
 			continue
 		}
 		fields := strings.Split(line, "\t")
 		if len(fields) != 3 {
-			return nil, fmt.Errorf("%s:%d: has %d columns, want query_id, doc_id and relevance", name, number, len(fields))
+			return fmt.Errorf("%s:%d: has %d columns, want query_id, doc_id and relevance with tabs between them", name, number, len(fields))
 		}
 		relevance, err := strconv.ParseFloat(fields[2], 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: relevance %q is not a number", name, number, fields[2])
+			return fmt.Errorf("%s:%d: relevance %q is not a number", name, number, fields[2])
 		}
-		if judged[fields[0]] == nil {
-			judged[fields[0]] = Judgements{}
-		}
-		judged[fields[0]][fields[1]] = relevance
+		do(fields[0], fields[1], relevance, number)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", name, number+1, err)
+		return fmt.Errorf("%s:%d: %w", name, number+1, err)
 	}
-	return judged, nil
+	if number == 0 {
+		return fmt.Errorf("%s:1: the header is missing: the file is empty", name)
+	}
+	return nil
 }
