@@ -64,10 +64,25 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	}
 	var response Response
 	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
-		response, err = s.answer(ctx, r.Tenant, i, tables, req)
-		return err
+		if response, err = s.answer(ctx, r.Tenant, i, tables, req); err != nil || !req.Highlight {
+			return err
+		}
+		return s.highlight(ctx, i, tables, req.QueryText, response.Sources)
 	})
 	return response, err
+}
+
+// highlight sets the Highlight of the sources.
+func (s *Service) highlight(ctx context.Context, i index.Index, tables *tenant.Handle, question string, sources []Source) error {
+	found := make([]query.Source, len(sources))
+	for n, source := range sources {
+		found[n] = source.Source
+	}
+	err := s.queries.Highlight(ctx, tables, i, question, found)
+	for n := range sources {
+		sources[n].Highlight = found[n].Highlight
+	}
+	return err
 }
 
 // answer answers a request from one index, whose tables are given.

@@ -83,20 +83,18 @@ func (f Fusion) weights(model string) (vector, keyword float64) {
 // rrfK damps the lead of the first ranks.
 const rrfK = 60
 
-// sql returns the fused score as SQL, over rows with a keyword score and a distance,
-// which is NaN for a vector of length 0.
-func (f Fusion) sql(vector, keyword float64) string {
+// sql returns what each leg adds to the fused score as SQL, over rows with a keyword
+// score and a distance, which is NaN for a vector of length 0.
+func (f Fusion) sql(vector, keyword float64) (vectorShare, keywordShare string) {
 	const near = "nullif(distance, 'NaN')"
 	if f.Method == RRF {
-		return fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY %s, chunk_id))
-		+ CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`,
-			number(vector), rrfK, near, number(keyword), rrfK)
+		return fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY %s, chunk_id))`, number(vector), rrfK, near),
+			fmt.Sprintf(`CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`, number(keyword), rrfK)
 	}
-	return fmt.Sprintf(`%[1]s * coalesce(
+	vectorShare = fmt.Sprintf(`%[1]s * coalesce(
 			(max(%[2]s) OVER () - %[2]s) / nullif(max(%[2]s) OVER () - min(%[2]s) OVER (), 0),
-			CASE WHEN %[2]s IS NULL THEN 0 ELSE 1 END)
-		+ %[3]s * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0)`,
-		number(vector), near, number(keyword))
+			CASE WHEN %[2]s IS NULL THEN 0 ELSE 1 END)`, number(vector), near)
+	return vectorShare, number(keyword) + ` * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0)`
 }
 
 // number returns a finite number as SQL.

@@ -40,6 +40,7 @@ type Question struct {
 	IncludeSources  *bool     // true if nil
 	Reranker        *Reranker // nil: the order of the search
 	Explain         bool
+	Highlight       bool // set the Highlight of the sources
 
 	bounded bool // by the credential's mandatory filter, which Effective adds
 }

@@ -40,6 +40,16 @@ type Source struct {
 	StartByte  int             // position in the document
 	EndByte    int             // of the byte after the last
 	Details    *rerank.Details // of a reranked score, else nil
+	Highlight  *Highlight      // nil unless asked for
+	Parts      *ScoreParts     // nil unless explained, in keyword and hybrid mode
+}
+
+// ScoreParts are the scores of which a source's score is made, before reranking.
+type ScoreParts struct {
+	Keyword float64  // BM25
+	Vector  *float64 // as the score in vector mode; nil in keyword mode and for a vector of length 0
+	// What each adds to the score.
+	KeywordShare, VectorShare float64
 }
 
 // Response is an answer. Its sources are best first, ties by id.
@@ -70,6 +80,7 @@ type prepared struct {
 	reranker       *Reranker // nil: none
 	rerankFrom     int       // candidates of the reranker
 	bounded        bool      // by a mandatory filter
+	explain        bool      // return the parts of the scores
 	plain          bool      // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
 }
@@ -101,7 +112,7 @@ func (r Request) prepare() (prepared, error) {
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false),
-		minScore:       r.MinScore, bounded: r.bounded,
+		minScore:       r.MinScore, bounded: r.bounded, explain: r.Explain,
 		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {

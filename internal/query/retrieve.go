@@ -17,7 +17,7 @@ type Found struct {
 // Candidates searches one index for an effective question, without its reranker.
 // tables is the handle of the index's tables. Errors: as for Query.
 func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *tenant.Handle, q Question) (Found, error) {
-	q.Reranker = nil
+	q.Reranker, q.Explain = nil, false
 	p, err := Request{Question: q}.prepare()
 	if err != nil {
 		return Found{}, err

@@ -242,12 +242,31 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 	if s.vectors() {
 		into = append(into, &r.Embedding)
 	}
+	var distance *float64
+	var parts ScoreParts
+	if s.parts() {
+		into = append(into, &parts.Keyword, &distance, &parts.VectorShare)
+	}
 	sources := make([]Source, 0, s.request.fetch())
 	_, err := pgx.ForEachRow(rows, append(into, &r.RankValue), func() error {
-		sources = append(sources, r.Source())
+		source := r.Source()
+		if s.parts() {
+			source.Parts = s.partsOf(source.Score, parts, distance)
+		}
+		sources = append(sources, source)
 		return nil
 	})
 	return sources, err
+}
+
+// partsOf completes the parts of a score.
+func (s search) partsOf(score float64, parts ScoreParts, distance *float64) *ScoreParts {
+	parts.KeywordShare = score - parts.VectorShare
+	if distance != nil && !math.IsNaN(*distance) {
+		similarity := s.index.Score(*distance)
+		parts.Vector = &similarity
+	}
+	return &parts
 }
 
 // SourceRow is a chunk as a statement returns it. Columns that were not asked for

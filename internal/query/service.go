@@ -82,7 +82,11 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	watch := StartStopwatch(ctx, "query")
 	var found answer
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
-		found, err = s.retrieve(ctx, id, i, tables, p, watch)
+		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil || !req.Highlight {
+			return err
+		}
+		err = s.Highlight(ctx, tables, i, req.QueryText, found.sources)
+		watch.Lap("highlight", len(found.sources))
 		return err
 	})
 	if err != nil {

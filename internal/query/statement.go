@@ -51,6 +51,9 @@ func (s search) sql(args *filter.Args) string {
 	if s.request.mode == Vector {
 		order = "ASC" // a distance
 	}
+	if s.parts() {
+		columns += ", found.keyword, found.distance, found.vector_share"
+	}
 	return q.sql(columns+", rank_value", chunks, "ORDER BY rank_value "+order+", c.chunk_id")
 }
 
@@ -72,20 +75,32 @@ func (s search) find(q *statement) {
 		weight := s.weight(q)
 		s.heaviest(q, "candidate", weight, where)
 		s.score(q, "NULL::float8", s.keywordScore(q, weight))
-		s.best(q, "found", "scored", "keyword", "DESC", wanted)
+		s.best(q, "keyword", "0::float8")
 	case s.keywords == nil: // a hybrid search for a question without terms
 		distance := s.distance(q)
 		s.nearest(q, "candidate", distance, where, s.request.candidates())
 		s.score(q, distance, "0::float8")
-		s.best(q, "found", "scored", s.request.fusion.sql(1, 0), "DESC", wanted)
+		s.fuse(q, 1, 0)
 	default:
 		distance, weight := s.distance(q), s.weight(q)
 		s.nearest(q, "near", distance, where, s.request.candidates())
 		s.heaviest(q, "heavy", weight, where)
 		q.define("candidate", "SELECT tid FROM near UNION SELECT tid FROM heavy")
 		s.score(q, distance, s.keywordScore(q, weight))
-		s.best(q, "found", "scored", s.request.fusion.sql(s.request.fusion.weights(s.index.EmbeddingModel)), "DESC", wanted)
+		vector, keyword := s.request.fusion.weights(s.index.EmbeddingModel)
+		s.fuse(q, vector, keyword)
 	}
+}
+
+// fuse defines found from scored by the fused score.
+func (s search) fuse(q *statement, vector, keyword float64) {
+	vectorShare, keywordShare := s.request.fusion.sql(vector, keyword)
+	s.best(q, vectorShare+"\n\t\t+ "+keywordShare, vectorShare)
+}
+
+// parts reports whether the statement returns the parts of the scores.
+func (s search) parts() bool {
+	return s.request.explain && s.request.mode != Vector && !s.request.lists() && !s.spread
 }
 
 // where returns the condition on a chunk c of the scope and the required phrases.
@@ -173,20 +188,24 @@ func (s search) score(q *statement, distance, keyword string) {
 		"FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.tid")
 }
 
-// best defines the first rows of a table with tid, chunk_id and document_id in the
-// order of a value, ties by chunk_id.
-func (s search) best(q *statement, name, from, value, direction string, most int) {
+// best defines found: the chunks of scored with the highest value, ties by chunk_id.
+// vectorShare is what the distance adds to the value.
+func (s search) best(q *statement, value, vectorShare string) {
 	if s.spread {
-		q.define(name+"_ranked", "SELECT tid, chunk_id, document_id,", "	"+value+" AS rank_value", "FROM "+from)
-		s.fewPerDocument(q, name, direction, most)
+		q.define("found_ranked", "SELECT tid, chunk_id, document_id,", "	"+value+" AS rank_value", "FROM scored")
+		s.fewPerDocument(q, "found", "DESC", s.request.fetch())
 		return
 	}
-	q.define(name,
-		"SELECT tid,",
+	columns := "SELECT tid,"
+	if s.parts() {
+		columns = "SELECT tid, keyword, distance,\n\t\t" + vectorShare + " AS vector_share,"
+	}
+	q.define("found",
+		columns,
 		"	"+value+" AS rank_value",
-		"FROM "+from,
-		"ORDER BY rank_value "+direction+", chunk_id",
-		limitTo(most))
+		"FROM scored",
+		"ORDER BY rank_value DESC, chunk_id",
+		limitTo(s.request.fetch()))
 }
 
 // fewPerDocument defines the first rows of name_ranked, at most maxPerDocument of

@@ -63,7 +63,10 @@ type VectorQueryRequest struct {
 	// Most sources from one document. 0 (default): no limit.
 	MaxPerDocument int32 `protobuf:"varint,17,opt,name=max_per_document,json=maxPerDocument,proto3" json:"max_per_document,omitempty"`
 	// Second-stage scoring of the results; needs queryText. Default: none.
-	Reranker      *Reranker `protobuf:"bytes,11,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	Reranker *Reranker `protobuf:"bytes,11,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	// Adds to the sources their passage that matches queryText best, and which of their
+	// words match it. Of the texts, up to 1 MiB are examined, those of the best sources.
+	Highlight     bool `protobuf:"varint,18,opt,name=highlight,proto3" json:"highlight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,6 +218,13 @@ func (x *VectorQueryRequest) GetReranker() *Reranker {
 		return x.Reranker
 	}
 	return nil
+}
+
+func (x *VectorQueryRequest) GetHighlight() bool {
+	if x != nil {
+		return x.Highlight
+	}
+	return false
 }
 
 // Hybrid sets how the scores of vector and keyword search are combined.
@@ -668,7 +678,9 @@ type GraphRagRequest struct {
 	// none.
 	Reranker *Reranker `protobuf:"bytes,12,opt,name=reranker,proto3" json:"reranker,omitempty"`
 	// The namespace to search; a walk does not leave it. Default: "default".
-	Namespace     string `protobuf:"bytes,13,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,13,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// As in VectorQuery.
+	Highlight     bool `protobuf:"varint,14,opt,name=highlight,proto3" json:"highlight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -792,6 +804,13 @@ func (x *GraphRagRequest) GetNamespace() string {
 		return x.Namespace
 	}
 	return ""
+}
+
+func (x *GraphRagRequest) GetHighlight() bool {
+	if x != nil {
+		return x.Highlight
+	}
+	return false
 }
 
 // GraphOptions sets how the graph is walked.
@@ -991,7 +1010,11 @@ type Source struct {
 	Path string `protobuf:"bytes,12,opt,name=path,proto3" json:"path,omitempty"`
 	// Components of a reranked score. Absent without a reranker and when no result could be
 	// scored, which a warning then reports.
-	Details       *RerankDetails `protobuf:"bytes,13,opt,name=details,proto3" json:"details,omitempty"`
+	Details *RerankDetails `protobuf:"bytes,13,opt,name=details,proto3" json:"details,omitempty"`
+	// Set with highlight.
+	Highlight *Highlight `protobuf:"bytes,14,opt,name=highlight,proto3" json:"highlight,omitempty"`
+	// Set by VectorQuery with explain, in keyword and hybrid mode.
+	Parts         *ScoreParts `protobuf:"bytes,15,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1117,6 +1140,202 @@ func (x *Source) GetDetails() *RerankDetails {
 	return nil
 }
 
+func (x *Source) GetHighlight() *Highlight {
+	if x != nil {
+		return x.Highlight
+	}
+	return nil
+}
+
+func (x *Source) GetParts() *ScoreParts {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// Highlight tells where a source matches the question.
+type Highlight struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sentences or lines that match best, at most 480 bytes. Without a match, the
+	// beginning.
+	Passage *ByteRange `protobuf:"bytes,1,opt,name=passage,proto3" json:"passage,omitempty"`
+	// The words of the source that match, in order, as the index's textLanguage compares
+	// words: with stemming.
+	Matches       []*ByteRange `protobuf:"bytes,2,rep,name=matches,proto3" json:"matches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Highlight) Reset() {
+	*x = Highlight{}
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Highlight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Highlight) ProtoMessage() {}
+
+func (x *Highlight) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
+func (*Highlight) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Highlight) GetPassage() *ByteRange {
+	if x != nil {
+		return x.Passage
+	}
+	return nil
+}
+
+func (x *Highlight) GetMatches() []*ByteRange {
+	if x != nil {
+		return x.Matches
+	}
+	return nil
+}
+
+// ByteRange is a range of bytes of a source's document, end exclusive.
+type ByteRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	StartByte     uint32                 `protobuf:"varint,1,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte       uint32                 `protobuf:"varint,2,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ByteRange) Reset() {
+	*x = ByteRange{}
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ByteRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ByteRange) ProtoMessage() {}
+
+func (x *ByteRange) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
+func (*ByteRange) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ByteRange) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *ByteRange) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+// ScoreParts are the scores of which a source's score is made, before reranking. In hybrid
+// mode it is the sum of both shares.
+type ScoreParts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// BM25 of the question's terms.
+	Keyword float64 `protobuf:"fixed64,1,opt,name=keyword,proto3" json:"keyword,omitempty"`
+	// As the score in vector mode. Absent in keyword mode and for a vector of length 0.
+	Vector        *float64 `protobuf:"fixed64,2,opt,name=vector,proto3,oneof" json:"vector,omitempty"`
+	KeywordShare  float64  `protobuf:"fixed64,3,opt,name=keyword_share,json=keywordShare,proto3" json:"keyword_share,omitempty"`
+	VectorShare   float64  `protobuf:"fixed64,4,opt,name=vector_share,json=vectorShare,proto3" json:"vector_share,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoreParts) Reset() {
+	*x = ScoreParts{}
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoreParts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoreParts) ProtoMessage() {}
+
+func (x *ScoreParts) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoreParts.ProtoReflect.Descriptor instead.
+func (*ScoreParts) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ScoreParts) GetKeyword() float64 {
+	if x != nil {
+		return x.Keyword
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetVector() float64 {
+	if x != nil && x.Vector != nil {
+		return *x.Vector
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetKeywordShare() float64 {
+	if x != nil {
+		return x.KeywordShare
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetVectorShare() float64 {
+	if x != nil {
+		return x.VectorShare
+	}
+	return 0
+}
+
 // Explain reports how the results were found.
 type Explain struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -1142,7 +1361,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1373,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1386,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -1238,7 +1457,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1469,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1482,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -1319,7 +1538,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1331,7 +1550,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1344,7 +1563,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -1408,7 +1627,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1639,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1652,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -1475,7 +1694,7 @@ func (x *GraphEdge) GetWords() string {
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// embed, words (loads how common the question's terms are), plan, search, search all (a
-	// second search, because the first found too few), rerank, neighbours. Of a graph
+	// second search, because the first found too few), rerank, neighbours, highlight. Of a graph
 	// query: seeds, load, walk, rerank, assemble.
 	Name       string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	DurationMs float64 `protobuf:"fixed64,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
@@ -1487,7 +1706,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1718,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1731,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Stage) GetName() string {
@@ -1561,7 +1780,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1792,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1805,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Reranker) GetModel() string {
@@ -1659,7 +1878,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1890,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1903,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reranking) GetKind() string {
@@ -1765,7 +1984,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1777,7 +1996,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1790,7 +2009,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -1828,7 +2047,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +2059,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +2072,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -1890,7 +2109,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2121,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2134,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -1952,7 +2171,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +2183,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +2196,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2018,7 +2237,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2249,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2262,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2086,7 +2305,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2317,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2330,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -2139,7 +2358,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2370,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2383,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -2198,7 +2417,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2429,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2442,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -2237,7 +2456,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xd4\x05\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xf2\x05\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2261,7 +2480,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06hybrid\x18\x0f \x01(\v2\x0f.ragd.v1.HybridR\x06hybrid\x12\x1c\n" +
 	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12(\n" +
 	"\x10max_per_document\x18\x11 \x01(\x05R\x0emaxPerDocument\x12-\n" +
-	"\breranker\x18\v \x01(\v2\x11.ragd.v1.RerankerR\brerankerB\b\n" +
+	"\breranker\x18\v \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
+	"\thighlight\x18\x12 \x01(\bR\thighlightB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sources\"\x9b\x01\n" +
@@ -2296,7 +2516,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xba\x04\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xd8\x04\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2314,7 +2534,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	" \x01(\bR\aexplain\x12:\n" +
 	"\rgraph_options\x18\v \x01(\v2\x15.ragd.v1.GraphOptionsR\fgraphOptions\x12-\n" +
 	"\breranker\x18\f \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
-	"\tnamespace\x18\r \x01(\tR\tnamespaceB\b\n" +
+	"\tnamespace\x18\r \x01(\tR\tnamespace\x12\x1c\n" +
+	"\thighlight\x18\x0e \x01(\bR\thighlightB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sources\"\x9c\x02\n" +
@@ -2336,7 +2557,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
-	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xfa\x02\n" +
+	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xd7\x03\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -2353,7 +2574,23 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	" \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\v \x01(\rR\aendByte\x12\x12\n" +
 	"\x04path\x18\f \x01(\tR\x04path\x120\n" +
-	"\adetails\x18\r \x01(\v2\x16.ragd.v1.RerankDetailsR\adetails\"\xea\x01\n" +
+	"\adetails\x18\r \x01(\v2\x16.ragd.v1.RerankDetailsR\adetails\x120\n" +
+	"\thighlight\x18\x0e \x01(\v2\x12.ragd.v1.HighlightR\thighlight\x12)\n" +
+	"\x05parts\x18\x0f \x01(\v2\x13.ragd.v1.ScorePartsR\x05parts\"g\n" +
+	"\tHighlight\x12,\n" +
+	"\apassage\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\apassage\x12,\n" +
+	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\"E\n" +
+	"\tByteRange\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x96\x01\n" +
+	"\n" +
+	"ScoreParts\x12\x18\n" +
+	"\akeyword\x18\x01 \x01(\x01R\akeyword\x12\x1b\n" +
+	"\x06vector\x18\x02 \x01(\x01H\x00R\x06vector\x88\x01\x01\x12#\n" +
+	"\rkeyword_share\x18\x03 \x01(\x01R\fkeywordShare\x12!\n" +
+	"\fvector_share\x18\x04 \x01(\x01R\vvectorShareB\t\n" +
+	"\a_vector\"\xea\x01\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -2471,7 +2708,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),  // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),              // 1: ragd.v1.Hybrid
@@ -2485,71 +2722,78 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*GraphOptions)(nil),        // 9: ragd.v1.GraphOptions
 	(*GraphRagResponse)(nil),    // 10: ragd.v1.GraphRagResponse
 	(*Source)(nil),              // 11: ragd.v1.Source
-	(*Explain)(nil),             // 12: ragd.v1.Explain
-	(*GraphExplain)(nil),        // 13: ragd.v1.GraphExplain
-	(*GraphNode)(nil),           // 14: ragd.v1.GraphNode
-	(*GraphEdge)(nil),           // 15: ragd.v1.GraphEdge
-	(*Stage)(nil),               // 16: ragd.v1.Stage
-	(*Reranker)(nil),            // 17: ragd.v1.Reranker
-	(*Reranking)(nil),           // 18: ragd.v1.Reranking
-	(*RerankerWeights)(nil),     // 19: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),       // 20: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),      // 21: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),      // 22: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),       // 23: ragd.v1.RerankDetails
-	(*EmbedRequest)(nil),        // 24: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),       // 25: ragd.v1.EmbedResponse
-	(*Embedding)(nil),           // 26: ragd.v1.Embedding
-	(*structpb.Value)(nil),      // 27: google.protobuf.Value
-	(*structpb.Struct)(nil),     // 28: google.protobuf.Struct
+	(*Highlight)(nil),           // 12: ragd.v1.Highlight
+	(*ByteRange)(nil),           // 13: ragd.v1.ByteRange
+	(*ScoreParts)(nil),          // 14: ragd.v1.ScoreParts
+	(*Explain)(nil),             // 15: ragd.v1.Explain
+	(*GraphExplain)(nil),        // 16: ragd.v1.GraphExplain
+	(*GraphNode)(nil),           // 17: ragd.v1.GraphNode
+	(*GraphEdge)(nil),           // 18: ragd.v1.GraphEdge
+	(*Stage)(nil),               // 19: ragd.v1.Stage
+	(*Reranker)(nil),            // 20: ragd.v1.Reranker
+	(*Reranking)(nil),           // 21: ragd.v1.Reranking
+	(*RerankerWeights)(nil),     // 22: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),       // 23: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),      // 24: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),      // 25: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),       // 26: ragd.v1.RerankDetails
+	(*EmbedRequest)(nil),        // 27: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),       // 28: ragd.v1.EmbedResponse
+	(*Embedding)(nil),           // 29: ragd.v1.Embedding
+	(*structpb.Value)(nil),      // 30: google.protobuf.Value
+	(*structpb.Struct)(nil),     // 31: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	27, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	30, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	17, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	20, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
 	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	27, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	27, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	30, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	30, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	12, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	27, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	15, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	30, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	17, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	20, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	13, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	28, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	23, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	16, // 19: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	18, // 20: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	16, // 21: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	14, // 22: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	15, // 23: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	18, // 24: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	19, // 25: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 26: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	17, // 27: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	22, // 28: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	18, // 29: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 30: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	23, // 31: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	26, // 32: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 33: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	20, // 34: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 35: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	24, // 36: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 37: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	21, // 38: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 39: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	25, // 40: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	37, // [37:41] is the sub-list for method output_type
-	33, // [33:37] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	31, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	26, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	14, // 20: ragd.v1.Source.parts:type_name -> ragd.v1.ScoreParts
+	13, // 21: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	13, // 22: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	19, // 23: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	21, // 24: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	19, // 25: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	17, // 26: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	18, // 27: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	21, // 28: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	22, // 29: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 30: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	20, // 31: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	25, // 32: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	21, // 33: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 34: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	26, // 35: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	29, // 36: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 37: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	23, // 38: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 39: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	27, // 40: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 41: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	24, // 42: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 43: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	28, // 44: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	41, // [41:45] is the sub-list for method output_type
+	37, // [37:41] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -2562,15 +2806,16 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[3].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[19].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[14].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

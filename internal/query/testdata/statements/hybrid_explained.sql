@@ -1,0 +1,43 @@
+BEGIN;
+SET LOCAL role = 'tenant_acme';
+SET LOCAL statement_timeout = '20s';
+SET LOCAL plan_cache_mode = 'force_custom_plan';
+
+WITH near AS (
+	SELECT c.ctid AS tid, c.embedding <=> $2 AS rank_value
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.namespace = $1
+	ORDER BY (c.embedding <=> $2) + 0, c.chunk_id
+	LIMIT 50
+), heavy AS (
+	SELECT c.ctid AS tid
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.terms @@ $4::text::tsquery AND c.namespace = $1
+	ORDER BY c.term_weights <#> $3, c.chunk_id
+	LIMIT 50
+), candidate AS (
+	SELECT tid FROM near UNION SELECT tid FROM heavy
+), scored AS (
+	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $2 AS distance,
+		coalesce(-(c.term_weights <#> $3), 0) + $5::float8 * (SELECT count(*) FROM unnest($6::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
+	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
+), found AS (
+	SELECT tid, keyword, distance,
+		0.5::float8 * coalesce(
+			(max(nullif(distance, 'NaN')) OVER () - nullif(distance, 'NaN')) / nullif(max(nullif(distance, 'NaN')) OVER () - min(nullif(distance, 'NaN')) OVER (), 0),
+			CASE WHEN nullif(distance, 'NaN') IS NULL THEN 0 ELSE 1 END) AS vector_share,
+		0.5::float8 * coalesce(
+			(max(nullif(distance, 'NaN')) OVER () - nullif(distance, 'NaN')) / nullif(max(nullif(distance, 'NaN')) OVER () - min(nullif(distance, 'NaN')) OVER (), 0),
+			CASE WHEN nullif(distance, 'NaN') IS NULL THEN 0 ELSE 1 END)
+		+ 0.5::float8 * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0) AS rank_value
+	FROM scored
+	ORDER BY rank_value DESC, chunk_id
+	LIMIT 10
+)
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, found.vector_share, rank_value
+FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
+	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
+ORDER BY rank_value DESC, c.chunk_id
+
+\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' \g
+COMMIT;
