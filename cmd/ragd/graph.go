@@ -41,7 +41,8 @@ with --dot - it is printed instead of the chunks.`,
 	reranker := rerankerFlag(flags, "score what the walk finds a second time")
 	svg := flags.String("svg", "", "draw the walk into this file")
 	dot := flags.String("dot", "", "write the walk in the DOT language into this file, - for standard output")
-	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
+	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
+	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *dot == "-" && p.out.JSON {
 			return usagef("--json and --dot - both write to standard output: give --dot a file")
@@ -51,7 +52,7 @@ with --dot - it is printed instead of the chunks.`,
 			return err
 		}
 		req := &ragdv1.GraphRagRequest{
-			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true,
+			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true, Highlight: true,
 			Reranker:     reranker(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types},
 		}
@@ -85,7 +86,14 @@ with --dot - it is printed instead of the chunks.`,
 		if p.out.JSON {
 			return p.out.Message(answer)
 		}
-		return p.printSources(answer.GetSources(), answer.GetWarnings(), *full)
+		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full}
+		if *explain {
+			list.explain = func(source *ragdv1.Source) string { return explainWalk(source, answer.GetExplain()) }
+		}
+		if err := p.printSources(list); err != nil || !*explain {
+			return err
+		}
+		return p.printStages(answer.GetExplain().GetSearchMode(), answer.GetExplain().GetStages())
 	}
 	return cmd
 }

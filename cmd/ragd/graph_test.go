@@ -15,11 +15,13 @@ func TestGraph(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "walk.svg")
 	for _, want := range []step{
 		{args: append(args("graph fox -k 1 --svg"), picture), stdout: `
-1. 0.8081  Fox, a  (bytes 0-5)
+1. 0.8081  Fox, a  (line 1)
    a fox
 
    named by the question and found at rank 1: Fox
+
 `},
+		{args: args("graph fox -k 1 --explain"), stdout: "...   the walk is here with probability 0."},
 		{args: args("graph fox --dot -"), stdout: "...\t\ttype=\"mention\"\n\t\tlabel=\"names \\\"Fox\\\"\"\n"},
 		{args: args("graph fox --dot - --json"), code: 2, stderr: "ragd graph: --json and --dot - both write to standard output: give --dot a file (see `ragd graph --help`)\n"},
 		{args: args("graph fox --dot /absent/walk.dot"), code: 1, stderr: "...no such file or directory\n"},

@@ -18,8 +18,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	color := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	p := &program{
-		stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr},
+		stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr, Color: color},
 		getenv: os.Getenv, environ: os.Environ,
 		interactive:    term.IsTerminal(int(os.Stdin.Fd())),
 		stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),

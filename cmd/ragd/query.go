@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,9 @@ func (p *program) queryCommand() *cobra.Command {
 		Use:   "query QUESTION",
 		Short: "Find the passages that answer a question",
 		Long: `Find the chunks that answer a question best and print them, best first, each with
-its score, its document and its place in it in bytes.
+its score, its document, where it is in the document, and the sentences that match
+the question best. On a terminal the words that match are in color, unless
+NO_COLOR is set. --explain tells of what each score is made.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
 is a JSON object over the metadata, such as {"team": "legal"}. With --vector the
@@ -41,7 +42,7 @@ question may be left out.`,
 	flags := cmd.Flags()
 	index := indexFlag(cmd)
 	request := queryFlags(flags)
-	full := flags.Bool("full", false, "print chunks as a whole, not their beginnings")
+	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	onlyContext := flags.Bool("context", false, "print only the text for a prompt")
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		question := ""
@@ -60,63 +61,33 @@ question may be left out.`,
 			_, err := fmt.Fprintln(p.out.Stdout, output.Printable(answer.GetRelevantContext()))
 			return err
 		}
-		if err := p.printSources(answer.GetSources(), answer.GetWarnings(), *full); err != nil {
+		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full, widened: req.GetNeighbours() > 0}
+		if answer.GetExplain() != nil {
+			list.explain = func(source *ragdv1.Source) string { return explainScore(source, answer.GetExplain().GetSearchMode()) }
+		}
+		if err := p.printSources(list); err != nil {
 			return err
 		}
-		return p.printStages(answer.GetExplain())
+		return p.printExplain(answer.GetExplain())
 	})
 	return cmd
 }
 
-// printSources prints the sources, best first, and the warnings.
-func (p *program) printSources(sources []*ragdv1.Source, warnings []string, full bool) error {
-	for _, warning := range warnings {
-		output.Note(p.out.Stderr, "warning: %s", output.OneLine(warning))
-	}
-	if len(sources) == 0 {
-		output.Note(p.out.Stderr, "nothing was found")
-	}
-	for i, source := range sources {
-		if err := printSource(p.out.Stdout, i+1, source, full); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// previewLines is the number of lines shown of a chunk without --full.
-const previewLines = 6
-
-func printSource(w io.Writer, rank int, source *ragdv1.Source, full bool) error {
-	name := output.OneLine(source.GetUri())
-	if title := output.OneLine(source.GetTitle()); title != "" {
-		name = title + ", " + name
-	}
-	lines := output.Wrap(source.GetDocument())
-	if !full && len(lines) > previewLines {
-		lines = append(lines[:previewLines], "...")
-	}
-	if _, err := fmt.Fprintf(w, "%d. %.4f  %s  (bytes %d-%d)\n%s\n", rank, source.GetScore(), name,
-		source.GetStartByte(), source.GetEndByte(), output.Indent(lines)); err != nil {
-		return err
-	}
-	if source.GetPath() == "" {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "   %s\n", output.OneLine(source.GetPath()))
-	return err
-}
-
-// printStages prints how an answer was found and the time of each stage. It prints
+// printExplain prints how an answer was found and the time of each stage. It prints
 // nothing for nil.
-func (p *program) printStages(explain *ragdv1.Explain) error {
+func (p *program) printExplain(explain *ragdv1.Explain) error {
 	if explain == nil {
 		return nil
 	}
 	fmt.Fprintf(p.out.Stdout, "%s\n\n", output.OneLine(summary(explain)))
+	return p.printStages(explain.GetSearchMode(), explain.GetStages())
+}
+
+// printStages prints the time of each stage of a query.
+func (p *program) printStages(mode string, stages []*ragdv1.Stage) error {
 	w := output.NewTable(p.out.Stdout)
-	fmt.Fprintf(w, "%s search\tms\tcandidates\n", output.OneLine(explain.GetSearchMode()))
-	for _, stage := range explain.GetStages() {
+	fmt.Fprintf(w, "%s search\tms\tcandidates\n", output.OneLine(mode))
+	for _, stage := range stages {
 		fmt.Fprintf(w, "%s\t%.2f\t%d\n", output.OneLine(stage.GetName()), stage.GetDurationMs(), stage.GetCandidates())
 	}
 	return w.Flush()
@@ -156,12 +127,12 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	perDocument := flags.Int32("max-per-document", 0, "chunks of one document at most (default any number)")
 	fusion := flags.String("fusion", "", "how hybrid mode joins its legs: weighted or rrf (default weighted)")
 	reranker := rerankerFlag(flags, "score what was found a second time")
-	explain := flags.Bool("explain", false, "print how the answer was found and how long each stage took")
+	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
 			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
-			Reranker: reranker(), Explain: *explain,
+			Reranker: reranker(), Explain: *explain, Highlight: question != "",
 		}
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)

@@ -21,6 +21,7 @@ import (
 type Printer struct {
 	Stdout, Stderr io.Writer
 	JSON           bool // print JSON on Stdout instead of text
+	Color          bool // Stdout is a terminal that shows colors
 }
 
 // Show prints a message: as JSON with Printer.JSON, else the output of text, aligned at
