@@ -12,9 +12,9 @@ const (
 	// wantedRecall is the fraction of the nearest chunks that an index scan must find,
 	// on average over questions that are made from the index's own vectors.
 	//
-	// It is above the 95 % that docs/explanation/retrieval.md promises, because the smallest width that
-	// passes does so partly by luck: most questions find all of their neighbours or none,
-	// so the measured recall varies much.
+	// It is above 95 %, which is meant, because the smallest width that passes does so
+	// partly by luck: most questions find all of their neighbours or none, so the measured
+	// recall varies much.
 	wantedRecall = 0.96
 	// widthSamples is the number of questions, and widthNeighbours the number of
 	// neighbours of each.
