@@ -52,13 +52,14 @@ lint: ## check formatting, vet, and lint Go code and the proto files
 	$(TOOL) golangci-lint run --allow-serial-runners
 
 .PHONY: generate
-generate: ## generate gen/ and the reference of the API from proto/
+generate: ## generate gen/ from proto/, and the references of the API, commands and settings
 	$(TOOL) buf generate
+	go test ./cmd/ragd -count=1 -run '^TestReference' -update
 
 .PHONY: generated
 generated: generate ## fail if generated files or go.mod are not up to date
 	go mod tidy -diff
-	@test -z "$$(git status --porcelain gen docs/reference/api)" || { echo "not up to date:"; git status --porcelain gen docs/reference/api; exit 1; }
+	@test -z "$$(git status --porcelain gen docs/reference)" || { echo "not up to date:"; git status --porcelain gen docs/reference; exit 1; }
 
 .PHONY: bench
 bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, and measure its ingest

@@ -65,15 +65,15 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
 	config.MarkSettings(flags, "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
 		"provider-calls", "provider-calls-per-tenant")
-	flags.StringVar(&c.DatabaseURL, "database-url", "", "")
-	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "")
-	flags.StringVar(&s.OperatorKey, "operator-key", "", "")
+	flags.StringVar(&c.DatabaseURL, "database-url", "", "address of an external database, as postgres://user:password@host:5432/name (default: the service runs one of its own)")
+	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "address for the role that migrates and that creates tenants (default: database-url does)")
+	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator, at least 12 bytes (default: the first start makes one)")
 	config.MarkSecrets(flags, "database-url", "database-admin-url", "operator-key")
 	for _, provider := range s.providers() {
 		url, key, models := provider.name+"-base-url", provider.name+"-api-key", provider.name+"-models"
 		flags.StringSliceVar(&provider.endpoint.Models, models, service.DefaultModels[provider.name], "models of the provider "+provider.name+" that callers may choose; * stands for any characters")
 		flags.StringVar(&provider.endpoint.BaseURL, url, "", "address of the provider "+provider.name+" (default: its own, if it has one)")
-		flags.StringVar(&provider.endpoint.APIKey, key, "", "")
+		flags.StringVar(&provider.endpoint.APIKey, key, "", "key at the provider "+provider.name)
 		config.MarkSettings(flags, url, models)
 		config.MarkSecrets(flags, key)
 	}
@@ -91,9 +91,9 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.IntVar(&c.MCP.RequestRate, "mcp-request-rate", 1000, "requests a second that one credential may make to /mcp, twice as many at once; 0 for no limit")
 	flags.BoolVar(&c.MCP.LegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
 	flags.BoolVar(&c.MCP.Stateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
-	flags.StringVar(&s.SessionKey, "session-key", "", "")
+	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions: at least 32 bytes, the same on all instances (default: random)")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
-	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "share of the requests that are traced")
+	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once; set it to the processors of an external database")
 	config.MarkSettings(flags, "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
@@ -105,15 +105,15 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 func (s *settings) registerOAuth(flags *pflag.FlagSet) {
 	c := &s.OAuth
 	flags.StringVar(&c.Issuer, "oauth-issuer", "", "authorization server whose access tokens are taken besides API keys (default: none)")
-	flags.StringSliceVar(&c.Audiences, "oauth-audience", nil, "names that a token may be issued for (default: the public address, and that with /mcp)")
-	flags.StringVar(&c.JWKSURL, "oauth-jwks-url", "", "where the issuer publishes its keys (default: as its metadata says)")
-	flags.StringVar(&c.IntrospectionURL, "oauth-introspection-url", "", "where to ask about tokens that are not JWTs (default: tokens are JWTs)")
-	flags.StringVar(&c.ClientID, "oauth-client-id", "", "the service's name at oauth-introspection-url")
+	flags.StringSliceVar(&c.Audiences, "oauth-audience", nil, "accepted audiences of tokens (default: the public address, and that with /mcp)")
+	flags.StringVar(&c.JWKSURL, "oauth-jwks-url", "", "address of the issuer's keys, a JSON Web Key Set (default: from its metadata)")
+	flags.StringVar(&c.IntrospectionURL, "oauth-introspection-url", "", "address of the issuer's introspection endpoint, if tokens are not JWTs (default: tokens are JWTs)")
+	flags.StringVar(&c.ClientID, "oauth-client-id", "", "the service's client id at oauth-introspection-url")
 	flags.StringVar(&c.TenantClaim, "oauth-tenant-claim", "tenant", "claim that names the tenant; within others with dots")
 	flags.StringVar(&c.ScopeClaim, "oauth-scope-claim", "scope", "claim with the scopes, of which read, write and admin count")
-	flags.StringVar(&c.ScopePrefix, "oauth-scope-prefix", "", "what the issuer puts before the scopes")
+	flags.StringVar(&c.ScopePrefix, "oauth-scope-prefix", "", "prefix of the scopes in the issuer's tokens, such as ragd:")
 	flags.StringVar(&c.FilterClaim, "oauth-filter-claim", "", "claim with the mandatory filter, which every token must have then (default: none)")
-	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "")
+	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "the service's secret at oauth-introspection-url")
 	config.MarkSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
 		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim")
 	config.MarkSecrets(flags, "oauth-client-secret")
