@@ -70,7 +70,7 @@ if the installed one has a bug that damages indexes. That needs root or sudo.`,
 				{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
 				{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
 				{"ready", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/readyz") }},
-				{"tenant access", c.checkTenant},
+				{"tenant access", p.checkTenant},
 				{"operator key", p.checkOperator},
 			}, p.localChecks...)
 			return p.runChecks(ctx, checks)
@@ -135,9 +135,10 @@ func (c *client) healthy(ctx context.Context, path string) (string, error) {
 }
 
 // checkTenant checks that the key gives access to a tenant's data.
-func (c *client) checkTenant(ctx context.Context) (string, error) {
+func (p *program) checkTenant(ctx context.Context) (string, error) {
+	c := p.client
 	if c.access.key == "" {
-		return "", errors.New("there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it")
+		return "", errors.New(p.noKey())
 	}
 	if _, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1}); err != nil {
 		return "", err

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"testing"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 )
 
 func TestDoctor(t *testing.T) {
@@ -15,12 +18,27 @@ func TestDoctor(t *testing.T) {
 	s.env["RAGD_API_KEY"] = "wrong"
 	s.want(t, step{
 		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",
-		stdout: "...FAILED  tenant access  a valid API key is needed: send it as Authorization: Bearer <secret>; the key came from RAGD_API_KEY\n",
+		stdout: "...FAILED  tenant access  a valid API key is needed: send it as Authorization: Bearer <secret>; the key came from RAGD_API_KEY: it was revoked, has expired, or belongs to another service than URL\n",
+	})
+	other := config.Client{DataDir: "/other", Server: "http://127.0.0.1:2", APIKey: "ragd_theirs"}
+	path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")
+	if err := other.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	s.env["RAGD_API_KEY"], s.env["RAGD_SERVER"] = "ragd_theirs", s.url
+	s.want(t, step{
+		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",
+		stdout: "...the key came from RAGD_API_KEY: it is a key of http://127.0.0.1:2 (data directory /other), not of URL\n",
 	})
 	s.env["RAGD_SERVER"] = "127.0.0.1:1"
 	s.want(t, step{
 		args: args("doctor --json"), code: 1, stderr: "ragd: 3 of 5 checks failed\n",
 		stdout: "...no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused",
+	})
+	delete(s.env, "RAGD_API_KEY")
+	s.want(t, step{
+		args: args("doctor"), code: 1, stderr: "ragd: 3 of 5 checks failed\n",
+		stdout: "...FAILED  tenant access  there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it; client.conf has keys of URL (data directory /data), http://127.0.0.1:2 (data directory /other) only\n",
 	})
 }
 

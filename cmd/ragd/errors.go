@@ -56,9 +56,9 @@ func (p *program) describe(err error) string {
 	case wire.Code() == connect.CodeUnavailable && !connect.IsWireError(err):
 		message = fmt.Sprintf("no answer from %s: %s; is `ragd serve` running there? --server names another", p.client.server, message)
 	case wire.Code() == connect.CodeUnauthenticated && p.client.access.key == "":
-		message += "; there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it"
+		message += "; " + p.noKey()
 	case wire.Code() == connect.CodeUnauthenticated:
-		message += "; the key came from " + p.client.access.source
+		message += "; the key came from " + p.client.access.source + ": " + p.whoseKey(p.client)
 	}
 	return message
 }

@@ -49,11 +49,49 @@ func (p *program) findServer() (server string, local config.Client, err error) {
 // keys of a service are never sent to another one.
 func sectionOf(services []config.Client, server string) config.Client {
 	for _, local := range slices.Backward(services) {
-		if known, err := serverURL(local.Server); err == nil && known == server {
+		if known, err := serverURL(local.Server); err == nil && loopback(known) == loopback(server) {
 			return local
 		}
 	}
 	return config.Client{}
+}
+
+// loopback returns an address with 127.0.0.1 in place of localhost.
+func loopback(address string) string {
+	return strings.Replace(address, "://localhost:", "://127.0.0.1:", 1)
+}
+
+// noKey says where a key comes from when there is none for the service that is called.
+func (p *program) noKey() string {
+	hint := "there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it"
+	services, err := p.localServices()
+	if err != nil || len(services) == 0 {
+		return hint
+	}
+	return hint + "; client.conf has keys of " + listServices(services) + " only"
+}
+
+// whoseKey says why a service may not know the key of a call.
+func (p *program) whoseKey(c *client) string {
+	services, err := p.localServices()
+	if err != nil {
+		services = nil
+	}
+	for _, local := range services {
+		if (c.access.key == local.APIKey || c.access.key == local.OperatorKey) && loopback(local.Server) != loopback(c.server) {
+			return "it is a key of " + listServices([]config.Client{local}) + ", not of " + c.server
+		}
+	}
+	return "it was revoked, has expired, or belongs to another service than " + c.server
+}
+
+// listServices names services for a message.
+func listServices(services []config.Client) string {
+	var list []string
+	for _, local := range services {
+		list = append(list, fmt.Sprintf("%s (data directory %s)", local.Server, local.DataDir))
+	}
+	return strings.Join(list, ", ")
 }
 
 // runningOf returns the only one of the services that runs, or the last one if none does.
@@ -79,11 +117,7 @@ func runningOf(services []config.Client) (config.Client, error) {
 	case 1:
 		return running[0], nil
 	}
-	var list []string
-	for _, local := range running {
-		list = append(list, fmt.Sprintf("%s (data directory %s)", local.Server, local.DataDir))
-	}
-	return config.Client{}, usagef("several services run on this machine: %s: choose one with --server or RAGD_SERVER", strings.Join(list, ", "))
+	return config.Client{}, usagef("several services run on this machine: %s: choose one with --server or RAGD_SERVER", listServices(running))
 }
 
 // listenTimeout bounds the wait for an answer of a service on this machine.
