@@ -152,6 +152,8 @@ func TestMisspeltVariablesStopEveryCommand(t *testing.T) {
 	for _, command := range []string{"serve", "index list", "doctor", "tenant repair"} {
 		s.want(t, step{args: args(command), code: 1, stderr: "ragd: environment: RAGD_DATABSE_URL is not a setting; did you mean RAGD_DATABASE_URL?; RAGD_ZZZ is not a setting" + list})
 	}
+	s.env = map[string]string{"XDG_CONFIG_HOME": s.env["XDG_CONFIG_HOME"], "RAGD_INGEST_WORKERS": "many"}
+	s.want(t, step{args: args("serve"), code: 1, stderr: "ragd: RAGD_INGEST_WORKERS: want a whole number, got \"many\"\n"})
 	s.want(t, step{args: args("serve --lisen x"), code: 2, stderr: "...unknown flag: --lisen; did you mean --listen?"})
 }
 

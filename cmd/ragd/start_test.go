@@ -57,6 +57,12 @@ func TestMistakesAtTheStart(t *testing.T) {
 	h.failsToStart("database-admin-url: needs database-url")
 	h.env = nil
 
+	h.env = []string{"XDG_CONFIG_HOME=", "HOME=", "RAGD_DATABASE_URL=postgres://ragd@127.0.0.1:1/ragd"}
+	h.failsToStart("the database server at 127.0.0.1:1 cannot be reached") // a service needs no home
+	h.env = h.env[:2]
+	h.failsToStart("find the configuration folder: neither $XDG_CONFIG_HOME nor $HOME are defined; set XDG_CONFIG_HOME")
+	h.env = nil
+
 	h.serve()
 	h.failsToStart("the data directory "+h.dir+"/data/ragd/postgres is in use by another ragd (process ", "--listen", "127.0.0.1:0")
 	out, err := h.command(t.Context(), "tenant", "repair").CombinedOutput()

@@ -70,10 +70,7 @@ func Fill(cmd *cobra.Command, path string, getenv func(string) string) error {
 	}
 	named := path != ""
 	if !named {
-		var err error
-		if path, err = folderFile(getenv, "ragd.conf"); err != nil {
-			return err
-		}
+		path, _ = folderFile(getenv, "ragd.conf") // a service without a home has no file there
 	}
 	values, err := readFile(path)
 	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
@@ -113,9 +110,22 @@ func fillFlag(flags *pflag.FlagSet, flag *pflag.Flag, path string, file map[stri
 		return nil
 	}
 	if err := flags.Set(flag.Name, value); err != nil {
-		return fmt.Errorf("%s: %w", from, errors.Unwrap(err))
+		return fmt.Errorf("%s: want %s, got %q", from, kindOf(flag), value)
 	}
 	return nil
+}
+
+// kindOf describes the values of a flag that is no text.
+func kindOf(flag *pflag.Flag) string {
+	switch flag.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "int", "int64":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	}
+	return "a " + flag.Value.Type()
 }
 
 // addKnown adds the settings of cmd and of the commands below it to known.
