@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -129,7 +130,8 @@ func listens(server string) bool {
 	if err != nil {
 		return false
 	}
-	conn, err := net.DialTimeout("tcp", u.Host, listenTimeout)
+	dialer := net.Dialer{Timeout: listenTimeout}
+	conn, err := dialer.DialContext(context.Background(), "tcp", u.Host)
 	if err != nil {
 		return false
 	}
