@@ -7,6 +7,7 @@ from mkdocs.structure.files import File
 
 SOURCE = "https://github.com/ragdhq/ragd/blob/main/"
 MERMAID = "assets/mermaid.min.js"
+STYLE = "assets/style.css"
 
 
 def on_config(config):
@@ -29,7 +30,8 @@ def on_config(config):
 
 
 def on_files(files, config):
-    """Adds the program that draws diagrams, which hack/site.sh has fetched."""
+    """Adds the style, and the program that draws diagrams, which hack/site.sh has fetched."""
+    files.append(File.generated(config, STYLE, abs_src_path=os.path.join(os.path.dirname(__file__), "style.css")))
     files.append(File.generated(config, MERMAID, abs_src_path=os.environ["MERMAID"]))
     return files
 
