@@ -56,10 +56,12 @@ generate: ## generate gen/ from proto/, and the references of the API, commands 
 	$(TOOL) buf generate
 	go test ./cmd/ragd -count=1 -run '^TestReference' -update
 
+GENERATED := gen docs/reference/api docs/reference/cli.md docs/reference/settings.md
+
 .PHONY: generated
 generated: generate ## fail if generated files or go.mod are not up to date
 	go mod tidy -diff
-	@test -z "$$(git status --porcelain gen docs/reference)" || { echo "not up to date:"; git status --porcelain gen docs/reference; exit 1; }
+	@test -z "$$(git status --porcelain $(GENERATED))" || { echo "not up to date:"; git status --porcelain $(GENERATED); exit 1; }
 
 .PHONY: bench
 bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, and measure its ingest
