@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/metadata":            {"internal/fault"},
 	"internal/nearest":             {},
 	"internal/pagination":          {"internal/fault"},
-	"internal/parse":               {"internal/fault", "internal/parse/pdftext", "internal/textlimit"},
+	"internal/parse":               {"internal/fault", "internal/metadata", "internal/parse/pdftext", "internal/textlimit"},
 	"internal/parse/pdftext":       {"internal/textlimit"},
 	"internal/parse/subprocess":    {"internal/fault", "internal/limit", "internal/parse"},
 	"internal/postgres":            {"internal/fault"},

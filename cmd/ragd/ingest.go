@@ -247,6 +247,7 @@ type ingestReport struct {
 	DocumentsPerSecond float64            `json:"documentsPerSecond"`
 	Failures           []upload.Failure   `json:"failures"`
 	Skips              []skip             `json:"skips"`
+	Warnings           []upload.Warning   `json:"warnings"`
 	Extraction         *upload.Extraction `json:"extraction,omitempty"`
 }
 
@@ -297,7 +298,7 @@ func newIngestReport(index string, result *upload.Result, rate float64) ingestRe
 		Index: index, Uploaded: result.Uploaded, Unchanged: result.Unchanged, Ready: result.Ready,
 		Pending: result.Pending, Failed: len(result.Failures),
 		Seconds: result.Elapsed.Seconds(), DocumentsPerSecond: rate,
-		Failures: append([]upload.Failure{}, result.Failures...), Skips: []skip{},
+		Failures: append([]upload.Failure{}, result.Failures...), Skips: []skip{}, Warnings: append([]upload.Warning{}, result.Warnings...),
 		Extraction: result.Extraction,
 	}
 	for _, s := range result.Skips {
@@ -308,6 +309,9 @@ func newIngestReport(index string, result *upload.Result, rate float64) ingestRe
 
 func (p *program) printIngest(index string, result *upload.Result, rate float64, verbose bool) {
 	p.printSkips(result.Skips, verbose)
+	for _, w := range result.Warnings {
+		output.Note(p.out.Stderr, "warning: %s: %s", output.OneLine(w.Location), output.OneLine(w.Text))
+	}
 	for _, failure := range result.Failures {
 		output.Note(p.out.Stderr, "failed: %s: %s", output.OneLine(failure.Location), output.OneLine(failure.Reason))
 	}

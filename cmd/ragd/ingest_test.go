@@ -116,6 +116,15 @@ func TestIngestSaysWhileItWaitsThatAProviderIsDown(t *testing.T) {
 	})
 }
 
+func TestIngestWarnsOfBrokenFrontMatter(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	path := file(t, "a.md", "---\na: [1\n---\nText")
+	warning := path + ": the front matter is not valid YAML: line "
+	s.want(t, step{args: []string{"ingest", path}, stdout: "...1 document ready", stderr: "...warning: " + warning})
+	s.want(t, step{args: []string{"ingest", path, "--json"}, stdout: "...\"warnings\": [\n    {\n      \"place\": \"" + path})
+}
+
 func TestIngestJSONLines(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
@@ -32,6 +33,25 @@ func Locate(text string, opts Options, chunks []Chunk) {
 		})
 	}
 	l.locateBefore(len(text) + 1)
+}
+
+// Shift makes the positions of the chunks of a text those in a longer text, which begins
+// with prefix.
+func Shift(chunks []Chunk, prefix string) {
+	if prefix == "" {
+		return
+	}
+	lines, units := strings.Count(prefix, "\n"), len(utf16.Encode([]rune(prefix)))
+	for i := range chunks {
+		c := &chunks[i]
+		c.StartByte += len(prefix)
+		c.EndByte += len(prefix)
+		for key, by := range map[string]int{"startLine": lines, "endLine": lines, "startIndex": units} {
+			if at, ok := c.Metadata[key].(int); ok {
+				c.Metadata[key] = at + by
+			}
+		}
+	}
 }
 
 // locator reads a text once, in order, and locates chunks on the way.

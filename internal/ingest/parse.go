@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -59,13 +61,15 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 	if err != nil {
 		return nil, fault.Under("chunking", err)
 	}
-	chunks, err := chunk.Split(ctx, parsed.Text, options)
+	body := parsed.Text[parsed.Body:]
+	chunks, err := chunk.Split(ctx, body, options)
 	if err != nil {
 		return nil, err
 	}
 	if parsed.Format.TextType() == "" || keepsSource(f.Chunking, parsed.Format) {
-		chunk.Locate(parsed.Text, options, chunks) // adds line numbers of the original
+		chunk.Locate(body, options, chunks) // adds line numbers of the original
 	}
+	chunk.Shift(chunks, parsed.Text[:parsed.Body])
 	spans := parsed.SpanIndex()
 	for i := range chunks {
 		position := spans.Metadata(chunks[i].StartByte, chunks[i].EndByte)
@@ -93,10 +97,17 @@ const (
 	fileKey     = "file"
 )
 
-// fileMetadata returns the properties of the file under fileKey, or nil if it has none.
-func fileMetadata(parsed parse.Document) map[string]any {
+// fileMetadata returns the front matter of the file, and its properties under fileKey; nil
+// if it has neither.
+func fileMetadata(parsed parse.Document) (map[string]any, error) {
+	var all map[string]any
+	if parsed.FrontMatter != nil {
+		if err := json.Unmarshal(parsed.FrontMatter, &all); err != nil {
+			return nil, fmt.Errorf("read the front matter: %w", err)
+		}
+	}
 	if len(parsed.Properties)+len(parsed.References) == 0 {
-		return nil
+		return all, nil
 	}
 	properties := make(map[string]any, len(parsed.Properties)+1)
 	for key, value := range parsed.Properties {
@@ -105,5 +116,9 @@ func fileMetadata(parsed parse.Document) map[string]any {
 	if len(parsed.References) > 0 {
 		properties["references"] = parsed.References
 	}
-	return map[string]any{fileKey: properties}
+	if all == nil {
+		all = map[string]any{}
+	}
+	all[fileKey] = properties
+	return all, nil
 }

@@ -43,7 +43,9 @@ func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) 
 	if len(parsed.Text) > MaxChunkTextBytes {
 		return nil, fault.Field("content", "has %d bytes of text, over the limit of %d for a preview: upload it instead", len(parsed.Text), MaxChunkTextBytes)
 	}
-	t.take(parsed, chunks)
+	if err := t.take(parsed, chunks); err != nil {
+		return nil, err
+	}
 	for n := range chunks {
 		chunks[n].Metadata, _ = t.metadataOf(n)
 	}

@@ -243,16 +243,16 @@ func (w *Worker) split(ctx context.Context, t *task) error {
 		if n := len(parsed.Skipped); n > 0 {
 			w.log.InfoContext(ctx, "sections of a document could not be read", "tenant", t.Tenant, "document", t.DocumentID, "sections", n)
 		}
-		t.take(parsed, chunks)
-		return nil
+		return t.take(parsed, chunks)
 	})
 }
 
 // take stores the result of reading the file in the task, which no longer needs the file.
-func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) {
-	t.fromFile = fileMetadata(parsed)
+func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) (err error) {
+	t.fromFile, err = fileMetadata(parsed)
 	t.Title = cmp.Or(t.Title, parsed.Title)
 	t.chunks, t.content = chunks, nil
+	return err
 }
 
 // swap stores the chunks of all tasks in one transaction. After a permanent error, which a

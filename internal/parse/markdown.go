@@ -12,20 +12,15 @@ import (
 // maxTitleSearch is how many bytes of a text are searched for a title.
 const maxTitleSearch = 16 << 10
 
-// TitleOf returns the title of a text: the first heading of level 1 in Markdown, the
-// title element in HTML, \title in LaTeX, the field "title" of a JSON object. It returns
-// "" if there is none.
+// TitleOf returns the title of a text: in Markdown that of the front matter, else the
+// first heading of level 1, the title element in HTML, \title in LaTeX, the field "title"
+// of a JSON object. It returns "" if there is none.
 func TitleOf(contentType, text string) string {
 	head := text[:min(len(text), maxTitleSearch)]
 	title := ""
 	switch f, _ := FormatOf(contentType); f {
 	case Markdown:
-		for h := range headings(head) {
-			if h.level == 1 {
-				title = h.text
-				break
-			}
-		}
+		title = markdownTitle(text)
 	case HTML:
 		title = htmlTitle(head)
 	case LaTeX:
@@ -34,6 +29,21 @@ func TitleOf(contentType, text string) string {
 		title = jsonTitle(head)
 	}
 	return textlimit.OneLine(title, maxTitle)
+}
+
+// markdownTitle returns the title of the front matter, else the first heading of level 1.
+func markdownTitle(text string) string {
+	front, _ := FrontMatterOf(text) // what is not front matter is text
+	if front.Title != "" {
+		return front.Title
+	}
+	text = text[front.Body:]
+	for h := range headings(text[:min(len(text), maxTitleSearch)]) {
+		if h.level == 1 {
+			return h.text
+		}
+	}
+	return ""
 }
 
 // jsonTitle returns the field "title" of a JSON object if it is a string. The object may be
@@ -118,6 +128,15 @@ const (
 
 // sections returns the sections of a Markdown text.
 func sections(text string) []Span { return nest(headings(text), len(text)) }
+
+// shifted moves the spans by n bytes.
+func shifted(spans []Span, n int) []Span {
+	for i := range spans {
+		spans[i].Start += n
+		spans[i].End += n
+	}
+	return spans
+}
 
 // nest returns a span for each heading, up to the next one. Its name is the path of
 // headings to it.

@@ -54,11 +54,18 @@ type Document struct {
 	Title string
 	// Text is valid UTF-8 without null characters and never blank.
 	Text string
+	// Body is the position in Text where the text begins that is searched: after the front
+	// matter of a Markdown file, else 0.
+	Body int
+	// FrontMatter is the front matter of a Markdown file as a JSON object, nil if there is
+	// none.
+	FrontMatter []byte
 	// Spans record which pages, sections and so on the text comes from, in order of
 	// Start. Spans of one kind do not overlap.
 	Spans []Span
 	// Properties are the metadata of the file: author, subject, keywords, created
-	// (RFC 3339), language; for a message from, to, cc, date, messageId and inReplyTo,
+	// (RFC 3339), language; frontMatterError, why something that looks like front matter
+	// belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
 	// ids without their brackets. Nil if there are none.
 	Properties map[string]string
 	// References are the ids of the messages above a message in its thread, the oldest
@@ -152,8 +159,23 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.email(ctx)
 	case Zip, Tar:
 		return p.archive(ctx)
+	case Markdown:
+		return p.markdown()
 	}
 	return p.plain()
+}
+
+// markdown reads a Markdown text and its front matter.
+func (p *parser) markdown() error {
+	if err := p.plain(); err != nil {
+		return err
+	}
+	front, err := FrontMatterOf(p.doc.Text)
+	if err != nil {
+		p.property("frontMatterError", err.Error())
+	}
+	p.doc.Body, p.doc.FrontMatter, p.doc.Title = front.Body, front.JSON, front.Title
+	return nil
 }
 
 // finish completes and checks the document that a parser made.
@@ -168,7 +190,7 @@ func (p *parser) finish() (Document, error) {
 		return Document{}, noText(p.format, d.Skipped)
 	}
 	if d.ContentType == markdownType {
-		d.Spans = append(d.Spans, sections(d.Text)...)
+		d.Spans = append(d.Spans, shifted(sections(d.Text[d.Body:]), d.Body)...)
 	}
 	if p.format == LaTeX {
 		d.Spans = append(d.Spans, latexSections(d.Text)...)

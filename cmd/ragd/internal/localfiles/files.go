@@ -229,7 +229,20 @@ func eachDocument(base string, f file, yield func(Document, error) bool) bool {
 	case format.IsContainer():
 		return eachMember(doc, yield)
 	}
+	doc.Warning = warningOf(format, content)
 	return yield(doc, nil)
+}
+
+// warningOf returns the warning about a document.
+func warningOf(format parse.Format, content []byte) string {
+	if format != parse.Markdown {
+		return ""
+	}
+	head := content[:min(len(content), 2*parse.MaxFrontMatter)]
+	if _, err := parse.FrontMatterOf(string(head)); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // eachMember yields the documents in an archive.
@@ -251,9 +264,11 @@ func eachMember(archive Document, yield func(Document, error) bool) bool {
 		case !utf8.ValidString(doc.URI):
 			err = problem(archive.Location, "has a member whose name is not valid UTF-8")
 		default:
-			if _, unfit := suitable(member); unfit != nil {
+			format, unfit := suitable(member)
+			if unfit != nil {
 				err = &Skip{doc.Location, unfit.Error()}
 			}
+			doc.Warning = warningOf(format, member.Content)
 		}
 		if !yield(doc, err) {
 			return false

@@ -35,6 +35,9 @@ type Document struct {
 	// InputBytes is the number of input bytes read for this document, of compressed
 	// JSON Lines the compressed bytes. Their sum over Size is the progress.
 	InputBytes int64
+	// Warning is what is unusual about the document, for the user: front matter that
+	// cannot be read. It is empty for most.
+	Warning string
 }
 
 // Skip reports a file that was skipped on purpose. It is not a failure.

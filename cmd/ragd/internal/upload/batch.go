@@ -56,6 +56,9 @@ func (r *run) batch(ctx context.Context, documents <-chan localfiles.Document) (
 				})
 			} else {
 				items, size = append(items, it), size+len(it.content)
+				if doc.Warning != "" {
+					r.step(func() { r.result.Warnings = append(r.result.Warnings, Warning{doc.Location, doc.Warning}) })
+				}
 			}
 			pause = time.After(batchPause)
 		}

@@ -79,6 +79,12 @@ type Failure struct {
 	Reason   string `json:"reason"`
 }
 
+// Warning is something unusual about a document that was uploaded.
+type Warning struct {
+	Location string `json:"place"`
+	Text     string `json:"text"`
+}
+
 // Result is the outcome of an upload.
 type Result struct {
 	Uploaded  int // documents the service has acknowledged: Ready, Pending or failed since
@@ -87,6 +93,7 @@ type Result struct {
 	Pending   int // not yet processed when the run ended
 	Failures  []Failure
 	Skips     []localfiles.Skip
+	Warnings  []Warning
 	Elapsed   time.Duration
 	// Extraction is the cost of metadata extraction, nil without extraction.
 	Extraction *Extraction
