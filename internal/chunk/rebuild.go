@@ -91,7 +91,7 @@ func (r *rebuilder) addChunk(c Chunk, fields []outline.Field) {
 		if c.Metadata == nil {
 			c.Metadata = map[string]any{}
 		}
-		c.Metadata["startIndex"] = r.lastUnit
+		c.Metadata[startIndexKey] = r.lastUnit
 	}
 	r.chunks = append(r.chunks, c)
 }

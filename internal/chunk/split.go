@@ -107,6 +107,9 @@ type builder struct {
 	lastByte, lastUnit int
 }
 
+// startIndexKey is the metadata key of the start of a chunk in UTF-16 code units.
+const startIndexKey = "startIndex"
+
 // The steps that a piece of text and a chunk cost besides those of their bytes.
 const (
 	pieceSteps = 16
@@ -145,7 +148,7 @@ func (b *builder) add(start, end int) {
 	if b.opts.AddStartIndex {
 		b.lastUnit += b.src.size(b.lastByte, start)
 		b.lastByte = start
-		c.Metadata = map[string]any{"startIndex": b.lastUnit}
+		c.Metadata = map[string]any{startIndexKey: b.lastUnit}
 	}
 	b.chunks = append(b.chunks, c)
 }
