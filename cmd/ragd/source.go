@@ -117,7 +117,7 @@ func location(source *ragdv1.Source, passage output.Span, lined bool) string {
 		}
 	}
 	if line := metadata["startLine"]; line != nil && lined {
-		found = append(found, "line "+strconv.Itoa(int(line.GetNumberValue())+strings.Count(source.GetDocument()[:passage.Start], "\n")))
+		found = append(found, "line "+strconv.Itoa(int(line.GetNumberValue())+linesBefore(source, passage.Start)))
 	}
 	var above []string
 	for _, heading := range metadata["headings"].GetListValue().GetValues() {
@@ -134,6 +134,15 @@ func location(source *ragdv1.Source, passage output.Span, lined bool) string {
 		found = append(found, strings.Join(above, " > "))
 	}
 	return output.OneLine(strings.Join(found, ", "))
+}
+
+// linesBefore returns the number of lines of the document from the start of a source to a
+// position in its text. A text longer than its range begins with the header row of the
+// table that it continues.
+func linesBefore(source *ragdv1.Source, at int) int {
+	text := source.GetDocument()
+	added := max(len(text)-int(source.GetEndByte()-source.GetStartByte()), 0)
+	return strings.Count(text[min(added, at):at], "\n")
 }
 
 // firstMatch returns the start of the first word in a passage that matches, else the

@@ -39,7 +39,7 @@ func TestSourcesAreLocatedAsAPersonWould(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			source := &ragdv1.Source{Title: "Harbour", Document: text, Metadata: metadata}
+			source := &ragdv1.Source{Title: "Harbour", Document: text, EndByte: uint32(len(text)), Metadata: metadata}
 			if got := location(source, tc.passage, !tc.widened); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

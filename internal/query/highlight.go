@@ -20,6 +20,8 @@ const (
 	maxHighlightedBytes = 1 << 20
 	// passageBytes is the maximum length of a passage.
 	passageBytes = 480
+	// breakCost is what a blank line within a passage costs, in weights of terms.
+	breakCost = 2
 )
 
 // Span is the range of bytes [Start, End) of a text.
@@ -168,47 +170,61 @@ func (t wordedText) highlight(terms map[int]string, weights map[string]float64) 
 	if len(units) == 0 {
 		return h
 	}
-	first, last := bestUnits(units, h.Matches, func(match int) (string, float64) { return matched[match], weights[matched[match]] })
+	first, last := bestUnits(t.text, units, h.Matches, func(match int) (string, float64) { return matched[match], weights[matched[match]] })
 	first, last = t.widened(units, first, last)
 	h.Passage = Span{units[first].Start, units[last].End}
 	return h
 }
 
-// widened adds to a passage the lines of its section that follow, then those before, while
-// it fits. Sections begin with Markdown headings.
+// widened adds to a passage the lines of its section that follow, then those of its
+// paragraph before, and the heading above, while it fits. Sections begin with Markdown
+// headings.
 func (t wordedText) widened(units []Span, first, last int) (widerFirst, widerLast int) {
 	heading := func(unit int) bool { return t.text[units[unit].Start] == '#' }
-	if first > 0 && heading(first-1) && units[last].End-units[first-1].Start <= passageBytes {
-		first--
+	fits := func(first, last int) bool { return units[last].End-units[first].Start <= passageBytes }
+	withHeading := func() {
+		if first > 0 && heading(first-1) && fits(first-1, last) {
+			first--
+		}
 	}
-	for last+1 < len(units) && !heading(last+1) && units[last+1].End-units[first].Start <= passageBytes {
+	withHeading()
+	for last+1 < len(units) && !heading(last+1) && fits(first, last+1) {
 		last++
 	}
-	for first > 0 && !heading(first) && units[last].End-units[first-1].Start <= passageBytes {
+	for first > 0 && !heading(first) && !brokenBefore(t.text, units, first) && fits(first-1, last) {
 		first--
 	}
+	withHeading()
 	return first, last
 }
 
+// brokenBefore reports whether there is a blank line before a unit that is not the first.
+func brokenBefore(text string, units []Span, unit int) bool {
+	return strings.Count(text[units[unit-1].End:units[unit].Start], "\n") > 1
+}
+
 // bestUnits returns the first and the last of the adjacent units, at most passageBytes
-// together, whose matches weigh most, each term counted once.
-func bestUnits(units, matches []Span, weigh func(match int) (term string, weight float64)) (first, last int) {
-	best := -1.0
+// together, whose matches weigh most, each term counted once, less the cost of blank lines.
+func bestUnits(text string, units, matches []Span, weigh func(match int) (term string, weight float64)) (first, last int) {
+	best := math.Inf(-1)
 	from := 0 // the first match of the window
 	for a := range units {
 		for from < len(matches) && matches[from].Start < units[a].Start {
 			from++
 		}
-		sum, seen, next := 0.0, map[string]bool{}, from
+		sum, breaks, seen, next := 0.0, 0.0, map[string]bool{}, from
 		for b := a; b < len(units) && (b == a || units[b].End-units[a].Start <= passageBytes); b++ {
+			if b > a && brokenBefore(text, units, b) {
+				breaks += breakCost
+			}
 			for ; next < len(matches) && matches[next].Start < units[b].End; next++ {
 				if term, weight := weigh(next); !seen[term] {
 					seen[term] = true
 					sum += weight
 				}
 			}
-			if sum > best || sum == best && b <= last {
-				first, last, best = a, b, sum
+			if value := sum - breaks; value > best || value == best && b <= last {
+				first, last, best = a, b, value
 			}
 		}
 	}
