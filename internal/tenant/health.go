@@ -29,8 +29,8 @@ const (
 // unservedSQL lists the tenants that cannot be served. Its cost grows with the number of
 // tenants, not with their tables: the repair of a tenant changes the owner of its schema
 // last. $1 are the roles that must be able to take the role of each tenant, $2 the one of
-// them that runs the statements of requests, $3 limits the list to one tenant unless it is
-// empty.
+// them that runs the statements of requests. oneUnservedSQL limits the list to the tenant
+// $3, which it finds by indexes.
 const unservedSQL = `
 	SELECT t.tenant_id, CASE
 		WHEN c.oid IS NULL THEN '` + noTables + `'
@@ -41,7 +41,7 @@ const unservedSQL = `
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || t.tenant_id
 	LEFT JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'indexes'
 	LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = 'tenant_' || t.tenant_id
-	WHERE t.status = 'ready' AND ($3 = '' OR t.tenant_id = $3) AND (
+	WHERE t.status = 'ready' AND (
 		c.oid IS NULL OR r.oid IS NULL OR n.nspowner <> r.oid OR c.relowner <> r.oid
 		OR NOT pg_catalog.has_schema_privilege($2::name, n.oid, 'USAGE')
 		OR EXISTS (
@@ -49,12 +49,18 @@ const unservedSQL = `
 				SELECT FROM pg_catalog.pg_auth_members AS m
 				WHERE m.roleid = r.oid AND m.member = s.oid
 					AND to_jsonb(m) ->> 'set_option' IS DISTINCT FROM 'false'))) -- a column from PostgreSQL 16 on
-	ORDER BY t.tenant_id`
+`
+
+const oneUnservedSQL = unservedSQL + ` AND t.tenant_id = $3`
 
 // unserved returns the tenants that cannot be served, ordered by id; all of them if id is
 // empty, else at most this one.
 func (r roles) unserved(ctx context.Context, on querier, id ID) ([]Unserved, error) {
-	rows, err := on.Query(ctx, unservedSQL, r.names(), r.service, id)
+	sql, args := unservedSQL+` ORDER BY t.tenant_id`, []any{r.names(), r.service}
+	if id != "" {
+		sql, args = oneUnservedSQL, append(args, id)
+	}
+	rows, err := on.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, postgres.Fault(err)
 	}

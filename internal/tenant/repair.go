@@ -128,7 +128,7 @@ func (r roles) restore(ctx context.Context, conn *pgxpool.Conn, id ID) error {
 	}
 	// Few at a time, because each locks a table with its indexes and all tenants use the
 	// server's table of locks.
-	const together = 8
+	const together = 16
 	for some := range slices.Chunk(statements, together) {
 		if _, err := conn.Exec(ctx, strings.Join(some, ";")); err != nil {
 			return err
