@@ -153,13 +153,26 @@ $$;
 
 CREATE FUNCTION tenant.delete_edges() RETURNS trigger
     LANGUAGE plpgsql
-    AS $$
+    AS $_$
+DECLARE
+	documents uuid[] := ARRAY(SELECT DISTINCT d.document_id FROM deleted AS d WHERE d.document_id IS NOT NULL);
 BEGIN
-	EXECUTE format('DELETE FROM %I.%I WHERE document_id IN (SELECT document_id FROM deleted)', TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]);
-	EXECUTE format('DELETE FROM %I.%I WHERE to_document_id IN (SELECT document_id FROM deleted)', TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]);
+	IF cardinality(documents) = 0 THEN
+		RETURN NULL;
+	END IF;
+	EXECUTE format('
+		WITH named AS MATERIALIZED (
+			SELECT e.ctid FROM %1$I.%2$I AS e WHERE e.document_id = ANY($1) AND e.key IS NOT NULL
+			ORDER BY e.key, e.type, e.document_id, e.ordinal FOR UPDATE
+		), linked AS MATERIALIZED (
+			SELECT e.ctid FROM %1$I.%2$I AS e WHERE e.key IS NULL AND (e.document_id = ANY($1) OR e.to_document_id = ANY($1))
+			ORDER BY e.to_document_id, e.to_ordinal, e.document_id, e.ordinal FOR UPDATE
+		)
+		DELETE FROM %1$I.%2$I WHERE ctid = ANY(ARRAY(SELECT ctid FROM named UNION ALL SELECT ctid FROM linked))',
+		TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]) USING documents;
 	RETURN NULL;
 END
-$$;
+$_$;
 
 CREATE FUNCTION tenant.record_changed_documents() RETURNS trigger
     LANGUAGE plpgsql
