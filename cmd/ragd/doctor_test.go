@@ -18,7 +18,7 @@ func TestDoctor(t *testing.T) {
 	s.env["RAGD_API_KEY"] = "wrong"
 	s.want(t, step{
 		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",
-		stdout: "...FAILED  tenant access  a valid API key is needed: send it as Authorization: Bearer <secret>; the key came from RAGD_API_KEY: it was revoked, has expired, or belongs to another service than URL\n",
+		stdout: "...FAILED  tenant access  URL refused the key from RAGD_API_KEY: it is wrong, was revoked, has expired, or belongs to another service; `ragd key create` makes a key, RAGD_API_KEY sets it\n",
 	})
 	other := config.Client{DataDir: "/other", Server: "http://127.0.0.1:2", APIKey: "ragd_theirs"}
 	path := filepath.Join(s.env["XDG_CONFIG_HOME"], "ragd", "client.conf")
@@ -28,7 +28,7 @@ func TestDoctor(t *testing.T) {
 	s.env["RAGD_API_KEY"], s.env["RAGD_SERVER"] = "ragd_theirs", s.url
 	s.want(t, step{
 		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",
-		stdout: "...the key came from RAGD_API_KEY: it is a key of http://127.0.0.1:2 (data directory /other), not of URL\n",
+		stdout: "...URL refused the key from RAGD_API_KEY: it is a key of http://127.0.0.1:2 (data directory /other), not of URL; `ragd key create`",
 	})
 	s.env["RAGD_SERVER"] = "127.0.0.1:1"
 	s.want(t, step{

@@ -51,16 +51,46 @@ func (p *program) describe(err error) string {
 			message += fmt.Sprintf("; %s: %s", violation.GetField(), violation.GetDescription())
 		}
 	}
+	if p.client == nil {
+		return message
+	}
+	return p.explain(err, wire, message)
+}
+
+// explain returns the message of a failed call with what the user of a command can do.
+func (p *program) explain(err error, wire *connect.Error, message string) string {
+	c := p.client
+	answered := connect.IsWireError(err)
 	switch {
-	case p.client == nil:
-	case wire.Code() == connect.CodeUnavailable && !connect.IsWireError(err):
-		message = fmt.Sprintf("no answer from %s: %s; is `ragd serve` running there? --server names another", p.client.server, message)
-	case wire.Code() == connect.CodeUnauthenticated && p.client.access.key == "":
-		message += "; " + p.noKey()
+	case !answered && wire.Code() == connect.CodeUnavailable:
+		return fmt.Sprintf("no answer from %s: %s", c.server, unreachable(message))
+	case !answered && wire.Code() == connect.CodeDeadlineExceeded:
+		return fmt.Sprintf("no answer from %s in time: %s", c.server, message)
+	case !answered && wire.Code() != connect.CodeCanceled:
+		return fmt.Sprintf("what answers at %s is not ragd: %s; check the address, also http:// or https://, in --server or RAGD_SERVER", c.server, message)
+	case wire.Code() == connect.CodeUnauthenticated && c.access.key == "":
+		return p.noKey()
 	case wire.Code() == connect.CodeUnauthenticated:
-		message += "; the key came from " + p.client.access.source + ": " + p.whoseKey(p.client)
+		return fmt.Sprintf("%s refused the key from %s: %s; `ragd key create` makes a key, RAGD_API_KEY sets it", c.server, c.access.source, p.whoseKey(c))
+	case wire.Code() == connect.CodePermissionDenied:
+		return fmt.Sprintf("%s (the key from %s)", message, c.access.source)
+	case wire.Code() == connect.CodeUnimplemented:
+		return fmt.Sprintf("%s; the service at %s may be older than this ragd: `ragd doctor` shows the versions", message, c.server)
 	}
 	return message
+}
+
+// unreachable returns the cause of a failed connection and what to do about it.
+func unreachable(cause string) string {
+	switch {
+	case strings.Contains(cause, "HTTP response to HTTPS client"), strings.Contains(cause, "does not look like a TLS handshake"):
+		return "the server there does not speak TLS: write http:// instead of https:// in --server or RAGD_SERVER"
+	case strings.Contains(cause, "certificate"):
+		return cause + "; a certificate of an own authority must be among those that this machine trusts (SSL_CERT_FILE)"
+	case strings.Contains(cause, "no such host"):
+		return "the host name is not known; check --server or RAGD_SERVER"
+	}
+	return cause + "; is `ragd serve` running there? --server or RAGD_SERVER names another address"
 }
 
 func violations(wire *connect.Error) []*errdetails.BadRequest_FieldViolation {

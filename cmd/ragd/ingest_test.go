@@ -159,7 +159,7 @@ func TestIngestStopsWhenTheKeyIsRefusedOnTheWay(t *testing.T) {
 	s.want(t, step{args: args("ingest --jsonl - --concurrency 1"), code: 1, stdout: anything, stderr: `
 made index documents (builtin/hash-512, 512 dimensions)
 what is uploaded is safe; the same command again goes on from here
-ragd: a valid API key is needed: send it as Authorization: Bearer <secret>; the key came from client.conf: it was revoked, has expired, or belongs to another service than URL
+ragd: URL refused the key from client.conf: it is wrong, was revoked, has expired, or belongs to another service; ` + "`ragd key create`" + ` makes a key, RAGD_API_KEY sets it
 `})
 }
 

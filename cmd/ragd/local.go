@@ -83,7 +83,7 @@ func (p *program) whoseKey(c *client) string {
 			return "it is a key of " + listServices([]config.Client{local}) + ", not of " + c.server
 		}
 	}
-	return "it was revoked, has expired, or belongs to another service than " + c.server
+	return "it is wrong, was revoked, has expired, or belongs to another service"
 }
 
 // listServices names services for a message.

@@ -87,6 +87,9 @@ type Config struct {
 	// and its Logger if it has none. ServeStdio does not use it.
 	HTTP   mcphttp.Config
 	Logger *slog.Logger
+	// ReadOnly leaves the tools that write out of the list, see ReadsOnly. NewHandler does
+	// not use it: it knows the rights of each caller.
+	ReadOnly bool
 	// Version is the version of ragd reported to clients.
 	Version string
 }

@@ -15,6 +15,9 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
 )
 
 const (
@@ -37,12 +40,29 @@ func ServeStdio(ctx context.Context, cfg Config, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
+	tools.readOnly = cfg.ReadOnly
 	s := &stdio{
 		server: tools.server(nil), out: out, log: cfg.Logger,
 		slots:         make(chan struct{}, maxConcurrent),
 		notifications: make(chan mcpgo.JSONRPCNotification, maxConcurrent),
 	}
 	return s.serve(ctx, in)
+}
+
+// startTimeout limits the calls of ReadsOnly.
+const startTimeout = 15 * time.Second
+
+// ReadsOnly reports whether the credential of the API lacks the scope write: canceling a
+// job without an id is denied then, and else the job is not found. Errors: those of the
+// API if it does not answer or refuses the credential.
+func ReadsOnly(ctx context.Context, api API) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if _, err := api.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1}); err != nil {
+		return false, err
+	}
+	_, err := api.CancelJob(ctx, &ragdv1.CancelJobRequest{})
+	return problemOf(err).kind == fault.Denied, nil
 }
 
 // stdio implements the library's session for the single client of the process.

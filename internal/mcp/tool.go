@@ -27,6 +27,7 @@ type toolset struct {
 	tenantTools *tenantTools
 	waits       *limit.Limiter[tenant.ID] // limits calls that wait for a job
 	overrides   overrider
+	readOnly    bool // the one credential of all callers lacks the scope write
 	callTimeout time.Duration
 	log         *slog.Logger
 	version     string

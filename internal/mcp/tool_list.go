@@ -71,7 +71,7 @@ func (n *indexNames) forget(id tenant.ID) {
 // indexes, and removes tools that the credential may not use. It only helps the model;
 // the services check the rights.
 func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
-	if r, ok := tenant.FromContext(ctx); ok && !r.Principal.Has(tenant.Write) {
+	if r, ok := tenant.FromContext(ctx); s.readOnly || ok && !r.Principal.Has(tenant.Write) {
 		tools = slices.DeleteFunc(slices.Clone(tools), writes)
 	}
 	// With a single tool the library is about to call it and does not read its schema.

@@ -54,6 +54,12 @@ func TestCallsWithoutAValidKeyAreRejected(t *testing.T) {
 				if res.challenge == "" {
 					t.Errorf("%s sends no WWW-Authenticate", service)
 				}
+				if secret == "" {
+					if !strings.Contains(res.body, "no API key was sent") {
+						t.Errorf("%s answers %s", service, res.body)
+					}
+					continue
+				}
 				if first == "" {
 					first = res.body
 				}

@@ -58,11 +58,11 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authent
 
 // Authenticate returns the principal of a secret, which is an API key or, if the service
 // accepts them, an access token. Errors: Unauthenticated for a key that is unknown,
-// expired or revoked, with the same message for all three; Unavailable if the database or
+// expired or revoked, with the same message for all three, or for none; Unavailable if the database or
 // the issuer of tokens does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	if secret == "" {
-		return Principal{}, errUnauthenticated
+		return Principal{}, errNoCredential
 	}
 	if len(secret) > maxSecretBytes {
 		return a.authenticateToken(ctx, secret)

@@ -227,7 +227,7 @@ func RequireUnfiltered(ctx context.Context, need Scope) (*Request, error) {
 func requireScope(ctx context.Context, need Scope) (*Request, error) {
 	r, ok := FromContext(ctx)
 	if !ok {
-		return nil, errUnauthenticated
+		return nil, errNoCredential
 	}
 	if !r.Principal.Has(need) {
 		return nil, &ScopeError{Need: need}
@@ -240,7 +240,9 @@ func requireScope(ctx context.Context, need Scope) (*Request, error) {
 type ScopeError struct{ Need Scope }
 
 // Error implements error.
-func (e *ScopeError) Error() string { return fmt.Sprintf("this credential lacks the scope %s", e.Need) }
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("this credential lacks the scope %s: use a key that has it, such as one of ragd key create --scopes %s", e.Need, e.Need)
+}
 
 // Unwrap returns the fault that callers may see.
 func (e *ScopeError) Unwrap() error { return fault.New(fault.Denied, "%s", e.Error()) }
@@ -250,4 +252,8 @@ func (e *ScopeError) Challenge() string {
 	return fmt.Sprintf(`error="insufficient_scope", scope="%s"`, scopesUpTo(e.Need))
 }
 
-var errUnauthenticated = fault.New(fault.Unauthenticated, "a valid API key is needed: send it as Authorization: Bearer <secret>")
+var (
+	errNoCredential = fault.New(fault.Unauthenticated, "no API key was sent: send one as Authorization: Bearer <secret>")
+	// errUnauthenticated does not say which of the reasons it is.
+	errUnauthenticated = fault.New(fault.Unauthenticated, "the API key is not valid: it is wrong, has expired or was revoked; send another as Authorization: Bearer <secret>")
+)
