@@ -80,11 +80,20 @@ func (f Filter) Trusted() Filter {
 	if f.root == nil {
 		return f
 	}
+	f.trusted = f.Keys()
+	return f
+}
+
+// Keys returns the keys of the metadata that f tests, without those below them: for
+// "maker.name" it is maker. They are sorted.
+func (f Filter) Keys() []string {
+	if f.root == nil {
+		return nil
+	}
 	var keys []string
 	f.root.walk(func(p path) { keys = append(keys, p[0]) })
 	slices.Sort(keys)
-	f.trusted = slices.Compact(keys)
-	return f
+	return slices.Compact(keys)
 }
 
 // ChunkMetadata is the column for SQL that holds the metadata of a chunk c. The column

@@ -42,7 +42,8 @@ type Question struct {
 	Explain         bool
 	Highlight       bool // set the Highlight of the sources
 
-	bounded bool // by the credential's mandatory filter, which Effective adds
+	access filter.Filter // the credential's mandatory filter, which Effective adds
+	asked  filter.Filter // Filter without access
 }
 
 // Effective returns the question that a request asks: the overrides of the request
@@ -51,8 +52,9 @@ type Question struct {
 // call takes the result. Errors: Invalid.
 func (q Question) Effective(r *tenant.Request) (Question, error) {
 	o := r.Overrides
-	q.Filter = filter.And(r.Principal.MandatoryFilter, o.Filter, q.Filter)
-	q.bounded = !r.Principal.MandatoryFilter.IsZero()
+	asked := q.Filter
+	q.Filter = filter.And(r.Principal.MandatoryFilter, o.Filter, asked)
+	q.access, q.asked = r.Principal.MandatoryFilter, filter.And(o.Filter, asked)
 	q.IndexName = *cmp.Or(o.IndexName, &q.IndexName)
 	q.VectorStoreName = *cmp.Or(o.VectorStoreName, &q.VectorStoreName)
 	q.TopK = cmp.Or(o.TopK, q.TopK)

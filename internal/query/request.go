@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -77,11 +78,12 @@ type prepared struct {
 	neighbours     int
 	diversity      float64
 	maxPerDocument int
-	reranker       *Reranker // nil: none
-	rerankFrom     int       // candidates of the reranker
-	bounded        bool      // by a mandatory filter
-	explain        bool      // return the parts of the scores
-	plain          bool      // of ready-made vectors: documents are not read, and a filter is enough without a vector
+	reranker       *Reranker     // nil: none
+	rerankFrom     int           // candidates of the reranker
+	access         filter.Filter // mandatory, part of scope.filter
+	asked          filter.Filter // the rest of scope.filter
+	explain        bool          // return the parts of the scores
+	plain          bool          // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
 }
 
@@ -112,7 +114,7 @@ func (r Request) prepare() (prepared, error) {
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false),
-		minScore:       r.MinScore, bounded: r.bounded, explain: r.Explain,
+		minScore:       r.MinScore, access: r.access, asked: r.asked, explain: r.Explain,
 		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {

@@ -40,6 +40,15 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if a, err = s.search(ctx, id, h, i, p, watch); err != nil {
 		return a, err
 	}
+	if len(a.sources) == 0 && !p.asked.IsZero() && !p.plain {
+		warning, err := fieldWarning(ctx, h, p)
+		if err != nil {
+			return a, err
+		}
+		if warning != "" {
+			a.warnings = append(a.warnings, warning)
+		}
+	}
 	a.sources = above(p.minScore, a.sources)
 	if p.lists() {
 		return a, nil

@@ -175,7 +175,7 @@ func (s search) explain(sources []Source) Explain {
 	if s.keywords != nil && !s.request.scope.filtered() {
 		e.Candidates += int(s.keywords.matching)
 	}
-	if s.request.bounded { // statistics of the whole index would tell how much is hidden
+	if !s.request.access.IsZero() { // statistics of the whole index would tell how much is hidden
 		e.Candidates = 0
 	}
 	if n := len(sources); s.request.mode == Keyword && n == s.request.fetch() && n > 0 {

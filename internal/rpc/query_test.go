@@ -94,7 +94,7 @@ func TestKeywordSearch(t *testing.T) {
 	}
 	elsewhere := ask(`"garden gates" "high water"`)
 	elsewhere.Filter = structpb.NewStructValue(servicetest.Object(t, map[string]any{"none": "such"}))
-	if uris, res := found(t, acme, elsewhere); len(uris) != 0 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "as words") {
+	if uris, res := found(t, acme, elsewhere); len(uris) != 0 || len(res.Warnings) != 2 || !strings.Contains(res.Warnings[0], "as words") {
 		t.Errorf("phrases outside of the filter: %v, %v", uris, res.Warnings)
 	}
 	_, res = found(t, acme, ask("it is what it is"))
@@ -245,6 +245,50 @@ func TestHiddenChunksDoNotAffectSearch(t *testing.T) {
 		return res.Sources[0].Score
 	}
 	same(t, "the score with a word that is hidden", score("ERR_1042 bluebird"), score("ERR_1042 kingfisher"))
+}
+
+// A filter on a field that no chunk has finds nothing, and the answer says which fields
+// there are: only those of chunks that the caller may see, and not the fields by which a
+// mandatory filter hides others.
+func TestAFilterOnAnUnknownFieldNamesTheFieldsThereAre(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	for _, c := range []servicetest.Client{acme, bolt} {
+		c.Index(t, "docs")
+	}
+	for uri, metadata := range map[string]map[string]any{"open": {"level": "open", "team": "legal"}, "secret": {"level": "secret", "merger": "bluebird"}} {
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{Uri: uri, Source: servicetest.Text("The pump fails."), ContentType: "text/plain", Metadata: servicetest.Object(t, metadata)})
+	}
+	bolt.Upload(t, &ragdv1.UploadDocumentRequest{Uri: "b", Source: servicetest.Text("The pump fails."), ContentType: "text/plain", Metadata: servicetest.Object(t, map[string]any{"teem": "x"})})
+	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
+		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"clearance": "none"}),
+	}))
+	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
+		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"}),
+	}))
+	for _, tc := range []struct {
+		name   string
+		caller servicetest.Client
+		filter map[string]any
+		want   []string
+	}{
+		{"a misspelt field", acme, map[string]any{"teem": "legal"}, []string{`filter: none of the chunks looked at (up to 200) has the field "teem"; did you mean team?; their fields are endLine, level, merger, startLine, team`}},
+		{"a field that there is", acme, map[string]any{"team": "sales"}, nil},
+		{"a filter that finds something", acme, map[string]any{"$or": []any{map[string]any{"teem": "x"}, map[string]any{"team": "legal"}}}, nil},
+		{"hidden chunks", limited, map[string]any{"merger": "bluebird"}, []string{`filter: none of the chunks looked at (up to 200) has the field "merger"; their fields are endLine, level, startLine, team`}},
+		{"nothing may be seen", reader, map[string]any{"teem": "legal"}, nil},
+	} {
+		res, err := tc.caller.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, tc.filter))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, tc.name, res.Warnings, tc.want)
+	}
+	graph, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"teem": "legal"}))})
+	if err != nil || len(graph.Warnings) != 1 {
+		t.Errorf("a graph query is warned of %v, error %v", graph.GetWarnings(), err)
+	}
 }
 
 // The mandatory filter applies to neighbours as it does to sources.
