@@ -41,8 +41,11 @@ const shortText = 32 << 10
 
 // chunkText splits a text of a tenant into chunks.
 func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {
-	if err := checkUTF8(content); err != nil {
-		return nil, err
+	encoded := parse.IsEncoded(parse.Text, content)
+	if !encoded {
+		if err := checkUTF8(parse.Text, content); err != nil {
+			return nil, err
+		}
 	}
 	if len(bytes.TrimSpace(content)) == 0 {
 		return nil, nil
@@ -54,8 +57,11 @@ func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType stri
 	if !format.IsText() {
 		return nil, fault.Field("text", "is of the format %s, which is no text: upload it instead", format.Name())
 	}
+	if encoded && keepsSource(chunking, format) {
+		return nil, checkUTF8(format, content)
+	}
 	text := string(content)
-	if mediaType != "" { // without a content type, text that looks like HTML is split as plain text
+	if mediaType != "" || encoded { // without a content type, text that looks like HTML is split as plain text
 		f := file{Source: parse.Source{Content: content, ContentType: settled}, Chunking: chunking}
 		parsed, err := f.parse(ctx, id, ParseHere)
 		if err != nil {

@@ -150,16 +150,17 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if format, d.ContentType, err = contentType(u.ContentType, u.URI, u.Content); err != nil {
 		return d, err
 	}
-	if isCutAsSent(d.chunking, format, u.Content) {
+	asSent := isCutAsSent(d.chunking, format, u.Content)
+	if asSent {
 		if len(u.Content) > parse.MaxText {
 			return d, errTooMuchText
 		}
-		if err := checkUTF8(u.Content); err != nil {
+		if err := checkUTF8(format, u.Content); err != nil {
 			return d, err
 		}
 	}
 	// The title of other formats is found when a worker reads the file.
-	if d.Title == "" && format.IsText() {
+	if d.Title == "" && (asSent || format == parse.HTML) {
 		d.Title = parse.TitleOf(d.ContentType, string(u.Content[:min(len(u.Content), titleBytes)]))
 	}
 	if _, err := d.chunking.RetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI); err != nil {
@@ -216,12 +217,16 @@ func (u *Upload) complete() (err error) {
 	return err
 }
 
-func checkUTF8(content []byte) error {
+// checkUTF8 rejects content that is cut as sent and is not text that can be stored.
+func checkUTF8(format parse.Format, content []byte) error {
 	if at := bytes.IndexByte(content, 0); at >= 0 {
 		return fault.Field("content", "has a null character at offset %d: it is not text", at)
 	}
 	if !utf8.Valid(content) {
-		return fault.Field("content", "is not valid UTF-8 (first bad byte at offset %d): convert it to UTF-8 text", firstInvalidByte(content))
+		if !parse.IsEncoded(format, content) {
+			return parse.NotUTF8()
+		}
+		return fault.Field("content", "is not UTF-8 (first bad byte at offset %d), which this strategy of chunking needs: convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`", firstInvalidByte(content))
 	}
 	return nil
 }

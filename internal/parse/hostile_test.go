@@ -58,7 +58,7 @@ var hostile = map[string]string{
 	"deep.html":            "content: is a broken HTML file",
 	"only-navigation.html": "content: is an HTML file without text",
 	"bad-line.jsonl":       "content: is a broken JSON Lines file",
-	"latin1.txt":           "content: is not valid UTF-8: convert it to UTF-8 text",
+	"cyrillic.txt":         "content: is not UTF-8 text, and its encoding is not certain",
 	"picture.pdf":          "content: is of the kind image",
 	"blank.md":             "content: is a Markdown file without text",
 	"note.rtf":             "content: is an RTF file, which cannot be read: save it as DOCX",

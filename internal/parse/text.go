@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/unicode"
-
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -31,24 +29,41 @@ func (p *parser) plain() error {
 	return nil
 }
 
-// IsEncoded reports whether Parse decodes a text that is not UTF-8: UTF-16 with a byte
-// order mark, and HTML in its declared encoding.
-func IsEncoded(f Format, content []byte) bool { return f == HTML || isUTF16(content) }
+// IsEncoded reports whether Parse decodes a text that is not UTF-8: HTML in its declared
+// encoding, and other text in an encoding that is recognized with certainty.
+func IsEncoded(f Format, content []byte) bool {
+	if f == HTML || isUTF16(content) {
+		return true
+	}
+	if utf8.Valid(content) {
+		return false
+	}
+	known, _ := encodingOf(content)
+	return known != nil
+}
 
-// utf8 returns the source as text: UTF-8, or UTF-16 with a byte order mark.
+// utf8 returns the source as text, decoded if it is not UTF-8. The property encoding is
+// then the name of its encoding.
 func (p *parser) utf8() (string, error) {
 	content := bytes.TrimPrefix(p.src.Content, []byte("\xef\xbb\xbf"))
-	if isUTF16(content) {
-		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(content)
-		if err != nil {
-			return "", broken(p.format, err)
-		}
-		content = decoded
+	if !isUTF16(content) && utf8.Valid(content) {
+		return string(content), nil
 	}
-	if !utf8.Valid(content) {
-		return "", fault.Field("content", "is not valid UTF-8: convert it to UTF-8 text")
+	from, name := encodingOf(content)
+	if from == nil {
+		return "", NotUTF8()
 	}
-	return string(content), nil
+	decoded, err := from.NewDecoder().Bytes(content)
+	if err != nil {
+		return "", broken(p.format, err)
+	}
+	p.property("encoding", name)
+	return string(decoded), nil
+}
+
+// NotUTF8 returns the error about a text whose encoding is not certain.
+func NotUTF8() error {
+	return fault.Field("content", "is not UTF-8 text, and its encoding is not certain: convert it, for example with `iconv -f WINDOWS-1251 -t UTF-8`")
 }
 
 // jsonLines writes a paragraph for each line, so that chunks end between records.

@@ -344,7 +344,7 @@ def make_hostile():
     write("hostile", "deep.html", "<div>" * 2000)
     write("hostile", "only-navigation.html", "<nav><a href=x>Home</a></nav>")
     write("hostile", "bad-line.jsonl", '{"a": 1}\n{"a": \n')
-    write("hostile", "latin1.txt", "caf\xe9 au lait".encode("latin-1"))
+    write("hostile", "cyrillic.txt", "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440: \u043d\u0430\u0441\u043e\u0441".encode("cp1251"))
     write("hostile", "picture.pdf", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     write("hostile", "blank.md", " \n\t\n")
     write("hostile", "note.rtf", r"{\rtf1 text}")

@@ -289,7 +289,7 @@ func suitable(src parse.Source) (parse.Format, error) {
 	case err != nil:
 		return "", errors.New(plainReason(err))
 	case format.IsText() && !parse.IsEncoded(format, src.Content) && !utf8.Valid(src.Content):
-		return "", errors.New("not UTF-8 text")
+		return "", errors.New(plainReason(parse.NotUTF8()))
 	}
 	return format, nil
 }

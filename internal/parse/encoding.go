@@ -1,0 +1,100 @@
+package parse
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	textunicode "golang.org/x/text/encoding/unicode"
+)
+
+// encodingSample is the number of bytes by which an encoding is recognized.
+const encodingSample = 64 << 10
+
+// encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16 by its byte order
+// mark, Shift_JIS and EUC-JP by their kana, and windows-1252, of which Latin-1 is a part,
+// by words of European languages. It returns nil if the encoding is not certain.
+func encodingOf(content []byte) (encoding.Encoding, string) {
+	if isUTF16(content) {
+		return textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), "utf-16"
+	}
+	sample := content
+	if first := bytes.IndexFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }); first > 0 {
+		line := bytes.LastIndexByte(content[:first], '\n') + 1
+		sample = content[max(line, first-encodingSample/2):]
+	}
+	sample = sample[:min(len(sample), encodingSample)]
+	for _, candidate := range []struct {
+		name  string
+		looks func(decoded string) bool
+	}{{"shift_jis", isJapanese}, {"euc-jp", isJapanese}, {"windows-1252", isEuropean}} {
+		known, name := charset.Lookup(candidate.name)
+		decoded, err := known.NewDecoder().Bytes(sample)
+		if err == nil && candidate.looks(string(decoded)) {
+			return known, name
+		}
+	}
+	return nil, ""
+}
+
+// isJapanese reports whether a text has no characters that cannot be decoded, apart from
+// one cut at its end, and at least a fifth of kana among its characters outside of ASCII.
+func isJapanese(text string) bool {
+	kana, other := 0, 0
+	for at, r := range text {
+		switch {
+		case r < utf8.RuneSelf:
+		case r == utf8.RuneError && at < len(text)-utf8.RuneLen(r), r >= 0xFF61 && r <= 0xFF9F:
+			return false // half-width kana are what letters of windows-1252 look like
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		default:
+			other++
+		}
+	}
+	return kana > 0 && kana*4 >= other
+}
+
+// europeanSigns are the characters of windows-1252 besides letters that texts contain.
+const europeanSigns = "€‚„…‰‹‘’“”•–—™›\u00a0¡§©ª«®°±²³´µ¶·º»¼½¾¿£¢¥¤×÷\u00ad"
+
+// isEuropean reports whether a text decoded as windows-1252 looks like words: letters with
+// accents stand between others, not in rows, and are few; signs do not stand within words.
+func isEuropean(text string) bool {
+	accented, plain, row := 0, 0, 0
+	var before rune
+	signed := false // the last character was a sign right after a letter
+	for _, r := range text {
+		switch {
+		case r < utf8.RuneSelf:
+			row = 0
+			isLetter := unicode.IsLetter(r)
+			if isLetter {
+				plain++
+			}
+			if r < ' ' && r != '\n' && r != '\r' && r != '\t' && r != '\f' {
+				return false
+			}
+			if signed && isLetter && before != '’' && before != '\u00ad' && before != '·' && before != '—' && before != '–' && before != '…' {
+				return false
+			}
+			signed = false
+		case unicode.IsLetter(r) && r != 'ÿ': // 0xFF, which is in many files that are no text
+			accented++
+			if row++; row > 2 {
+				return false
+			}
+			signed = false
+		case strings.ContainsRune(europeanSigns, r):
+			row = 0
+			signed = unicode.IsLetter(before)
+		default:
+			return false
+		}
+		before = r
+	}
+	return accented*3 <= plain+3
+}

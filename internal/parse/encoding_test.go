@@ -1,0 +1,67 @@
+package parse_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/parse"
+)
+
+func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
+	t.Parallel()
+	const japanese = "これは日本語のテキストです。検索できますか。"
+	for _, tc := range []struct{ encoding, text string }{
+		{"windows-1252", "café au lait"},
+		{"windows-1252", "Die Tür hält den Überdruck – „größer“ als 3 × 5 €."},
+		{"windows-1252", "L’été, l’hôpital naïf créée: «garçon»"},
+		{"windows-1252", strings.Repeat("plain ASCII before. ", 10_000) + "né à Nîmes"},
+		{"windows-1252", "Temperatura 20°C, 5 µm ± 2 %"},
+		{"shift_jis", japanese},
+		{"shift_jis", "ID;名前\n1;ポンプの取扱説明書\n2;" + strings.Repeat("バルブの交換。", 20_000)},
+		{"euc-jp", japanese},
+		{"utf-16", "Hällo wörld"},
+	} {
+		known, name := charset.Lookup(tc.encoding)
+		if tc.encoding == "utf-16" {
+			known, name = charset.Lookup("utf-16le")
+			name = "utf-16"
+		}
+		content, err := known.NewEncoder().Bytes([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "utf-16" {
+			content = append([]byte("\xff\xfe"), content...)
+		}
+		got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
+		if err != nil {
+			t.Errorf("%s %.40s: %v", tc.encoding, tc.text, err)
+			continue
+		}
+		if got.Text != tc.text || got.Properties["encoding"] != name {
+			t.Errorf("%s %.40s: read as %.60q in %q", tc.encoding, tc.text, got.Text, got.Properties["encoding"])
+		}
+	}
+}
+
+// Text that would be decoded to wrong letters is rejected, with what to do.
+func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
+	t.Parallel()
+	for encoding, text := range map[string]string{
+		"windows-1251": "Привет, мир: насос не работает.", "koi8-r": "Привет, мир: насос не работает.", "iso-8859-7": "Καλημέρα κόσμε",
+		"gb18030": "这是一个中文文本，可以搜索吗？", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń",
+	} {
+		known, _ := charset.Lookup(encoding)
+		content, err := known.NewEncoder().Bytes([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "is not UTF-8 text, and its encoding is not certain: convert it") {
+			t.Errorf("%s is read as %q, error %v", encoding, got.Text, err)
+		}
+	}
+}
