@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
@@ -23,7 +25,10 @@ func (f *messageFlag) Type() string   { return "JSON" }
 
 func (f *messageFlag) Set(text string) error {
 	f.set = true
-	return jsonmessage.Unmarshal([]byte(text), f.msg)
+	if err := jsonmessage.Unmarshal([]byte(text), f.msg); err != nil {
+		return errors.New(fault.Public(err)) // without the library's text
+	}
+	return nil
 }
 
 // objectFlag adds a flag whose value is a JSON object. The returned function gives nil if

@@ -109,6 +109,9 @@ be changed later.`,
 		if err != nil {
 			return err
 		}
+		if index.GetEmbeddingModel() == "" {
+			output.Note(p.out.Stderr, "index %s has no embedding model: it takes ready-made vectors only, not documents and questions; --embedding-model makes one that does", args[0])
+		}
 		return p.out.Show(index, showIndex(index))
 	}
 	return cmd

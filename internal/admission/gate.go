@@ -124,7 +124,7 @@ func take(ctx context.Context, quota *limit.Limiter[tenant.ID], of tenant.ID, by
 	if err := quota.AcquireN(waiting, of, bytes); err == nil || ctx.Err() != nil {
 		return err
 	}
-	return fault.Retry(retryAfter, "the messages that are being answered leave no memory for one more of this size: send fewer large messages at once")
+	return fault.Retry(retryAfter, "the messages that are being answered leave no memory for one more of this size: send fewer large messages at once, or the operator raises the setting max-request-memory")
 }
 
 // Weight returns the memory that a message takes while it is decoded and answered, in

@@ -75,7 +75,7 @@ func (r *run) question(ctx context.Context) ([]float32, error) {
 		return p.request.QueryVector, nil
 	}
 	if p.index.EmbeddingModel == "" {
-		return nil, fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText", p.index.Name)
+		return nil, fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText, and takes ready-made vectors only", p.index.Name)
 	}
 	return r.service.queries.EmbedQuestion(ctx, p.tenant, p.index, p.request.QueryText)
 }

@@ -106,7 +106,7 @@ func (in *intake) index(ctx context.Context, name string) (index.Index, error) {
 		return index.Index{}, err
 	}
 	if into.EmbeddingModel == "" {
-		return index.Index{}, fault.New(fault.Precondition, "index %q has no embedding model: it takes ready-made vectors, not documents", into.Name)
+		return index.Index{}, fault.New(fault.Precondition, "index %q has no embedding model: it takes ready-made vectors, not documents; create an index with an embeddingModel for these", into.Name)
 	}
 	in.indexes[name] = into
 	return into, nil

@@ -181,7 +181,7 @@ func (p *prepared) settle(i index.Index) error {
 		}
 	} else if p.mode != Keyword && !hasVector {
 		if hasText {
-			return fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText", i.Name)
+			return fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText, and takes ready-made vectors only", i.Name)
 		}
 		return fault.Field("queryText", "must not be blank: give a question, or a queryVector")
 	}

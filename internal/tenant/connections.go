@@ -39,5 +39,5 @@ func (c *connections) acquire(ctx context.Context, id ID) (release func(), err e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, fault.Retry(time.Second, "this tenant has %d statements running, as many as it may have at once: send fewer requests at a time", c.each)
+	return nil, fault.Retry(time.Second, "this tenant has %d statements running, as many as it may have at once: send fewer requests at a time, or the operator raises the setting statements-per-tenant", c.each)
 }

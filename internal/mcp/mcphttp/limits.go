@@ -38,5 +38,5 @@ func (l *limits) take(o owner) error {
 	}
 	missing := 1 - bucket.Tokens()
 	wait := time.Duration(missing / float64(l.perSecond) * float64(time.Second))
-	return fault.Retry(max(wait, time.Millisecond), "this credential made more than %d requests a second", l.perSecond)
+	return fault.Retry(max(wait, time.Millisecond), "this credential made more than %d requests a second: make fewer, or the operator raises the setting mcp-request-rate", l.perSecond)
 }
