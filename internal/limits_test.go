@@ -77,6 +77,7 @@ var documentedLimits = []struct {
 	{"limits", "text, and text extracted from a file", "parse.MaxText/bytes"},
 	{"limits", "unpacked size of a file", "parse.maxUnpacked/bytes parse.maxMember/bytes"},
 	{"limits", "members of an archive", "parse.maxMembers parse.maxNesting"},
+	{"limits", "front matter of a Markdown file", "parse.MaxFrontMatter/bytes"},
 	{"limits", "pages of a PDF file", "parse/pdftext.MaxPages"},
 	{"limits", "parts of an email", "parse.maxParts"},
 	{"limits", "sheets of a workbook", "parse.maxSheets"},
