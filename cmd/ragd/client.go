@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -169,10 +170,16 @@ func (c credentials) forKeys() access {
 	return as
 }
 
-// WrapUnary adds the credential to a call. It implements connect.Interceptor.
+// callTimeout ends a call without a stream. The service ends calls without a deadline
+// after a minute.
+const callTimeout = 90 * time.Second
+
+// WrapUnary adds the credential and callTimeout to a call. It implements connect.Interceptor.
 func (a access) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		a.sign(req.Header())
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
 		return next(ctx, req)
 	}
 }

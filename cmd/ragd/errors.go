@@ -65,7 +65,7 @@ func (p *program) explain(err error, wire *connect.Error, message string) string
 	case !answered && wire.Code() == connect.CodeUnavailable:
 		return fmt.Sprintf("no answer from %s: %s", c.server, unreachable(message))
 	case !answered && wire.Code() == connect.CodeDeadlineExceeded:
-		return fmt.Sprintf("no answer from %s in time: %s", c.server, message)
+		return fmt.Sprintf("no answer from %s: %s", c.server, unreachable(message))
 	case !answered && wire.Code() != connect.CodeCanceled:
 		return fmt.Sprintf("what answers at %s is not ragd: %s; check the address, also http:// or https://, in --server or RAGD_SERVER", c.server, message)
 	case wire.Code() == connect.CodeUnauthenticated && c.access.key == "":
@@ -87,6 +87,8 @@ func unreachable(cause string) string {
 		return "the server there does not speak TLS: write http:// instead of https:// in --server or RAGD_SERVER"
 	case strings.Contains(cause, "certificate"):
 		return cause + "; a certificate of an own authority must be among those that this machine trusts (SSL_CERT_FILE)"
+	case strings.Contains(cause, "deadline exceeded"), strings.Contains(cause, "timeout"):
+		return "it did not answer in time; check --server or RAGD_SERVER, and `ragd serve` there"
 	case strings.Contains(cause, "no such host"):
 		return "the host name is not known; check --server or RAGD_SERVER"
 	}

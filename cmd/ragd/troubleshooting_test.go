@@ -196,6 +196,8 @@ func httpMistakes() []mistake {
 			cause: "The key is wrong, has expired or was revoked; the service does not say which.", remedy: "Make another with `ragd key create`."},
 		{name: "a misspelt argument of a tool", args: args("mcp"), stdin: toolCall("vector_query", `{"querytext":"boats"}`), says: []string{"querytext: is not known here; did you mean queryText?"},
 			cause: "The agent made up the name.", remedy: "It corrects itself by the message; else name the argument in the prompt."},
+		{name: "a misspelt tool of an agent", args: args("mcp"), stdin: toolCall("vector_qury", "{}"), says: []string{"did you mean vector_query?"},
+			cause: "The agent made up the name of a tool.", remedy: "It corrects itself by the message; `tools/list` lists the tools that the key may use."},
 		{name: "an argument of another type", args: args("mcp"), stdin: toolCall("vector_query", `{"queryText":"boats","topK":"many"}`), says: []string{"topK: must be of type"},
 			cause: "The agent gave another type.", remedy: "It corrects itself by the message."},
 	}
@@ -269,7 +271,7 @@ func (s *session) mistaken(t *testing.T, m mistake, readKey string) string {
 	return messageLine(strings.ReplaceAll(stderr, strings.Replace(s.url, "http:", "https:", 1), "https://127.0.0.1:8484"))
 }
 
-var toolText = regexp.MustCompile(`"text":("(?:[^"\\]|\\.)*")`)
+var toolText = regexp.MustCompile(`"(?:text|message)":("(?:[^"\\]|\\.)*")`)
 
 // textOfTool returns the text of a tool's result.
 func textOfTool(t *testing.T, stdout string) string {

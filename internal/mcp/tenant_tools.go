@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -279,6 +280,8 @@ func (s *toolset) routeTenantTool(ctx context.Context, _ any, req *mcpgo.CallToo
 	}
 	found, err := s.tenantTools.find(ctx, req.Params.Name)
 	if found == nil && err == nil {
+		// The library's error shows the name, and has no other place for a hint.
+		req.Params.Name += nearest.Hint(req.Params.Name, s.toolNames(ctx))
 		return
 	}
 	meta := mcpgo.Meta{}
@@ -293,6 +296,18 @@ func (s *toolset) routeTenantTool(ctx context.Context, _ any, req *mcpgo.CallToo
 	}
 	meta.AdditionalFields = fields
 	req.Params.Meta, req.Params.Name = &meta, tenantToolName
+}
+
+// toolNames returns the names of the tools that the caller may use.
+func (s *toolset) toolNames(ctx context.Context) (names []string) {
+	builtin := make([]mcpgo.Tool, len(s.tools))
+	for i, t := range s.tools {
+		builtin[i] = t.definition
+	}
+	for _, t := range s.addTenantTools(ctx, s.allowed(ctx, builtin)) {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // routed is the result of the hook. Nothing that a client sends decodes to it.

@@ -71,9 +71,7 @@ func (n *indexNames) forget(id tenant.ID) {
 // indexes, and removes tools that the credential may not use. It only helps the model;
 // the services check the rights.
 func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
-	if r, ok := tenant.FromContext(ctx); s.readOnly || ok && !r.Principal.Has(tenant.Write) {
-		tools = slices.DeleteFunc(slices.Clone(tools), writes)
-	}
+	tools = s.allowed(ctx, tools)
 	// With a single tool the library is about to call it and does not read its schema.
 	if len(tools) < 2 {
 		return tools
@@ -89,6 +87,14 @@ func (s *toolset) visible(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool 
 		shown[i] = t
 	}
 	return shown
+}
+
+// allowed returns the tools that the credential may use.
+func (s *toolset) allowed(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
+	if r, ok := tenant.FromContext(ctx); s.readOnly || ok && !r.Principal.Has(tenant.Write) {
+		return slices.DeleteFunc(slices.Clone(tools), writes)
+	}
+	return tools
 }
 
 // withSchemas adds the schemas to the builtin tools.
