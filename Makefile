@@ -72,9 +72,17 @@ bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, 
 bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
+RELEASE_TOOLS := $(CURDIR)/.cache/release-tools
+
+.PHONY: snapshot
+snapshot: ## build archives, packages, checksums and bills of materials into dist/, without publishing
+	GOBIN=$(RELEASE_TOOLS) go install github.com/goreleaser/goreleaser/v2@v2.12.7
+	GOBIN=$(RELEASE_TOOLS) go install github.com/anchore/syft/cmd/syft@v1.42.0
+	PATH="$(RELEASE_TOOLS):$$PATH" goreleaser release --snapshot --clean
+
 .PHONY: clean
 clean: ## remove build output; data directories stay
-	rm -rf bin .cache
+	rm -rf bin dist .cache
 
 .PHONY: site
 site: ## build the documentation as a web site in .cache/site; needs Python and npm
