@@ -230,7 +230,7 @@ func TestMistakesAreAnsweredAsDocumented(t *testing.T) {
 	}
 	for _, m := range list {
 		models.Set(m.models)
-		message := ""
+		var message string
 		if m.call != nil {
 			message = s.send(t, *m.call, strings.TrimSpace(key))
 		} else {
