@@ -26,7 +26,7 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 	} {
 		known, name := charset.Lookup(tc.encoding)
 		if tc.encoding == "utf-16" {
-			known, name = charset.Lookup("utf-16le")
+			known, _ = charset.Lookup("utf-16le")
 			name = "utf-16"
 		}
 		content, err := known.NewEncoder().Bytes([]byte(tc.text))
