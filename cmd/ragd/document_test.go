@@ -102,7 +102,7 @@ func TestDocumentsAreListedAndDeletedByPrefix(t *testing.T) {
 	s.stdin = `{"id":"docs/a","text":"tide"}` + "\n" + `{"id":"docs/b","text":"tide","metadata":{"n":1}}` + "\n" + `{"id":"docs-old/c","text":"tide"}`
 	s.want(t, step{args: args("ingest --jsonl -"), stdout: anything, stderr: anything})
 	for _, want := range []step{
-		{args: args("document list --prefix docs/ --limit 1"), stdout: "...docs/a  ready"},
+		{args: args("document list --prefix docs/"), stdout: "...docs/a  ready"},
 		{args: append(args("document list --prefix docs/ --json --filter"), `{"n": 1}`), stdout: `..."uri":"docs/b"`},
 		{args: args("query tide --prefix docs-old/ --mode keyword"), stdout: "...docs-old/c"},
 		{args: args("graph tide --prefix docs-old/ --mode keyword"), stdout: "...docs-old/c"},

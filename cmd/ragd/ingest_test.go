@@ -182,7 +182,7 @@ would upload 1 new and 0 changed documents to index documents, delete 1 and leav
 `})
 	s.want(t, step{args: append(args("ingest --sync --base"), root, docs), stdout: "...\n1 new, 0 changed, 1 unchanged, 1 deleted\n", stderr: anything})
 	s.want(t, step{args: append(args("ingest --sync --dry-run --json --base"), root, docs), stdout: `..."unchanged": 2`})
-	if err := os.WriteFile(filepath.Join(docs, "e.md"), []byte("not UTF-8: \xe4"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(docs, "e.md"), []byte("\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t, step{args: append(args("ingest --sync --base"), root, docs), stdout: "...\n0 new, 0 changed, 1 unchanged, 0 deleted\n", stderr: "...kept, though its file cannot be read any more: docs/e.md"})
