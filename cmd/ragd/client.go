@@ -117,6 +117,8 @@ type access struct {
 	source string // where the key came from, for messages
 	header string // tenant that an operator acts for, sent as Ragd-Tenant
 	tenant string // tenant whose data the call is about, empty if not known
+	// operator is set if the key is meant to be the operator's.
+	operator bool
 }
 
 // apiKey returns access with the API key of the settings, else of client.conf.
@@ -130,9 +132,9 @@ func (c credentials) apiKey() access {
 // operatorKey returns access with the operator key of the settings, else of client.conf.
 func (c credentials) operatorKey() access {
 	if c.settings.OperatorKey != "" {
-		return access{key: c.settings.OperatorKey, source: "RAGD_OPERATOR_KEY"}
+		return access{key: c.settings.OperatorKey, source: "RAGD_OPERATOR_KEY", operator: true}
 	}
-	return access{key: c.local.OperatorKey, source: "client.conf"}
+	return access{key: c.local.OperatorKey, source: "client.conf", operator: true}
 }
 
 // forTenant returns access to a tenant's data: with --tenant as the operator, else with

@@ -140,6 +140,9 @@ func (p *program) checkTenant(ctx context.Context) (string, error) {
 	if c.access.key == "" {
 		return "", errors.New(p.noKey())
 	}
+	if c.access.operator && c.access.header == "" {
+		return "the operator's key belongs to no tenant; --tenant names one to check", nil
+	}
 	if _, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1}); err != nil {
 		return "", err
 	}

@@ -53,3 +53,10 @@ func TestDoctorFixInstallsBeforeItChecks(t *testing.T) {
 	s.install = func(context.Context, io.Writer) error { return errors.New("no package manager here") }
 	s.want(t, step{args: args("doctor --fix"), code: 1, stderr: "ragd: no package manager here\n"})
 }
+
+func TestDoctorWithTheOperatorsKeyAlone(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.env = map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "RAGD_SERVER": s.url, "RAGD_OPERATOR_KEY": operatorSecret}
+	s.want(t, step{args: args("doctor"), stdout: "...ok  tenant access  the operator's key belongs to no tenant; --tenant names one to check\n"})
+}

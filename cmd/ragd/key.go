@@ -116,16 +116,20 @@ func (p *program) keyRevoke() *cobra.Command {
 		Use:   "revoke KEY",
 		Short: "End a key",
 		Long: `End a key: at once on the instance that answers, within seconds on all others.
-KEY is the id that "ragd key list" shows, not the secret. It does not ask, so
-that a leaked key is ended quickly.`,
+KEY is the id that "ragd key list" shows, or the whole key, of which only the id
+is sent. It does not ask, so that a leaked key is ended quickly.`,
 		Example: `  ragd key revoke --tenant acme 01hx3e8g`,
 		Args:    arguments("KEY"),
 		RunE: p.call(credentials.forKeys, func(ctx context.Context, c *client, args []string) error {
-			res, err := c.tenants.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: args[0]})
+			id := args[0]
+			if parts := strings.SplitN(id, "_", 3); len(parts) == 3 {
+				id = parts[1] // of ragd_ID_SECRET
+			}
+			res, err := c.tenants.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: id})
 			if err != nil {
 				return err
 			}
-			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "revoked key %s\n", args[0]) })
+			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "revoked key %s\n", id) })
 		}),
 	}
 }

@@ -21,6 +21,8 @@ secret  SECRET#1
 		{args: args("key create --tenant acme --expires 1h --json"), stdout: `..."secret": "SECRET#2"`},
 		{args: args("key create --scopes operator --json"), stdout: `..."tenantId": "",`, stderr: anything},
 		{args: args("key revoke #1"), stdout: "revoked key #1\n"},
+		{args: args("key revoke ragd_aaaaaaaaaaaa_not-a-known-secret"), code: 1, stderr: "ragd: there is no API key with the id aaaaaaaaaaaa, or this credential may not see it\n"},
+		{args: args("key revoke not-an-id"), code: 1, stderr: "ragd: this is not the id of an API key, which has 12 characters: list the keys to see them\n"},
 		{args: args("key list"), stdout: `
 KEY  PREFIX  NAME  SCOPES  CREATED  STATE
 #2  ragd_#2  read,write  2026-11-21T08:00:00Z  valid until 2026-11-21T08:00:00Z

@@ -16,18 +16,21 @@ const (
 	// sampledChunks is the number of chunks whose fields are compared with those of a
 	// filter that matches nothing.
 	sampledChunks = 200
+	// searchedChunks is the number of chunks that are searched for a field that no chunk of
+	// the sample has.
+	searchedChunks = 20_000
 	// maxNamedFields limits the fields that a warning lists, and maxFieldBytes each name.
 	maxNamedFields = 20
 	maxFieldBytes  = 60
 )
 
 // fieldWarning returns a warning if the caller's filter, which matches nothing, names a
-// field that no chunk of a sample has, else "". It shows only fields of chunks that the
-// credential may see, and never the fields of a mandatory filter.
+// field that no chunk has, among the first searchedChunks of the namespace, else "". It shows
+// only fields of chunks that the credential may see, and never the fields of a mandatory
+// filter.
 func fieldWarning(ctx context.Context, h *tenant.Handle, p prepared) (string, error) {
 	args := filter.NewArgs()
-	sample := `SELECT c.metadata, c.content_keys FROM tenant.chunk AS c WHERE c.namespace = ` + args.Add(p.scope.namespace) +
-		` LIMIT ` + args.Add(sampledChunks)
+	sample := firstChunks(p, args, sampledChunks)
 	keys, err := tenant.Value[[]string](ctx, h, `
 		SELECT coalesce(array_agg(DISTINCT k.key), '{}')
 		FROM (`+sample+`) AS c CROSS JOIN LATERAL jsonb_object_keys(c.metadata) AS k(key)
@@ -37,12 +40,31 @@ func fieldWarning(ctx context.Context, h *tenant.Handle, p prepared) (string, er
 	}
 	slices.Sort(keys)
 	for _, field := range p.asked.Keys() {
-		if !slices.Contains(keys, field) {
-			return fmt.Sprintf("filter: none of the chunks looked at (up to %d) has the field %q%s; their fields are %s",
-				sampledChunks, textlimit.Shorten(field, maxFieldBytes), nearest.Hint(field, keys), listFields(keys)), nil
+		if slices.Contains(keys, field) {
+			continue
 		}
+		if exists, err := hasField(ctx, h, p, field); err != nil || exists {
+			return "", err
+		}
+		return fmt.Sprintf("filter: none of the chunks looked at (up to %d) has the field %q%s; their fields are %s",
+			searchedChunks, textlimit.Shorten(field, maxFieldBytes), nearest.Hint(field, keys), listFields(keys)), nil
 	}
 	return "", nil
+}
+
+// hasField reports whether one of the first searchedChunks that the credential may see has
+// this field.
+func hasField(ctx context.Context, h *tenant.Handle, p prepared, field string) (bool, error) {
+	args := filter.NewArgs()
+	chunks := firstChunks(p, args, searchedChunks)
+	return tenant.Value[bool](ctx, h, `SELECT EXISTS (SELECT FROM (`+chunks+`) AS c
+		WHERE c.metadata ? `+args.Add(field)+` AND `+p.access.SQL(filter.ChunkMetadata, args)+`)`, args.Values()...)
+}
+
+// firstChunks returns a statement that selects the metadata of up to n chunks.
+func firstChunks(p prepared, args *filter.Args, n int) string {
+	return `SELECT c.metadata, c.content_keys FROM tenant.chunk AS c WHERE c.namespace = ` + args.Add(p.scope.namespace) +
+		` LIMIT ` + args.Add(n)
 }
 
 // listFields joins the first names of a list.

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -273,19 +274,34 @@ func TestAFilterOnAnUnknownFieldNamesTheFieldsThereAre(t *testing.T) {
 		filter map[string]any
 		want   []string
 	}{
-		{"a misspelt field", acme, map[string]any{"teem": "legal"}, []string{`filter: none of the chunks looked at (up to 200) has the field "teem"; did you mean team?; their fields are endLine, level, merger, startLine, team`}},
+		{"a misspelt field", acme, map[string]any{"teem": "legal"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "teem"; did you mean team?; their fields are endLine, level, merger, startLine, team`}},
 		{"a field that there is", acme, map[string]any{"team": "sales"}, nil},
 		{"a filter that finds something", acme, map[string]any{"$or": []any{map[string]any{"teem": "x"}, map[string]any{"team": "legal"}}}, nil},
-		{"hidden chunks", limited, map[string]any{"merger": "bluebird"}, []string{`filter: none of the chunks looked at (up to 200) has the field "merger"; their fields are endLine, level, startLine, team`}},
+		{"hidden chunks", limited, map[string]any{"merger": "bluebird"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "merger"; their fields are endLine, level, startLine, team`}},
 		{"nothing may be seen", reader, map[string]any{"teem": "legal"}, nil},
 	} {
-		res, err := tc.caller.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, tc.filter))})
+		res, err := tc.caller.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, tc.filter))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, tc.name, res.Warnings, tc.want)
 	}
-	graph, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"teem": "legal"}))})
+	many := &ragdv1.UpsertRequest{IndexName: "vectors"}
+	vectors(t, acme, &ragdv1.CreateIndexRequest{IndexName: "vectors", Dimension: 1})
+	for i := range 300 {
+		metadata := map[string]any{"common": i}
+		if i == 299 {
+			metadata["rare"] = 1
+		}
+		many.Entries = append(many.Entries, &ragdv1.Entry{Id: strconv.Itoa(i), Values: []float32{1}, Metadata: servicetest.Object(t, metadata)})
+	}
+	upsert(t, acme, many)
+	rare, err := acme.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "vectors", QueryVector: []float32{1}, Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"rare": 2}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "a field of the last chunk of many", len(rare.Warnings), 0)
+	graph, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{IndexName: "docs", QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, map[string]any{"teem": "legal"}))})
 	if err != nil || len(graph.Warnings) != 1 {
 		t.Errorf("a graph query is warned of %v, error %v", graph.GetWarnings(), err)
 	}

@@ -137,16 +137,23 @@ func (s *Service) managed(ctx context.Context, p Principal, id ID, after *apiKey
 	}
 }
 
-// RevokeKey revokes a key: at once on this instance, within keyCacheTTL on others. Errors:
-// NotFound, also for a key with rights that the caller lacks.
+// RevokeKey revokes a key: at once on this instance, within keyCacheTTL on others. It takes
+// the id of the key or its whole secret, which is never repeated. Errors: NotFound, also for a
+// key with rights that the caller lacks.
 func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
 		return err
 	}
+	if id, ok := apiKeyIDOf(apiKeyID); ok {
+		apiKeyID = id
+	}
+	if len(apiKeyID) != apiKeyIDChars {
+		return fault.New(fault.NotFound, "this is not the id of an API key, which has %d characters: list the keys to see them", apiKeyIDChars)
+	}
 	key, _, err := s.store.apiKeyWithHash(ctx, apiKeyID)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && !r.Principal.manages(key) {
-		return fault.New(fault.NotFound, "API key %q not found", apiKeyID)
+		return fault.New(fault.NotFound, "there is no API key with the id %s, or this credential may not see it", apiKeyID)
 	}
 	if err != nil {
 		return err
