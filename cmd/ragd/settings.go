@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -97,6 +98,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once; set it to the processors of an external database")
 	config.MarkSettings(flags, "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
+	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
 	s.registerOAuth(flags)
 }
@@ -136,6 +138,9 @@ func defaultDataDir(getenv func(string) string) string {
 func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	c := s.Service
 	c.Logger, c.OperatorKey, c.Version = log, s.OperatorKey, readBuild().Version
+	if n := len(s.SessionKey); n > 0 && n < mcphttp.MinSessionKeyBytes {
+		return c, fmt.Errorf("session-key has %d bytes, but at least %d are needed: `openssl rand -hex 32` makes one", n, mcphttp.MinSessionKeyBytes)
+	}
 	c.MCP.SessionKey = []byte(s.SessionKey)
 	var err error
 	if c.Tokens, err = s.tokens(); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
@@ -153,8 +155,43 @@ func TestMisspeltVariablesStopEveryCommand(t *testing.T) {
 		s.want(t, step{args: args(command), code: 1, stderr: "ragd: environment: RAGD_DATABSE_URL is not a setting; did you mean RAGD_DATABASE_URL?; RAGD_ZZZ is not a setting" + list})
 	}
 	s.env = map[string]string{"XDG_CONFIG_HOME": s.env["XDG_CONFIG_HOME"], "RAGD_INGEST_WORKERS": "many"}
-	s.want(t, step{args: args("serve"), code: 1, stderr: "ragd: RAGD_INGEST_WORKERS: want a whole number, got \"many\"\n"})
+	s.want(t, step{args: args("serve"), code: 1, stderr: "ragd: RAGD_INGEST_WORKERS: want a whole number, 0 or more, got \"many\"\n"})
 	s.want(t, step{args: args("serve --lisen x"), code: 2, stderr: "...unknown flag: --lisen; did you mean --listen?"})
+}
+
+// A negative number would otherwise be taken for no limit, for the default, or for none at all.
+func TestSettingsOutOfRangeAreRefused(t *testing.T) {
+	t.Parallel()
+	p := &program{getenv: func(string) string { return "" }}
+	numbers := 0
+	p.serveCommand().Flags().VisitAll(func(flag *pflag.Flag) {
+		variable, kind := "RAGD_"+strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")), "a whole number, 0 or more"
+		switch flag.Value.Type() {
+		case "float64":
+			kind = "a number from 0 to 1"
+		case "int", "int64":
+		default:
+			return
+		}
+		numbers++
+		s := newOfflineSession(t)
+		s.env = map[string]string{"XDG_CONFIG_HOME": t.TempDir(), variable: "-3"}
+		s.want(t, step{args: args("serve"), code: 1, stderr: "ragd: " + variable + ": want " + kind + ", got \"-3\"\n"})
+		delete(s.env, variable)
+		s.want(t, step{args: args("serve --" + flag.Name + "=-3"), code: 2, stderr: "...for \"--" + flag.Name + "\" flag: want " + kind + " (see"})
+	})
+	if numbers < 10 {
+		t.Errorf("only %d settings are numbers", numbers)
+	}
+	s := newOfflineSession(t)
+	for _, c := range [][3]string{
+		{"RAGD_TRACES_SHARE", "7", "RAGD_TRACES_SHARE: want a number from 0 to 1, got \"7\"\n"},
+		{"RAGD_TRACES_SHARE", "NaN", "RAGD_TRACES_SHARE: want a number from 0 to 1, got \"NaN\"\n"},
+		{"RAGD_SESSION_KEY", "abc", "session-key has 3 bytes, but at least 32 are needed: `openssl rand -hex 32` makes one\n"},
+	} {
+		s.env = map[string]string{"XDG_CONFIG_HOME": t.TempDir(), c[0]: c[1], "RAGD_TRACES_URL": "localhost:1"}
+		s.want(t, step{args: args("serve"), code: 1, stderr: "ragd: " + c[2]})
+	}
 }
 
 // Kubernetes adds variables for each service of a namespace, which nobody has written.

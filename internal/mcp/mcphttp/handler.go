@@ -93,7 +93,7 @@ func (c Config) withDefaults() Config {
 	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	if len(c.SessionKey) == 0 {
-		c.SessionKey = make([]byte, minSessionKeyBytes)
+		c.SessionKey = make([]byte, MinSessionKeyBytes)
 		rand.Read(c.SessionKey) // never fails
 	}
 	return c
@@ -103,8 +103,8 @@ func (c Config) validate() error {
 	if c.Authenticate == nil || c.Server == nil {
 		return errors.New("mcphttp: Authenticate and Server are required")
 	}
-	if len(c.SessionKey) < minSessionKeyBytes {
-		return fmt.Errorf("mcphttp: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), minSessionKeyBytes)
+	if len(c.SessionKey) < MinSessionKeyBytes {
+		return fmt.Errorf("mcphttp: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), MinSessionKeyBytes)
 	}
 	if c.RequestRate < 0 {
 		return fmt.Errorf("mcphttp: RequestRate is %d, less than 0", c.RequestRate)

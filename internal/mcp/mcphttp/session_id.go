@@ -11,9 +11,11 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// MinSessionKeyBytes is the shortest Config.SessionKey.
+const MinSessionKeyBytes = 32
+
 const (
-	sessionHeader      = "Mcp-Session-Id"
-	minSessionKeyBytes = 32
+	sessionHeader = "Mcp-Session-Id"
 	// sessionLifetime is how long an id is valid, and so how long an ended one is
 	// remembered.
 	sessionLifetime = 7 * 24 * time.Hour

@@ -85,7 +85,7 @@ func TestEndedSessionIsGone(t *testing.T) {
 // A session works on another instance with the same key.
 func TestSessionWorksOnAnotherInstance(t *testing.T) {
 	t.Parallel()
-	shared := func(c *Config) { c.SessionKey = []byte(strings.Repeat("k", minSessionKeyBytes)) }
+	shared := func(c *Config) { c.SessionKey = []byte(strings.Repeat("k", MinSessionKeyBytes)) }
 	one, two := newWorld(t, shared), newWorld(t, shared)
 	id := one.open(t, alice)
 	res, body := two.do(t, two.call(t.Context(), alice, id, 2, "whoami"))
@@ -194,7 +194,7 @@ func TestOwnersOfSessions(t *testing.T) {
 		ownerOf(&alice), ownerOf(&filtered), {tenant: "acme", subject: "bob"}, {tenant: "globex", subject: "alice"},
 		{tenant: "acme", subject: "alice\x00" + string(red.JSON())}, {tenant: "acmealice"}, {subject: "acmealice"},
 	}
-	s, now := signer{make([]byte, minSessionKeyBytes)}, time.Now()
+	s, now := signer{make([]byte, MinSessionKeyBytes)}, time.Now()
 	for i, of := range owners {
 		id := s.mint(of, now)
 		for j, by := range owners {

@@ -23,10 +23,13 @@ const (
 	secretMark  = "ragd_secret"
 )
 
-// MarkSettings lets the flags be set from the environment and the file too.
+// MarkSettings lets the flags be set from the environment and the file too. Those with
+// numbers take none below 0 from then on.
 func MarkSettings(flags *pflag.FlagSet, keys ...string) {
 	for _, key := range keys {
-		flags.Lookup(key).Annotations = map[string][]string{settingMark: nil}
+		flag := flags.Lookup(key)
+		flag.Annotations = map[string][]string{settingMark: nil}
+		boundNumber(flag)
 	}
 }
 
@@ -117,13 +120,11 @@ func fillFlag(flags *pflag.FlagSet, flag *pflag.Flag, path string, file map[stri
 
 // kindOf describes the values of a flag that is no text.
 func kindOf(flag *pflag.Flag) string {
-	switch flag.Value.Type() {
-	case "bool":
+	if n, ok := flag.Value.(number); ok {
+		return n.kind()
+	}
+	if flag.Value.Type() == "bool" {
 		return "true or false"
-	case "int", "int64":
-		return "a whole number"
-	case "float64":
-		return "a number"
 	}
 	return "a " + flag.Value.Type()
 }
