@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -69,11 +70,28 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 	if d.requests, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: config.Logger, Tracer: tracer}); err != nil {
 		return d, err
 	}
-	d.admin = cmp.Or(d.admin, d.requests)
+	if d.admin == nil {
+		d.admin = d.requests
+	} else if err := checkSameDatabase(ctx, d.admin, d.requests); err != nil {
+		return d, err
+	}
 	d.work, err = postgres.Open(ctx, postgres.Config{
 		URL: url, Logger: config.Logger, ApplicationName: "ragd ingest", MaxConns: config.Workers + queueConns,
 	})
 	return d, err
+}
+
+// checkSameDatabase returns an error unless both URLs name one database.
+func checkSameDatabase(ctx context.Context, admin, requests *pgxpool.Pool) error {
+	same, err := postgres.SameDatabase(ctx, admin, requests)
+	if err != nil {
+		return fmt.Errorf("compare the databases of database-url and database-admin-url: %w", err)
+	}
+	if !same {
+		return fault.New(fault.Precondition, "database-url names %s, but database-admin-url names %s: let both name the same database, each with its role",
+			postgres.Describe(requests), postgres.Describe(admin))
+	}
+	return nil
 }
 
 // close closes the pools, unless they belong to the caller, and stops the embedded
