@@ -146,6 +146,13 @@ func openTenants(ctx context.Context, config Config, d database, guard *storage.
 // migrateControl brings the control schema, the job queue's tables and the rights of the
 // service's role up to date.
 func migrateControl(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+	setting := "database-admin-url"
+	if d.admin == d.requests {
+		setting = "database-url"
+	}
+	if err := tenant.CheckAdmin(ctx, d.admin, setting); err != nil {
+		return nil, err
+	}
 	if err := tenant.MigrateControl(ctx, d.admin); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/migrations"
@@ -18,13 +17,10 @@ import (
 const ControlSchema = "ragd"
 
 // MigrateControl migrates the control schema to the newest version, and creates it if it
-// does not exist. The job queue's tables in it are migrated by job.Migrate. Errors:
-// Precondition if the schema belongs to a role whose rights the pool's role does not have.
+// does not exist. The job queue's tables in it are migrated by job.Migrate. Call CheckAdmin
+// first.
 func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := postgres.EnsureSchema(ctx, pool, ControlSchema); err != nil {
-		return err
-	}
-	if err := checkControlOwner(ctx, pool); err != nil {
 		return err
 	}
 	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Control())
@@ -33,20 +29,6 @@ func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	_, err = migrator.Up(ctx, ControlSchema)
 	return err
-}
-
-// checkControlOwner returns an error if the pool's role may not change the control schema.
-func checkControlOwner(ctx context.Context, pool *pgxpool.Pool) error {
-	var owner, role string
-	var member bool
-	err := pool.QueryRow(ctx, `
-		SELECT pg_catalog.pg_get_userbyid(nspowner)::text, current_user::text, pg_catalog.pg_has_role(nspowner, 'MEMBER')
-		FROM pg_catalog.pg_namespace WHERE nspname = $1`, ControlSchema).Scan(&owner, &role, &member)
-	if err != nil || member {
-		return postgres.Fault(err)
-	}
-	return fault.New(fault.Precondition,
-		"the schema %s belongs to the database role %s, but ragd connects as %s: connect as %[2]s, or restore the backup again with pg_restore --no-owner --role=%[3]s", ControlSchema, owner, role)
 }
 
 // Migrated is the result of migrating one tenant.

@@ -208,7 +208,7 @@ func TestAControlSchemaOfAnotherRoleIsRejected(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	role := adminRole(t, f)
-	err := tenant.MigrateControl(t.Context(), pgtest.PoolOf(t, f.pool, role, "ragd-test"))
+	err := tenant.CheckAdmin(t.Context(), pgtest.PoolOf(t, f.pool, role, "ragd-test"), "database-admin-url")
 	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "--role="+role) {
 		t.Errorf("error %v, want one that names the role", err)
 	}

@@ -2,7 +2,9 @@ package tenant
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -79,6 +81,55 @@ func (r roles) visibility(id ID) string {
 		return ``
 	}
 	return `GRANT USAGE ON SCHEMA ` + id.quoted() + ` TO ` + r.quoted() + `;`
+}
+
+// CheckAdmin returns an error unless the pool's role may change the control schema, which
+// need not exist yet, and create the schemas and roles of tenants. setting is the name of
+// the setting with its URL. Errors: Precondition, with what to do.
+func CheckAdmin(ctx context.Context, pool *pgxpool.Pool, setting string) error {
+	if err := checkControlOwner(ctx, pool); err != nil {
+		return err
+	}
+	var role, database string
+	var createsRoles, createsSchemas bool
+	err := pool.QueryRow(ctx, `
+		SELECT rolname::text, current_database()::text, rolsuper OR rolcreaterole, has_database_privilege(current_database(), 'CREATE')
+		FROM pg_catalog.pg_roles WHERE rolname = current_user`).Scan(&role, &database, &createsRoles, &createsSchemas)
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	var missing, remedies []string
+	if !createsRoles {
+		missing = append(missing, "roles")
+		remedies = append(remedies, `ALTER ROLE `+pgx.Identifier{role}.Sanitize()+` CREATEROLE`)
+	}
+	if !createsSchemas {
+		missing = append(missing, "schemas")
+		remedies = append(remedies, `GRANT CREATE ON DATABASE `+pgx.Identifier{database}.Sanitize()+` TO `+pgx.Identifier{role}.Sanitize())
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fault.New(fault.Precondition, "the role %s of %s may not create %s, and each tenant needs its own: run %s as a superuser, or name another role in database-admin-url",
+		role, setting, strings.Join(missing, " and "), strings.Join(remedies, "; "))
+}
+
+// checkControlOwner returns an error if the control schema belongs to a role whose rights
+// the pool's role does not have.
+func checkControlOwner(ctx context.Context, pool *pgxpool.Pool) error {
+	var owner, role string
+	var member bool
+	err := pool.QueryRow(ctx, `
+		SELECT pg_catalog.pg_get_userbyid(nspowner)::text, current_user::text, pg_catalog.pg_has_role(nspowner, 'MEMBER')
+		FROM pg_catalog.pg_namespace WHERE nspname = $1`, ControlSchema).Scan(&owner, &role, &member)
+	if member || errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	return fault.New(fault.Precondition,
+		"the schema %s belongs to the database role %s, but ragd migrates as %s: name %[2]s in database-admin-url, or if a backup was restored with the wrong owner, restore it again with pg_restore --no-owner --role=%[3]s", ControlSchema, owner, role)
 }
 
 // grantLock is the advisory lock for GrantService: concurrent grants on one table fail.
