@@ -62,9 +62,7 @@ func (p *program) explain(err error, wire *connect.Error, message string) string
 	c := p.client
 	answered := connect.IsWireError(err)
 	switch {
-	case !answered && wire.Code() == connect.CodeUnavailable:
-		return fmt.Sprintf("no answer from %s: %s", c.server, unreachable(message))
-	case !answered && wire.Code() == connect.CodeDeadlineExceeded:
+	case !answered && (wire.Code() == connect.CodeUnavailable || wire.Code() == connect.CodeDeadlineExceeded):
 		return fmt.Sprintf("no answer from %s: %s", c.server, unreachable(message))
 	case !answered && wire.Code() != connect.CodeCanceled:
 		return fmt.Sprintf("what answers at %s is not ragd: %s; check the address, also http:// or https://, in --server or RAGD_SERVER", c.server, message)

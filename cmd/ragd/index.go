@@ -72,8 +72,8 @@ func (p *program) indexCreate() *cobra.Command {
 		Short: "Make an index",
 		Long: `Make an index. The same index again is no error; the same name with other
 settings is. What is left out is chosen by the service: its default embedding
-model, the model's dimension, cosine, an HNSW index. The embedding model cannot
-be changed later.`,
+model, the model's dimension, cosine, an HNSW index. To change the embedding
+model later, use "ragd index reembed".`,
 		Example: `  ragd index create handbook
   ragd index create papers --embedding-model openai/text-embedding-3-small \
       --strategy markdown --max-size 1200 --overlap 100

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 func (p *program) keyCommands() *cobra.Command {
@@ -122,8 +123,8 @@ is sent. It does not ask, so that a leaked key is ended quickly.`,
 		Args:    arguments("KEY"),
 		RunE: p.call(credentials.forKeys, func(ctx context.Context, c *client, args []string) error {
 			id := args[0]
-			if parts := strings.SplitN(id, "_", 3); len(parts) == 3 {
-				id = parts[1] // of ragd_ID_SECRET
+			if of, ok := tenant.APIKeyIDOf(id); ok {
+				id = of
 			}
 			res, err := c.tenants.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: id})
 			if err != nil {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
+	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
 // HeadingsKey is the metadata key of the titles of the headings that enclose the start
@@ -41,12 +41,12 @@ func Shift(chunks []Chunk, prefix string) {
 	if prefix == "" {
 		return
 	}
-	lines, units := strings.Count(prefix, "\n"), len(utf16.Encode([]rune(prefix)))
+	lines, units := strings.Count(prefix, "\n"), textspan.Units(prefix)
 	for i := range chunks {
 		c := &chunks[i]
 		c.StartByte += len(prefix)
 		c.EndByte += len(prefix)
-		for key, by := range map[string]int{"startLine": lines, "endLine": lines, "startIndex": units} {
+		for key, by := range map[string]int{"startLine": lines, "endLine": lines, startIndexKey: units} {
 			if at, ok := c.Metadata[key].(int); ok {
 				c.Metadata[key] = at + by
 			}

@@ -81,7 +81,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Princi
 }
 
 func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (Principal, error) {
-	id, ok := apiKeyIDOf(secret)
+	id, ok := APIKeyIDOf(secret)
 	if !ok {
 		return a.authenticateToken(ctx, secret)
 	}

@@ -145,7 +145,7 @@ func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	if err != nil {
 		return err
 	}
-	if id, ok := apiKeyIDOf(apiKeyID); ok {
+	if id, ok := APIKeyIDOf(apiKeyID); ok {
 		apiKeyID = id
 	}
 	if len(apiKeyID) != apiKeyIDChars {
@@ -181,7 +181,7 @@ func (s *Service) EnsureOperatorKey(ctx context.Context) (string, error) {
 // HasKey reports whether the database has the API key with this secret, even if it was
 // revoked or has expired.
 func (s *Service) HasKey(ctx context.Context, secret string) (bool, error) {
-	id, ok := apiKeyIDOf(secret)
+	id, ok := APIKeyIDOf(secret)
 	if !ok {
 		return false, nil
 	}

@@ -31,8 +31,8 @@ func hashSecret(secret string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(secret))
 }
 
-// apiKeyIDOf returns the key id in a secret; false if the secret is not an API key's.
-func apiKeyIDOf(secret string) (string, bool) {
+// APIKeyIDOf returns the key id in a secret; false if the secret is not an API key's.
+func APIKeyIDOf(secret string) (string, bool) {
 	rest, ok := strings.CutPrefix(secret, secretPrefix)
 	if !ok {
 		return "", false
