@@ -68,6 +68,12 @@ bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, 
 	go run ./bench/retrieval -ragd bin/ragd
 	go test -run '^$$' -bench Ingest -benchtime 3x ./cmd/ragd/internal/upload
 
+N ?= 1000
+
+.PHONY: bench-tenants
+bench-tenants: deps build ## measure what N tenants on one database cost (default N=1000)
+	go run ./bench/tenants -ragd bin/ragd -tenants $(N)
+
 .PHONY: bench-go
 bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...

@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"bench/attack":                 {"gen/ragd/v1", "internal/testing/daemon", "internal/testing/modelserver", "internal/testing/randomcalls"},
 	"bench/chunkspans":             {"internal/chunk"},
 	"bench/retrieval":              {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
+	"bench/tenants":                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/postgres", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
 	"cmd/ragd/internal/config":     {"internal/nearest"},
 	"cmd/ragd/internal/graphdraw":  {},
 	"cmd/ragd/internal/localfiles": {"internal/fault", "internal/parse"},
@@ -84,7 +85,7 @@ var mayImport = map[string][]string{
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
-var mayImportPool = []string{"internal/postgres", "internal/testing/pgtest", "internal/tenant", "internal/testing/servicetest", "internal/service", "bench/retrieval"}
+var mayImportPool = []string{"internal/postgres", "internal/testing/pgtest", "internal/tenant", "internal/testing/servicetest", "internal/service", "bench/retrieval", "bench/tenants"}
 
 // testOnly must never reach the shipped binary.
 var testOnly = []string{"testing", "github.com/google/go-cmp", "github.com/testcontainers", module + "internal/testing"}

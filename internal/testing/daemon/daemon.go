@@ -45,6 +45,7 @@ type Daemon struct {
 	// control groups cannot be written.
 	Limited bool
 
+	config  Config
 	command *exec.Cmd
 	group   *group        // nil without a limit
 	ended   chan struct{} // closed when the process has ended
@@ -52,7 +53,7 @@ type Daemon struct {
 
 // Start starts the program and waits until it is ready.
 func Start(ctx context.Context, config Config) (*Daemon, error) {
-	d := &Daemon{Dir: config.Dir, ended: make(chan struct{})}
+	d := &Daemon{Dir: config.Dir, config: config}
 	var err error
 	if d.Dir == "" {
 		if d.Dir, err = os.MkdirTemp("", "ragd-daemon-"); err != nil {
@@ -62,34 +63,54 @@ func Start(ctx context.Context, config Config) (*Daemon, error) {
 	if d.Address, err = freeAddress(ctx); err != nil {
 		return nil, err
 	}
-	args := append([]string{"serve", "--listen", d.Address, "--data-dir", d.Dir}, config.Args...)
 	if config.Memory > 0 {
 		if d.group, err = newGroup(config.Memory); err == nil {
 			d.Limited = true
 		}
 	}
-	d.command = d.group.run(ctx, config.Program, args...)
-	d.command.Cancel = func() error { return d.command.Process.Signal(os.Interrupt) }
-	d.command.WaitDelay = time.Minute
-	d.command.Env = append(os.Environ(), "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
-	d.command.Env = append(d.command.Env, config.Env...)
-	d.command.Stderr = os.Stderr
-	if config.Log != nil {
-		d.command.Stderr = config.Log
-	}
-	if err := d.command.Start(); err != nil {
+	if err := d.launch(ctx); err != nil {
+		d.Stop()
 		return nil, err
 	}
+	return d, nil
+}
+
+// Restart ends the program and starts it again on the same data. It returns the time from
+// the second start until the service was ready.
+func (d *Daemon) Restart(ctx context.Context) (time.Duration, error) {
+	d.end()
+	start := time.Now()
+	err := d.launch(ctx)
+	return time.Since(start), err
+}
+
+// launch starts the program and waits until it is ready.
+func (d *Daemon) launch(ctx context.Context) error {
+	args := append([]string{"serve", "--listen", d.Address, "--data-dir", d.Dir}, d.config.Args...)
+	d.command = d.group.run(ctx, d.config.Program, args...)
+	command, ended := d.command, make(chan struct{})
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Minute
+	command.Env = append(os.Environ(), "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
+	command.Env = append(command.Env, d.config.Env...)
+	command.Stderr = os.Stderr
+	if d.config.Log != nil {
+		command.Stderr = d.config.Log
+	}
+	d.ended = ended
+	if err := command.Start(); err != nil {
+		close(ended)
+		return err
+	}
 	go func() {
-		_ = d.command.Wait()
-		close(d.ended)
+		_ = command.Wait()
+		close(ended)
 	}()
 	const patience = 2 * time.Minute
 	if !d.AwaitReady(ctx, patience) {
-		d.Stop()
-		return nil, fmt.Errorf("%s did not answer within %v", config.Program, patience)
+		return fmt.Errorf("%s did not answer within %v", d.config.Program, patience)
 	}
-	return d, nil
+	return nil
 }
 
 // freeAddress returns an address of this machine on which nothing listens.
@@ -112,7 +133,7 @@ func (d *Daemon) AwaitReady(ctx context.Context, patience time.Duration) bool {
 		if d.ready(ctx) {
 			return true
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 	return false
 }
@@ -162,13 +183,22 @@ func (d *Daemon) Postmaster() int {
 // Stop ends the service and its PostgreSQL, by force if they do not end in time, and
 // removes its data.
 func (d *Daemon) Stop() {
+	d.end()
+	d.group.remove()
+	_ = os.RemoveAll(d.Dir)
+}
+
+// end ends the service and its PostgreSQL, by force if they do not end in time.
+func (d *Daemon) end() {
 	const patience = 15 * time.Second
-	_ = d.command.Process.Signal(os.Interrupt)
-	select {
-	case <-d.ended:
-	case <-time.After(patience):
-		_ = d.command.Process.Kill()
-		<-d.ended
+	if d.command.Process != nil {
+		_ = d.command.Process.Signal(os.Interrupt)
+		select {
+		case <-d.ended:
+		case <-time.After(patience):
+			_ = d.command.Process.Kill()
+			<-d.ended
+		}
 	}
 	if pid := d.Postmaster(); pid != 0 {
 		_ = syscall.Kill(pid, syscall.SIGQUIT)
@@ -176,6 +206,4 @@ func (d *Daemon) Stop() {
 	for end := time.Now().Add(patience); d.Postmaster() != 0 && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	d.group.remove()
-	_ = os.RemoveAll(d.Dir)
 }

@@ -11,19 +11,7 @@ import (
 
 // PeakMemory returns the most memory in bytes that the process of the service itself has
 // used so far, without its children; 0 if it has ended.
-func (d *Daemon) PeakMemory() int64 {
-	status, err := os.ReadFile(d.proc("status"))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmHWM:" {
-			kib, _ := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10
-		}
-	}
-	return 0
-}
+func (d *Daemon) PeakMemory() int64 { return d.status("VmHWM:") }
 
 // ResetPeakMemory makes PeakMemory count from now on.
 func (d *Daemon) ResetPeakMemory() error {
@@ -65,4 +53,23 @@ func (d *Daemon) Killed() int { return d.group.killed() }
 
 func (d *Daemon) proc(name string) string {
 	return filepath.Join("/proc", fmt.Sprint(d.command.Process.Pid), name)
+}
+
+// PrivateMemory returns the bytes of memory that the process of the service itself uses and
+// shares with no other, without its children.
+func (d *Daemon) PrivateMemory() int64 { return d.status("RssAnon:") }
+
+// status returns the bytes in a line of the status of the process; 0 if it has ended.
+func (d *Daemon) status(name string) int64 {
+	status, err := os.ReadFile(d.proc("status"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
 }
