@@ -47,7 +47,7 @@ func newArena(ctx context.Context, o options, a attack) (_ *arena, err error) {
 	}()
 	config := daemon.Config{
 		Program: o.ragd, Log: s.log, Memory: int64(o.memory),
-		Env: []string{"RAGD_OPENAI_BASE_URL=" + s.models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + modelserver.Key, "RAGD_MCP_REQUEST_RATE=0"},
+		Env: []string{"RAGD_OPENAI_BASE_URL=" + s.models.URL + "/v1", "RAGD_OPENAI_API_KEY=" + modelserver.Key, "RAGD_TENANT_REQUEST_RATE=0"},
 	}
 	if a.unlimited {
 		config.Memory = 0

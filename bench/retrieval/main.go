@@ -49,7 +49,7 @@ func main() {
 // compare runs everything and prints the tables.
 func compare(ctx context.Context, o options) (err error) {
 	s, err := daemon.Start(ctx, daemon.Config{
-		Program: o.ragd, Args: []string{"--mcp-request-rate", "0"}, Env: []string{"RAGD_LOG_LEVEL=warn"},
+		Program: o.ragd, Args: []string{"--tenant-request-rate", "0"}, Env: []string{"RAGD_LOG_LEVEL=warn"},
 	})
 	if err != nil {
 		return err

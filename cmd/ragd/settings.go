@@ -89,7 +89,8 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call the service, besides this machine's")
 	flags.StringSliceVar(&c.AllowedHosts, "allowed-hosts", nil, "host names under which the service may be called (default: from this machine its own and the public one, else any)")
 	flags.Int64Var(&c.MaxRequestMemory, "max-request-memory", 512<<20, "bytes of memory that the requests being received and answered may take, half of it for one tenant")
-	flags.IntVar(&c.MCP.RequestRate, "mcp-request-rate", 1000, "requests a second that one credential may make to /mcp, twice as many at once; 0 for no limit")
+	flags.IntVar(&c.TenantRequestRate, "tenant-request-rate", 5000, "requests a second that a tenant may make on this instance, unless its settings have another requestsPerSecond; 0 for no limit")
+	flags.IntVar(&c.TenantConcurrentRequests, "tenant-concurrent-requests", 500, "requests of a tenant at once on this instance, besides streams, unless its settings have another concurrentRequests; others wait; 0 for no limit")
 	flags.BoolVar(&c.MCP.LegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
 	flags.BoolVar(&c.MCP.Stateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions: at least 32 bytes, the same on all instances (default: random)")
@@ -97,7 +98,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once; set it to the processors of an external database")
 	config.MarkSettings(flags, "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
-		"mcp-request-rate", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
+		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
 	s.registerOAuth(flags)

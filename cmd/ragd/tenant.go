@@ -97,10 +97,20 @@ func (p *program) tenantList() *cobra.Command {
 
 func (p *program) tenantUpdate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "update TENANT",
-		Short:   "Change a tenant's name or settings",
-		Example: `  ragd tenant update acme --name "Acme Inc." --settings '{"plan": "large"}'`,
-		Args:    arguments("TENANT"),
+		Use:   "update TENANT",
+		Short: "Change a tenant's name or settings",
+		Long: `Change a tenant's name or settings. Settings are free-form JSON, but for these
+keys, which are quotas of the tenant in place of the service's standard ones:
+
+  maxIndexes          indexes
+  requestsPerSecond   requests a second on one instance, over RPC and MCP
+  concurrentRequests  requests at once on one instance, besides streams
+
+A change takes effect at once on the instance that makes it, and within 3 seconds
+on the others.`,
+		Example: `  ragd tenant update acme --name "Acme Inc." --settings '{"plan": "large"}'
+  ragd tenant update acme --settings '{"requestsPerSecond": 50, "maxIndexes": 10}'`,
+		Args: arguments("TENANT"),
 	}
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := objectFlag(cmd.Flags(), "settings", "settings, which replace the present ones as a whole")

@@ -1,7 +1,9 @@
-// Package admission limits the memory of request messages: it reads, decompresses and
-// weighs a message before it is decoded, and takes the memory from the quota of the
-// caller's tenant.
+// Package admission limits the requests of each tenant: their rate, their number at once and
+// the memory of their messages. It reads, decompresses and weighs a message before it is
+// decoded, and takes the memory from the quota of the caller's tenant.
 //
+//	end, err := gate.Begin(ctx, tenant, quotas)
+//	defer end()
 //	request := gate.Open(tenant)
 //	defer request.Close()
 //	data, err := request.Read(ctx, body, length)
@@ -14,6 +16,9 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -46,6 +51,9 @@ type Config struct {
 	MaxMemory int64
 	// MaxArrival limits the time in which a message must arrive. Default: MaxArrival.
 	MaxArrival time.Duration
+	// RequestsPerSecond and ConcurrentRequests are the quotas of tenants whose settings
+	// have none. 0 means no limit.
+	RequestsPerSecond, ConcurrentRequests int
 }
 
 // Gate admits messages within the limits of its Config. Safe for concurrent use.
@@ -53,6 +61,8 @@ type Gate struct {
 	config            Config
 	maxDecoded        int64 // of one message
 	arriving, decoded *limit.Limiter[tenant.ID]
+	rates             *cache.Cache[tenant.ID, *rate.Limiter] // of tenants that called recently
+	running           *limit.Limiter[tenant.ID]              // requests
 }
 
 // New returns a Gate.
@@ -66,6 +76,8 @@ func New(config Config) *Gate {
 		config: config, maxDecoded: decoded / 2,
 		arriving: limit.New[tenant.ID](arriving, arriving/2),
 		decoded:  limit.New[tenant.ID](decoded, decoded/2),
+		rates:    cache.New(cache.Config[tenant.ID, *rate.Limiter]{Entries: maxRates}),
+		running:  limit.New[tenant.ID](0, 0),
 	}
 }
 

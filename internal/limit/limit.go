@@ -36,6 +36,7 @@ type Limiter[K comparable] struct {
 
 // usage holds the units and the waiters of one key.
 type usage struct {
+	each    int64 // the limit of this key
 	used    int64
 	waiters list.List     // of waiter
 	turn    *list.Element // in Limiter.turns, nil when not there
@@ -67,7 +68,7 @@ func (l *Limiter[K]) TryAcquire(key K, n int64) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.take(key, n)
+	return l.take(key, n, l.each)
 }
 
 // Acquire waits for a unit for a key and takes it. Release must follow. Errors: that of the
@@ -79,18 +80,33 @@ func (l *Limiter[K]) AcquireN(ctx context.Context, key K, n int64) error {
 	if l == nil {
 		return ctx.Err()
 	}
+	return l.acquire(ctx, key, n, l.each)
+}
+
+// AcquireWithin is Acquire for a key with a limit of its own, of each units, in place of the
+// Limiter's. It may differ from call to call: the last one counts, also for those that wait.
+// 0 means no limit. Do not call it for keys of which the other methods take units.
+func (l *Limiter[K]) AcquireWithin(ctx context.Context, key K, each int64) error {
+	if each == 0 {
+		each = math.MaxInt64
+	}
+	return l.acquire(ctx, key, 1, each)
+}
+
+func (l *Limiter[K]) acquire(ctx context.Context, key K, n, each int64) error {
 	l.mu.Lock()
 	if err := ctx.Err(); err != nil {
 		l.mu.Unlock()
 		return err
 	}
-	if l.take(key, n) {
+	if l.take(key, n, each) {
 		l.mu.Unlock()
 		return nil
 	}
-	own := l.of(key)
+	own := l.of(key, each)
 	queued := own.waiters.PushBack(waiter{n, make(chan struct{})})
 	l.queue(own)
+	l.serve() // a higher limit may let waiters of the key go on
 	l.mu.Unlock()
 	return l.await(ctx, key, own, queued)
 }
@@ -129,7 +145,7 @@ func (l *Limiter[K]) Pass(ctx context.Context, key K) error {
 		l.mu.Unlock()
 		return nil
 	}
-	own := l.of(key)
+	own := l.keys[key]
 	queued := own.waiters.PushBack(waiter{1, make(chan struct{})})
 	l.release(key, own, 1)
 	l.mu.Unlock()
@@ -146,18 +162,19 @@ func (l *Limiter[K]) Used(key K) int64 {
 	return 0
 }
 
-// take takes n units, unless there are too few or a waiter could be served next.
-func (l *Limiter[K]) take(key K, n int64) bool {
+// take takes n units of a key with the limit each, unless there are too few or a waiter could
+// be served next.
+func (l *Limiter[K]) take(key K, n, each int64) bool {
 	own := l.keys[key]
 	switch {
 	case n > l.total-l.used, l.turns.Len() > 0:
 		return false
 	case own == nil:
-		if n > l.each {
+		if n > each {
 			return false
 		}
-		own = l.of(key)
-	case n > l.each-own.used, own.waiters.Len() > 0:
+		own = l.of(key, each)
+	case n > each-own.used, own.waiters.Len() > 0:
 		return false
 	}
 	l.used += n
@@ -166,12 +183,14 @@ func (l *Limiter[K]) take(key K, n int64) bool {
 	return true
 }
 
-func (l *Limiter[K]) of(key K) *usage {
+// of returns the usage of a key and sets its limit.
+func (l *Limiter[K]) of(key K, each int64) *usage {
 	own := l.keys[key]
 	if own == nil {
 		own = &usage{}
 		l.keys[key] = own
 	}
+	own.each = each
 	return own
 }
 
@@ -186,7 +205,7 @@ func (l *Limiter[K]) forget(key K, own *usage) {
 // Otherwise it removes the key from turns.
 func (l *Limiter[K]) queue(own *usage) {
 	front := own.waiters.Front()
-	waits := front != nil && front.Value.(waiter).n <= l.each-own.used
+	waits := front != nil && front.Value.(waiter).n <= own.each-own.used
 	switch {
 	case waits && own.turn == nil:
 		own.turn = l.turns.PushBack(own)

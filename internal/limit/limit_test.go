@@ -285,3 +285,43 @@ func TestWaitersForManyUnits(t *testing.T) {
 		}
 	})
 }
+
+func TestTheLimitOfAKeyMayChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New[string](0, 0)
+		var running atomic.Int32
+		acquire := func(each int64) {
+			if l.AcquireWithin(t.Context(), "acme", each) == nil {
+				running.Add(1)
+			}
+		}
+		for range 3 {
+			go acquire(2)
+		}
+		synctest.Wait()
+		if got := running.Load(); got != 2 {
+			t.Errorf("%d of 2 run", got)
+		}
+		go acquire(4)
+		synctest.Wait()
+		if got := running.Load(); got != 4 {
+			t.Errorf("%d of 4 run after the limit was raised", got)
+		}
+		go acquire(1)
+		synctest.Wait()
+		l.Release("acme", 2)
+		synctest.Wait()
+		if got := running.Load(); got != 4 {
+			t.Errorf("%d began after the limit was lowered, with as many running", got-4)
+		}
+		l.Release("acme", 2)
+		synctest.Wait()
+		if got := running.Load(); got != 5 {
+			t.Errorf("%d of 5 have run", got)
+		}
+		if err := l.AcquireWithin(t.Context(), "bolt", 0); err != nil {
+			t.Error(err)
+		}
+	})
+}

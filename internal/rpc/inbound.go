@@ -36,6 +36,31 @@ var maxima = map[protoreflect.FullName]int{
 	"ragd.v1.VectorQueryRequest.query_vector":     index.MaxBits,
 }
 
+// counted returns a handler that calls next for requests within the limits of their tenant:
+// their rate, and but for streams their number at once.
+func counted(gate *admission.Gate, calls map[string]procedure, next http.Handler) http.Handler {
+	refuse := Refuse()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, ok := tenant.FromContext(r.Context())
+		if !ok || caller.Tenant == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		end, err := func() {}, error(nil)
+		if calls[r.URL.Path].streams {
+			err = gate.Count(caller.Tenant, caller.Quotas)
+		} else {
+			end, err = gate.Begin(r.Context(), caller.Tenant, caller.Quotas)
+		}
+		if err != nil {
+			refuse(w, r, err)
+			return
+		}
+		defer end()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // admitted returns a handler that calls next with request messages that the gate has
 // admitted: decompressed, and weighed before next decodes them. shapes has the message of
 // each procedure, by path. Large messages are weighed, decoded and encoded in slots of the

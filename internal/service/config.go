@@ -96,6 +96,10 @@ type Config struct {
 	// in the database at once; others wait. It is at most half of the connections. Default:
 	// the number of CPUs, at least 2.
 	StatementsPerTenant int
+	// TenantConcurrentRequests and TenantRequestRate are the requests that a tenant may have
+	// running on this instance, and make in a second with bursts of twice as many, unless
+	// its settings have other quotas. Default: no limits.
+	TenantConcurrentRequests, TenantRequestRate int
 	// Tokens verifies access tokens, which are then accepted besides API keys. Default:
 	// no tokens are accepted.
 	Tokens tenant.Tokens

@@ -70,7 +70,9 @@ type Service struct {
 // until Run. On an error it releases what it opened.
 func New(ctx context.Context, config Config) (_ *Service, err error) {
 	config = config.withDefaults()
-	s := &Service{config: config, repeats: logrepeat.New(config.Logger.Handler(), failureClass), gate: admission.New(admission.Config{MaxMemory: config.MaxRequestMemory})}
+	s := &Service{config: config, repeats: logrepeat.New(config.Logger.Handler(), failureClass), gate: admission.New(admission.Config{
+		MaxMemory: config.MaxRequestMemory, RequestsPerSecond: config.TenantRequestRate, ConcurrentRequests: config.TenantConcurrentRequests,
+	})}
 	s.log = slog.New(s.repeats)
 	background := config
 	background.Logger = s.log

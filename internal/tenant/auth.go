@@ -32,22 +32,28 @@ type Authenticator struct {
 	operatorHash *[sha256.Size]byte
 	keys         *cache.Cache[[sha256.Size]byte, cachedKey] // by the hash of the secret
 	tokens       Tokens                                     // nil when only API keys are taken
-	tenants      *cache.Cache[string, struct{}]             // the names of tenants that were seen
+	tenants      *cache.Cache[string, tenantRow]            // that were seen, by name
 	now          func() time.Time
 	forgotten    atomic.Int64 // calls of forget
 	pages        pagination.Tokens
 }
 
 type cachedKey struct {
-	key       APIKey
+	key    APIKey
+	caller caller
+}
+
+// caller is who makes a request, and the quotas of the principal's tenant.
+type caller struct {
 	principal Principal
+	quotas    Quotas
 }
 
 func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authenticator {
 	a := &Authenticator{
 		store: s, tokens: config.Tokens, now: config.Now, pages: pages,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
-		tenants: cache.New(cache.Config[string, struct{}]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
+		tenants: cache.New(cache.Config[string, tenantRow]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 	}
 	if config.OperatorKey != "" {
 		hash := hashSecret(config.OperatorKey)
@@ -61,26 +67,31 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authent
 // expired or revoked, with the same message for all three, or for none; Unavailable if the database or
 // the issuer of tokens does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Principal, error) {
+	c, err := a.authenticate(ctx, secret)
+	return c.principal, err
+}
+
+func (a *Authenticator) authenticate(ctx context.Context, secret string) (caller, error) {
 	if secret == "" {
-		return Principal{}, errNoCredential
+		return caller{}, errNoCredential
 	}
 	if len(secret) > maxSecretBytes {
 		return a.authenticateToken(ctx, secret)
 	}
 	hash := hashSecret(secret)
 	if a.operatorHash != nil && subtle.ConstantTimeCompare(hash[:], a.operatorHash[:]) == 1 {
-		return Principal{Subject: "operator", Scopes: []Scope{Operator}}, nil
+		return caller{principal: Principal{Subject: "operator", Scopes: []Scope{Operator}}}, nil
 	}
 	if cached, ok := a.keys.Get(hash); ok {
 		if !cached.key.usable(a.now()) {
-			return Principal{}, errUnauthenticated
+			return caller{}, errUnauthenticated
 		}
-		return cached.principal, nil
+		return cached.caller, nil
 	}
 	return a.lookUp(ctx, secret, hash)
 }
 
-func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (Principal, error) {
+func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (caller, error) {
 	id, ok := APIKeyIDOf(secret)
 	if !ok {
 		return a.authenticateToken(ctx, secret)
@@ -88,37 +99,37 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 	// The time is taken before the read, so that what is cached is never older
 	// than it says.
 	now, forgotten := a.now(), a.forgotten.Load()
-	key, stored, err := a.store.apiKeyWithHash(ctx, id)
+	key, stored, settings, err := a.store.apiKeyWithHash(ctx, id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Principal{}, errUnauthenticated
+		return caller{}, errUnauthenticated
 	}
 	if err != nil {
-		return Principal{}, err
+		return caller{}, err
 	}
 	if subtle.ConstantTimeCompare(hash[:], stored) != 1 || !key.usable(now) {
-		return Principal{}, errUnauthenticated
+		return caller{}, errUnauthenticated
 	}
-	principal := Principal{
+	c := caller{Principal{
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
-	}
-	a.keys.PutLoaded(hash, cachedKey{key: key, principal: principal}, now)
+	}, quotasOf(settings)}
+	a.keys.PutLoaded(hash, cachedKey{key, c}, now)
 	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read
 		a.keys.Remove(hash)
 	}
-	return principal, nil
+	return c, nil
 }
 
-// authenticateToken returns the principal of an access token. A secret that looks like an
+// authenticateToken returns the caller with an access token. A secret that looks like an
 // API key is never sent to the issuer.
-func (a *Authenticator) authenticateToken(ctx context.Context, secret string) (Principal, error) {
+func (a *Authenticator) authenticateToken(ctx context.Context, secret string) (caller, error) {
 	if a.tokens == nil || strings.HasPrefix(secret, secretPrefix) {
-		return Principal{}, errUnauthenticated
+		return caller{}, errUnauthenticated
 	}
 	return a.fromToken(ctx, secret)
 }
 
-// forget clears the caches, after a key was revoked on this instance or the deletion of a
-// tenant has begun.
+// forget clears the caches, after a key was revoked or a tenant changed on this instance, or
+// the deletion of a tenant has begun.
 func (a *Authenticator) forget() {
 	a.forgotten.Add(1)
 	a.keys.Clear()
@@ -155,19 +166,22 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 			return nil, fault.Field(name, "is given %d times, but may be given only once", len(header.Values(name)))
 		}
 	}
-	principal, err := a.Authenticate(ctx, bearer(header.Get("Authorization")))
+	from, err := a.authenticate(ctx, bearer(header.Get("Authorization")))
 	if err != nil {
 		return nil, err
 	}
-	request := &Request{Principal: principal, Tenant: principal.Tenant, pages: a.pages}
+	principal := from.principal
+	request := &Request{Principal: principal, Tenant: principal.Tenant, Quotas: from.quotas, pages: a.pages}
 	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {
 			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")
 		}
-		if request.Tenant, err = a.store.existing(ctx, named); err != nil {
+		row, err := a.store.ready(ctx, named)
+		if err != nil {
 			return nil, err
 		}
+		request.Tenant, request.Quotas = row.TenantID, quotasOf(row.Settings)
 	}
 	if raw := header.Get("Ragd-Context"); raw != "" {
 		if request.Overrides, err = ParseOverrides([]byte(raw)); err != nil {

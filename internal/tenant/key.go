@@ -151,7 +151,7 @@ func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	if len(apiKeyID) != apiKeyIDChars {
 		return fault.New(fault.NotFound, "this is not the id of an API key, which has %d characters: list the keys to see them", apiKeyIDChars)
 	}
-	key, _, err := s.store.apiKeyWithHash(ctx, apiKeyID)
+	key, _, _, err := s.store.apiKeyWithHash(ctx, apiKeyID)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && !r.Principal.manages(key) {
 		return fault.New(fault.NotFound, "there is no API key with the id %s, or this credential may not see it", apiKeyID)
 	}
@@ -185,7 +185,7 @@ func (s *Service) HasKey(ctx context.Context, secret string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	_, stored, err := s.store.apiKeyWithHash(ctx, id)
+	_, stored, _, err := s.store.apiKeyWithHash(ctx, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}

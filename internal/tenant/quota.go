@@ -3,31 +3,65 @@ package tenant
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/nearest"
 )
 
-// MaxIndexes is the key of a tenant's settings under which the operator may set how many
-// indexes the tenant may have.
-const MaxIndexes = "maxIndexes"
+// Keys of a tenant's settings under which the operator may set a quota for the tenant, in
+// place of the service's standard one.
+const (
+	MaxIndexes         = "maxIndexes"         // indexes
+	RequestsPerSecond  = "requestsPerSecond"  // requests a second on one instance
+	ConcurrentRequests = "concurrentRequests" // requests at once on one instance
+)
+
+// Quotas are the limits on requests that a tenant's settings have, 0 for the standard ones.
+type Quotas struct {
+	RequestsPerSecond  int
+	ConcurrentRequests int
+}
 
 // maxQuota is the largest number that settings may have as a quota.
 const maxQuota = 1_000_000
 
-// checkQuotas validates the quotas in a tenant's settings. Errors: Invalid.
+// checkQuotas validates the quotas in a tenant's settings. A key that is nearly that of a
+// quota is taken for a mistake. Errors: Invalid.
 func checkQuotas(settings map[string]any) error {
-	value, given := settings[MaxIndexes]
-	if !given {
-		return nil
-	}
-	number, ok := value.(float64)
-	if !ok || number != math.Trunc(number) || number < 1 || number > maxQuota {
-		return fault.Field("settings."+MaxIndexes, "must be a whole number from 1 to %d, got %v", maxQuota, value)
+	known := []string{MaxIndexes, RequestsPerSecond, ConcurrentRequests}
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if !slices.Contains(known, key) {
+			if near := nearest.Name(key, known); near != "" {
+				return fault.Field("settings."+key, "is no quota; did you mean %s?", near)
+			}
+			continue
+		}
+		if value := settings[key]; quotaOf(value) == 0 {
+			return fault.Field("settings."+key, "must be a whole number from 1 to %d, got %v", maxQuota, value)
+		}
 	}
 	return nil
+}
+
+// quotasOf returns the quotas in the settings of a tenant.
+func quotasOf(settings map[string]any) Quotas {
+	return Quotas{
+		RequestsPerSecond: quotaOf(settings[RequestsPerSecond]), ConcurrentRequests: quotaOf(settings[ConcurrentRequests]),
+	}
+}
+
+// quotaOf returns a value of settings as a quota, 0 if it is none.
+func quotaOf(value any) int {
+	number, ok := value.(float64)
+	if !ok || number != math.Trunc(number) || number < 1 || number > maxQuota {
+		return 0
+	}
+	return int(number)
 }
 
 // Quota returns the quota that the settings of the transaction's tenant have under a key,

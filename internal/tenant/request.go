@@ -24,6 +24,7 @@ type Request struct {
 	// Tenant is the tenant whose data the request may use: the principal's, or the one
 	// that an operator named. Empty for an operator who named none.
 	Tenant    ID
+	Quotas    Quotas // of Tenant
 	Overrides Overrides
 
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential

@@ -30,7 +30,7 @@ const (
 type Tenant struct {
 	TenantID    ID
 	DisplayName string
-	Settings    map[string]any // free-form, for the operator; MaxIndexes is a quota
+	Settings    map[string]any // free-form, for the operator; some keys are quotas, such as MaxIndexes
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -250,6 +250,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if err := s.store.updateTenant(ctx, id, displayName, settings); err != nil {
 		return Tenant{}, err
 	}
+	s.Auth.forget() // the quotas
 	return s.tenant(ctx, id)
 }
 

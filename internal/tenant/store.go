@@ -71,18 +71,24 @@ func tenantByID(ctx context.Context, on querier, id ID) (tenantRow, error) {
 }
 
 // existing validates the tenant name of a caller and returns its id if the tenant is ready.
-// Its errors name similar tenants: they are for operators.
-// Errors: Invalid, NotFound.
+// Errors: those of ready.
 func (s *store) existing(ctx context.Context, name string) (ID, error) {
+	row, err := s.ready(ctx, name)
+	return row.TenantID, err
+}
+
+// ready validates the tenant name of a caller and returns the row of the tenant if it is
+// ready. Its errors name similar tenants: they are for operators. Errors: Invalid, NotFound.
+func (s *store) ready(ctx context.Context, name string) (tenantRow, error) {
 	id, err := ParseID(name)
 	if err != nil {
-		return "", err
+		return tenantRow{}, err
 	}
 	row, err := s.tenant(ctx, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != statusReady {
-		return "", fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, s.namesLike(ctx, name)))
+		return tenantRow{}, fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, s.namesLike(ctx, name)))
 	}
-	return id, err
+	return row, err
 }
 
 // namesLike returns the names of tenants that may be meant by a wrong one: those whose
@@ -188,21 +194,23 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 
 // apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows, also for a key
 // of a tenant that is not ready.
-func (s *store) apiKeyWithHash(ctx context.Context, id string) (APIKey, []byte, error) {
+func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings map[string]any, err error) {
 	rows, _ := s.pool.Query(ctx, `
-		SELECT `+apiKeyColumns+`, secret_hash FROM ragd.api_keys AS k
+		SELECT `+apiKeyColumns+`, secret_hash, (SELECT settings FROM ragd.tenants AS t WHERE t.tenant_id = k.tenant_id) AS settings
+		FROM ragd.api_keys AS k
 		WHERE api_key_id = $1
 			AND (k.tenant_id IS NULL OR EXISTS (SELECT FROM ragd.tenants AS t WHERE t.tenant_id = k.tenant_id AND t.status = 'ready'))`, id)
 	type rowWithHash struct {
 		apiKeyRow
 		SecretHash []byte
+		Settings   map[string]any
 	}
 	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[rowWithHash])
 	if err != nil {
-		return APIKey{}, nil, postgres.Fault(err)
+		return APIKey{}, nil, nil, postgres.Fault(err)
 	}
-	key, err := row.apiKey()
-	return key, row.SecretHash, err
+	key, err = row.apiKey()
+	return key, row.SecretHash, row.Settings, err
 }
 
 func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {

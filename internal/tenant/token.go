@@ -44,38 +44,40 @@ func ClientOf(ctx context.Context) netip.Addr {
 	return address
 }
 
-// existsFor is how long the existence of a tenant is cached.
+// existsFor is how long a tenant is cached.
 const existsFor = keyCacheTTL
 
-// fromToken returns the principal of an access token. Errors: those of Tokens.Verify, and
+// fromToken returns the caller with an access token. Errors: those of Tokens.Verify, and
 // Unauthenticated if the token's tenant does not exist.
-func (a *Authenticator) fromToken(ctx context.Context, token string) (Principal, error) {
+func (a *Authenticator) fromToken(ctx context.Context, token string) (caller, error) {
 	t, err := a.tokens.Verify(ctx, token)
 	if err != nil {
-		return Principal{}, err
+		return caller{}, err
 	}
-	id, err := a.existing(ctx, t.Tenant)
+	row, err := a.ready(ctx, t.Tenant)
 	switch kind := fault.KindOf(err); {
 	case kind == fault.NotFound || kind == fault.Invalid:
-		return Principal{}, fault.Wrap(fault.Unauthenticated, err, "the access token was refused: its tenant is not known here")
+		return caller{}, fault.Wrap(fault.Unauthenticated, err, "the access token was refused: its tenant is not known here")
 	case err != nil:
-		return Principal{}, err
+		return caller{}, err
 	}
-	return Principal{Subject: t.Subject, Tenant: id, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true}, nil
+	return caller{Principal{
+		Subject: t.Subject, Tenant: row.TenantID, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true,
+	}, quotasOf(row.Settings)}, nil
 }
 
-// existing is store.existing with a cache of the tenants that exist.
-func (a *Authenticator) existing(ctx context.Context, name string) (ID, error) {
-	if _, ok := a.tenants.Get(name); ok {
-		return ID(name), nil
+// ready is store.ready with a cache of the tenants that exist.
+func (a *Authenticator) ready(ctx context.Context, name string) (tenantRow, error) {
+	if row, ok := a.tenants.Get(name); ok {
+		return row, nil
 	}
 	asked, forgotten := a.now(), a.forgotten.Load()
-	id, err := a.store.existing(ctx, name)
+	row, err := a.store.ready(ctx, name)
 	if err == nil {
-		a.tenants.PutLoaded(name, struct{}{}, asked)
-		if a.forgotten.Load() != forgotten { // its deletion may have begun after the read
+		a.tenants.PutLoaded(name, row, asked)
+		if a.forgotten.Load() != forgotten { // it may have changed after the read
 			a.tenants.Remove(name)
 		}
 	}
-	return id, err
+	return row, err
 }

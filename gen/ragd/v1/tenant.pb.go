@@ -30,7 +30,10 @@ type Tenant struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// Name for display, at most 200 bytes.
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// Free-form settings of the operator; at most 16 KiB of JSON.
+	// Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
+	// tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
+	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
+	// concurrentRequests (besides streams).
 	Settings      *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`

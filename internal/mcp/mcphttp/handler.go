@@ -60,9 +60,6 @@ type Config struct {
 	// RecheckEvery is the interval between checks of an open stream's credential.
 	// Default: 1m.
 	RecheckEvery time.Duration
-	// RequestRate limits the requests per second of one credential, with bursts of twice
-	// as many. Default: no limit.
-	RequestRate int
 	// Server creates the MCP server of a tenant. It is called again when a tenant returns
 	// after its server was dropped.
 	Server func(tenant.ID) *server.MCPServer
@@ -106,9 +103,6 @@ func (c Config) validate() error {
 	if len(c.SessionKey) < MinSessionKeyBytes {
 		return fmt.Errorf("mcphttp: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), MinSessionKeyBytes)
 	}
-	if c.RequestRate < 0 {
-		return fmt.Errorf("mcphttp: RequestRate is %d, less than 0", c.RequestRate)
-	}
 	if c.LegacySSE && c.Stateless {
 		return errors.New("mcphttp: LegacySSE needs sessions, and Stateless has none")
 	}
@@ -126,7 +120,6 @@ func (c Config) validate() error {
 // Shutdown before the server's own.
 type Handler struct {
 	cfg     Config
-	limits  *limits
 	servers *servers
 	routes  http.Handler
 }
@@ -143,7 +136,7 @@ func New(cfg Config) (*Handler, error) {
 			return nil, err
 		}
 	}
-	h := &Handler{cfg: cfg, limits: newLimits(cfg.RequestRate), servers: newServers(cfg)}
+	h := &Handler{cfg: cfg, servers: newServers(cfg)}
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
 	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
@@ -170,11 +163,12 @@ func (h *Handler) Shutdown(ctx context.Context) error { return h.servers.shutdow
 
 // serve passes an authenticated request to the tenant's MCP server.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
-	caller, err := h.admit(r)
+	caller, end, err := h.admit(r)
 	if err != nil {
 		h.reject(w, r, err)
 		return
 	}
+	defer end()
 	memory := h.cfg.Gate.Open(caller.Tenant)
 	defer memory.Close()
 	in, err := h.read(w, r, memory)
@@ -210,9 +204,22 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	out.finish()
 }
 
-// admit returns the caller of an authenticated request. Errors: Invalid for an operator
-// without a tenant; Denied without the scope read; Exhausted over the rate limit.
-func (h *Handler) admit(r *http.Request) (*tenant.Request, error) {
+// admit returns the caller of an authenticated request, and a function that must be called
+// when the request is answered. Errors: Invalid for an operator without a tenant; Denied
+// without the scope read; Exhausted over the tenant's limits.
+func (h *Handler) admit(r *http.Request) (_ *tenant.Request, end func(), err error) {
+	caller, err := callerOf(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Method == http.MethodGet { // a stream, which may last
+		return caller, func() {}, h.cfg.Gate.Count(caller.Tenant, caller.Quotas)
+	}
+	end, err = h.cfg.Gate.Begin(r.Context(), caller.Tenant, caller.Quotas)
+	return caller, end, err
+}
+
+func callerOf(r *http.Request) (*tenant.Request, error) {
 	caller, ok := tenant.FromContext(r.Context())
 	if !ok {
 		return nil, errors.New("mcphttp: the authentication middleware put no request into the context")
@@ -224,7 +231,7 @@ func (h *Handler) admit(r *http.Request) (*tenant.Request, error) {
 	if !caller.Principal.Has(tenant.Read) {
 		return nil, &tenant.ScopeError{Need: tenant.Read}
 	}
-	return caller, h.limits.take(ownerOf(caller))
+	return caller, nil
 }
 
 // admitTool rejects the call of a tool if an access token lacks its scope, so that the

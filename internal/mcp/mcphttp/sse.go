@@ -62,7 +62,10 @@ func (s *sseSession) NotificationChannel() chan<- mcpgo.JSONRPCNotification { re
 
 // serveSSE opens a stream and writes to it until one side ends it.
 func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
-	caller, err := h.admit(r)
+	caller, end, err := h.admit(r)
+	if err == nil {
+		defer end()
+	}
 	if err == nil && r.Method != http.MethodGet {
 		w.Header().Set("Allow", "GET")
 		err = &refusal{http.StatusMethodNotAllowed, mcpgo.INVALID_REQUEST, "this endpoint takes GET"}
@@ -136,23 +139,24 @@ func writeEvent(out *response, name string, data []byte) {
 
 // serveMessage accepts a message of a session, which is answered on the stream.
 func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
-	caller, err := h.admit(r)
+	caller, end, err := h.admit(r)
 	if err != nil {
 		h.reject(w, r, err)
 		return
 	}
 	memory := h.cfg.Gate.Open(caller.Tenant)
+	leave := func() { memory.Close(); end() }
 	in, err := h.readSSEMessage(w, r, memory)
 	var c *call
 	if err == nil {
 		c, err = h.servers.begin(r.Context(), caller, in)
 	}
 	if err != nil {
-		memory.Close()
+		leave()
 		h.reject(w, r, err)
 		return
 	}
-	leave := func() { c.end(); memory.Close() }
+	leave = func() { c.end(); memory.Close(); end() }
 	s := c.openStream()
 	if s == nil {
 		leave()

@@ -1,0 +1,60 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// maxRates limits the tenants whose rate is tracked. One that was evicted starts anew, with
+// a full burst.
+const maxRates = 10_000
+
+// Begin admits a request of a tenant, and waits for a short time while the tenant has as many
+// requests running as it may have. The quotas are those of the tenant's settings, which take
+// the place of the Config's. The caller must call end once, when the request is answered.
+// Errors: Exhausted with a delay; that of ctx.
+func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (end func(), err error) {
+	if err := g.Count(of, quotas); err != nil {
+		return nil, err
+	}
+	most := cmp.Or(quotas.ConcurrentRequests, g.config.ConcurrentRequests)
+	waiting, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	if err := g.running.AcquireWithin(waiting, of, int64(most)); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or the operator raises %s in the tenant's settings, or the setting tenant-concurrent-requests", most, tenant.ConcurrentRequests)
+	}
+	return func() { g.running.Release(of, 1) }, nil
+}
+
+// Count admits a request that may last, such as a stream, whose number at once has another
+// limit. Errors: Exhausted over the rate of the tenant, with the time until the next request
+// is allowed.
+func (g *Gate) Count(of tenant.ID, quotas tenant.Quotas) error {
+	perSecond := cmp.Or(quotas.RequestsPerSecond, g.config.RequestsPerSecond)
+	if perSecond == 0 {
+		return nil
+	}
+	bucket, ok := g.rates.Get(of)
+	if !ok {
+		bucket = g.rates.PutIfAbsent(of, rate.NewLimiter(rate.Limit(perSecond), 2*perSecond))
+	}
+	if bucket.Burst() != 2*perSecond { // the quota has changed
+		bucket = rate.NewLimiter(rate.Limit(perSecond), 2*perSecond)
+		g.rates.Put(of, bucket)
+	}
+	if bucket.Allow() {
+		return nil
+	}
+	missing := 1 - bucket.Tokens()
+	wait := time.Duration(missing / float64(perSecond) * float64(time.Second))
+	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, tenant.RequestsPerSecond)
+}
