@@ -20,21 +20,50 @@ func (d *Daemon) ResetPeakMemory() error {
 
 // CPU returns the processor time that the process of the service itself has used so far,
 // without its children.
-func (d *Daemon) CPU() time.Duration {
-	stat, err := os.ReadFile(d.proc("stat"))
+func (d *Daemon) CPU() time.Duration { return ticks(d.command.Process.Pid, utime, stime) }
+
+// DatabaseCPU returns the processor time that the service's own PostgreSQL has used so
+// far, with all its processes, ended ones too.
+func (d *Daemon) DatabaseCPU() time.Duration {
+	postmaster := d.Postmaster()
+	used := ticks(postmaster, utime, stime, cutime, cstime)
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
+	if err != nil {
+		return used
+	}
+	for _, child := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(child); err == nil {
+			used += ticks(pid, utime, stime)
+		}
+	}
+	return used
+}
+
+// Fields of /proc/PID/stat after the name of the program, see proc_pid_stat(5): user and
+// system time of the process and of its children that have ended, in hundredths of a
+// second.
+const (
+	utime  = 11
+	stime  = 12
+	cutime = 13
+	cstime = 14
+)
+
+// ticks returns the sum of some of these fields; 0 for a process that has ended.
+func ticks(pid int, fields ...int) (sum time.Duration) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// The name, in parentheses, may contain anything; user and system time are the 12th
-	// and 13th field after it, in hundredths of a second (see proc(5)).
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name may contain anything
+	values := strings.Fields(rest)
+	for _, n := range fields {
+		if n < len(values) {
+			value, _ := strconv.ParseInt(values[n], 10, 64)
+			sum += time.Duration(value) * 10 * time.Millisecond
+		}
 	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond
+	return sum
 }
 
 // Files returns the number of open files of the process of the service, connections
