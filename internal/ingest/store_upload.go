@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -125,17 +124,24 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 }
 
 // unchangedDocuments returns, by name, the documents that are stored with the same content,
-// have not failed, and are visible through the filter.
+// have not failed, and are visible through the filter. The subquery with OFFSET makes
+// PostgreSQL look each name up by key, even with wrong statistics of the table; for
+// conditions on arrays it may read all documents of the index.
 func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
-	namespaces, uris, hashes := make([]string, len(docs)), make([]string, len(docs)), make(map[name]string, len(docs))
+	namespaces, uris, hashes := make([]string, len(docs)), make([]string, len(docs)), make([]string, len(docs))
 	for i, d := range docs {
-		namespaces[i], uris[i], hashes[d.name()] = d.Namespace, d.URI, d.ContentHash
+		namespaces[i], uris[i], hashes[i] = d.Namespace, d.URI, d.ContentHash
 	}
-	args := filter.NewArgs(into.ID, namespaces, uris)
+	args := filter.NewArgs(into.ID, namespaces, uris, hashes)
 	found, err := tenant.Select[Document](ctx, q, `
-		SELECT `+documentColumns+` FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND d.namespace = ANY($2) AND d.uri = ANY($3) AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args), args.Values()...)
-	found = slices.DeleteFunc(found, func(d Document) bool { return d.ContentHash != hashes[d.name()] })
+		SELECT `+documentColumns+`
+		FROM unnest($2::text[], $3::text[], $4::text[]) AS given (namespace, uri, content_hash)
+		CROSS JOIN LATERAL (
+			SELECT * FROM tenant.documents AS d
+			WHERE d.index_id = $1 AND d.namespace = given.namespace AND d.uri = given.uri AND d.content_hash = given.content_hash
+				AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args)+`
+			OFFSET 0
+		) AS d`, args.Values()...)
 	if err != nil || len(found) == 0 {
 		return map[name]storedUpload{}, err
 	}
