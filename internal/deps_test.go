@@ -18,6 +18,7 @@ const module = "github.com/ragdhq/ragd/"
 var mayImport = map[string][]string{
 	"bench/attack":                 {"gen/ragd/v1", "internal/testing/daemon", "internal/testing/modelserver", "internal/testing/randomcalls"},
 	"bench/chunkspans":             {"internal/chunk"},
+	"bench/ingest":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon"},
 	"bench/retrieval":              {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
 	"bench/tenants":                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/postgres", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
 	"cmd/ragd/internal/config":     {"internal/nearest"},

@@ -57,21 +57,52 @@ func (i Index) makeChunks() []string {
 			terms        tsvector,
 			PRIMARY KEY (namespace, chunk_id)
 		)`,
-		// Keyword search reads the weights of thousands of chunks, so they are stored
-		// inside the row.
-		`ALTER TABLE tenant.chunk ALTER term_weights SET STORAGE MAIN`,
+		i.storage(),
+		// LZ4 takes a fraction of the time of the default. A server may be built without it.
+		`DO $$ BEGIN
+			IF (SELECT 'lz4' = ANY(s.enumvals) FROM pg_catalog.pg_settings AS s WHERE s.name = 'default_toast_compression') THEN
+				ALTER TABLE tenant.chunk ALTER term_weights SET COMPRESSION lz4, ALTER metadata SET COMPRESSION lz4,
+					ALTER text SET COMPRESSION lz4, ALTER terms SET COMPRESSION lz4;
+			END IF;
+		END $$`,
 		`CREATE INDEX ON tenant.chunk (document_id, ordinal) WHERE document_id IS NOT NULL`,
 		`CREATE INDEX ON tenant.chunk USING gin (terms)`,
 		`CREATE INDEX ON tenant.chunk USING gin (metadata jsonb_path_ops)`,
-	}
-	if i.Dimension <= traits[i.VectorType].maxInline {
-		statements = append(statements, `ALTER TABLE tenant.chunk ALTER embedding SET STORAGE PLAIN`)
 	}
 	onMetadata := i.metadataIndexes()
 	for _, name := range slices.Sorted(maps.Keys(onMetadata)) {
 		statements = append(statements, onMetadata[name])
 	}
 	return statements
+}
+
+// Sizes of PostgreSQL's storage, in bytes.
+const (
+	pageBytes    = 8168 // of a page for rows, without its header
+	pointerBytes = 4    // of a page for each row
+	alignment    = 8
+	// toastTarget is the size to which PostgreSQL shrinks larger rows by default, by moving
+	// their values to the TOAST table. maxToastTarget is the largest that can be set.
+	toastTarget    = 2032
+	maxToastTarget = 8160
+	// searchedBytes is about what searches read of a chunk besides its embedding.
+	searchedBytes = 600
+)
+
+// storage returns the statement that says which columns are stored inside the row of a
+// chunk: those that a search reads of thousands of chunks. Of the others, text and terms
+// go to the TOAST table as soon as fewer rows would fit into a page. With the default
+// target, embeddings that are stored inside a row would drive all other columns out of it,
+// each with a row and an index entry of its own.
+func (i Index) storage() string {
+	const table = `ALTER TABLE tenant.chunk ALTER chunk_id SET STORAGE MAIN, ALTER namespace SET STORAGE MAIN, ALTER title SET STORAGE MAIN,
+			ALTER metadata SET STORAGE MAIN, ALTER term_weights SET STORAGE MAIN`
+	if i.Dimension > traits[i.VectorType].maxInline {
+		return table
+	}
+	rows := max(1, pageBytes/(i.VectorType.bytes(i.Dimension)+searchedBytes))
+	target := min(maxToastTarget, (pageBytes/rows-pointerBytes)/alignment*alignment)
+	return table + fmt.Sprintf(`, ALTER embedding SET STORAGE PLAIN, SET (toast_tuple_target = %d)`, max(toastTarget, target))
 }
 
 // columnType returns the SQL type of the embeddings.

@@ -30,6 +30,18 @@ type vectorTraits struct {
 	types      []Type
 }
 
+// bytes returns the size of an embedding in a row that holds it.
+func (t VectorType) bytes(dimension int) int {
+	const header = 8
+	switch t {
+	case HalfVec:
+		return header + 2*dimension
+	case Bit:
+		return header + (dimension+7)/8
+	}
+	return header + 4*dimension
+}
+
 // traits has an entry for each type. A row must fit into a page of 8 kB; embeddings of
 // up to 6 kB are stored inside it, where an exact scan reads them without TOAST.
 var traits = map[VectorType]vectorTraits{

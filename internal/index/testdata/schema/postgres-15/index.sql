@@ -13,9 +13,18 @@ CREATE TABLE tenant.chunk_1 (
     title text DEFAULT ''::text NOT NULL,
     text text DEFAULT ''::text NOT NULL,
     terms tsvector
-);
+)
+WITH (toast_tuple_target='2712');
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN term_weights SET STORAGE MAIN;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN term_weights SET COMPRESSION lz4;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN namespace SET STORAGE MAIN;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN chunk_id SET STORAGE MAIN;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN metadata SET STORAGE MAIN;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN metadata SET COMPRESSION lz4;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN title SET STORAGE MAIN;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN text SET COMPRESSION lz4;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN terms SET COMPRESSION lz4;
 
 CREATE TABLE tenant.edge_1 (
     document_id uuid NOT NULL,
