@@ -45,7 +45,7 @@ func versionTable(schema string) string {
 }
 
 func createVersionTable(schema string) string {
-	return `CREATE TABLE IF NOT EXISTS ` + versionTable(schema) + ` (version bigint PRIMARY KEY, dirty boolean NOT NULL)`
+	return `CREATE TABLE IF NOT EXISTS ` + versionTable(schema) + ` (version bigint NOT NULL, dirty boolean NOT NULL)`
 }
 
 func insertVersion(schema string, version int) string {

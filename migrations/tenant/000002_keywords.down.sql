@@ -1,2 +1,0 @@
-DROP FUNCTION weigh_terms();
-DROP FUNCTION term_dimension(text);

@@ -1,2 +1,0 @@
-DROP FUNCTION record_changed_documents();
-DROP TABLE reembed_documents;
