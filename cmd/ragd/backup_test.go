@@ -309,7 +309,7 @@ func TestABackupOfTheEmbeddedDatabaseIsRestored(t *testing.T) {
 	keys := h.fillTenants()
 	before := h.answers(keys)
 	data, dumps := h.dir+"/data/ragd", t.TempDir()
-	h.shell(documented(t, "pg_dump --format=custom --schema=ragd --schema='tenant_*' --file=embedded.dump", "embedded.dump", dumps+"/embedded.dump"), "DATA_DIR="+data)
+	h.shell(documented(t, "pg_dump --format=custom --schema=ragd --schema=ragd_shared --schema='tenant_*' --file=embedded.dump", "embedded.dump", dumps+"/embedded.dump"), "DATA_DIR="+data)
 	stop(t, service, syscall.SIGTERM)
 	h.shell(documented(t, "cp -a"), "DATA_DIR="+data, "BACKUP_DIR="+dumps+"/copy")
 

@@ -27,7 +27,7 @@ A data directory that does not exist is created, with an empty database.
 While "ragd serve" runs, its database needs no such help: see the page about
 backups for the address of its socket.`,
 		Example: `  ragd database psql
-  ragd database pg_dump --format=custom --schema=ragd --schema='tenant_*' --file=ragd.dump
+  ragd database pg_dump --format=custom --schema=ragd --schema=ragd_shared --schema='tenant_*' --file=ragd.dump
   ragd database --data-dir /srv/copy pg_restore --no-owner --no-privileges --dbname=ragd ragd.dump`,
 		Args: arguments("COMMAND..."),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,6 @@
 // Package event notifies every instance of the service of changes in tenants' data,
 // whichever instance made them. Triggers on the tenants' tables announce the changes when
-// their transaction commits (migrations/tenant); a Listener receives them.
+// their transaction commits (migrations/shared); a Listener receives them.
 package event
 
 import (

@@ -33,8 +33,8 @@ func countsOf(ctx context.Context, q tenant.Queryer, indexID int64) (Counts, err
 	return tenant.Get[Counts](ctx, q, `
 		SELECT g.*, coalesce(i.graph_components, 0) AS components, i.graph_counted_at AS counted_at
 		FROM (
-			SELECT coalesce(sum(g.version), 0)::bigint AS version, coalesce(sum(g.names), 0)::bigint AS names,
+			SELECT coalesce(sum(g.graph_version), 0)::bigint AS version, coalesce(sum(g.names), 0)::bigint AS names,
 				coalesce(sum(g.mentions), 0)::bigint AS mentions, coalesce(sum(g.similarities), 0)::bigint AS similarities
-			FROM tenant.graph_counts AS g WHERE g.index_id = $1
+			FROM tenant.index_counts AS g WHERE g.index_id = $1
 		) AS g LEFT JOIN tenant.indexes AS i ON i.index_id = $1`, indexID)
 }

@@ -112,9 +112,9 @@ func insertNames(ctx context.Context, h *tenant.Handle, of []Document, defined [
 		)
 		INSERT INTO tenant.edge (document_id, ordinal, type, key, kind, name)
 		SELECT * FROM (
-			SELECT document_id, ordinal, 'name'::tenant.edge_type AS type, key, kind, name FROM name
+			SELECT document_id, ordinal, 'name'::ragd_shared.edge_type AS type, key, kind, name FROM name
 			UNION ALL
-			SELECT DISTINCT document_id, ordinal, 'prefix'::tenant.edge_type, prefix, NULL, NULL FROM name WHERE prefix <> 0
+			SELECT DISTINCT document_id, ordinal, 'prefix'::ragd_shared.edge_type, prefix, NULL, NULL FROM name WHERE prefix <> 0
 		) AS r
 		ORDER BY key, type, document_id, ordinal
 		ON CONFLICT DO NOTHING`, append(unchangedArgs(textsAt(chunks, of)), documents, ordinals, keys, prefixes, kinds, written)...)
@@ -149,7 +149,7 @@ func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int
 	all := map[names.Key]bool{}
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
-	b.Query(addTo(all), `SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.type = 'name'`)
+	b.Query(addTo(all), `SELECT DISTINCT e.key FROM tenant.edge AS e WHERE e.type = 'name' AND e.key IS NOT NULL`)
 	return all, b.Run(ctx)
 }
 

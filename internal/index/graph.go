@@ -91,14 +91,35 @@ func GraphOf(ctx context.Context, q tenant.Queryer, indexID int64) (Graph, error
 }
 
 // makeEdgesTrigger returns the statement that creates the trigger that deletes
-// the edges of deleted chunks, as create_edge_table does.
+// the edges of deleted chunks.
 func (i Index) makeEdgesTrigger() string {
 	return fmt.Sprintf(`CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS deleted
-		FOR EACH STATEMENT EXECUTE FUNCTION tenant.delete_edges('%d')`, i.ID)
+		FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.delete_edges('%d')`, i.ID)
 }
 
-// makeEdges creates the edge table of an index.
-func makeEdges(ctx context.Context, tx *tenant.Tx, i Index) error {
-	_, err := tx.Exec(ctx, `SELECT tenant.create_edge_table($1, 'tenant.chunk'::regclass)`, i.ID)
-	return err
+// makeEdges returns the statements that create the edge table of an index. A chunk
+// is identified by document and ordinal. That one chunk follows another in a
+// document needs no row.
+func makeEdges(indexID int64) []string {
+	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('%d')`, indexID)
+	return []string{
+		`CREATE TABLE tenant.edge (
+			document_id    uuid NOT NULL,
+			ordinal        int NOT NULL,
+			type           ragd_shared.edge_type NOT NULL,
+			key            bigint,           -- hash of a name
+			kind           text COLLATE "C", -- of a name
+			name           text COLLATE "C", -- as it is written
+			to_document_id uuid,
+			to_ordinal     int,
+			cosine         real
+		)`,
+		`CREATE INDEX ON tenant.edge (document_id, ordinal)`,
+		// The type comes first, so that all names of an index can be read, to
+		// compare a batch of texts with them when they are few.
+		`CREATE UNIQUE INDEX ON tenant.edge (type, key, document_id, ordinal) WHERE key IS NOT NULL`,
+		`CREATE UNIQUE INDEX ON tenant.edge (to_document_id, to_ordinal, document_id, ordinal) WHERE to_document_id IS NOT NULL`,
+		`CREATE TRIGGER inserted AFTER INSERT ON tenant.edge REFERENCING NEW TABLE AS changed ` + call,
+		`CREATE TRIGGER deleted AFTER DELETE ON tenant.edge REFERENCING OLD TABLE AS changed ` + call,
+	}
 }

@@ -208,25 +208,27 @@ func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
 	if err := i.executeAll(ctx, old, dropRecording); err != nil {
 		return err
 	}
-	if _, err := tx.OfIndex(i.ID, i.Generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `DELETE FROM tenant.reembed_documents WHERE index_id = $1`, i.ID)
+	_, err = tx.OfIndex(i.ID, i.Generation+1).Exec(ctx, `DROP TABLE IF EXISTS tenant.chunk`)
 	return err
 }
 
-// dropRecording holds the statements that drop the triggers of recordChanges.
+// dropRecording holds the statements that undo recordChanges.
 var dropRecording = []string{
 	`DROP TRIGGER IF EXISTS record_inserted_chunks ON tenant.chunk`,
 	`DROP TRIGGER IF EXISTS record_updated_chunks ON tenant.chunk`,
 	`DROP TRIGGER IF EXISTS record_deleted_chunks ON tenant.chunk`,
+	`DROP TABLE IF EXISTS tenant.reembed`,
 }
 
-// recordChanges returns the statements that create the triggers that record documents
-// whose chunks change.
+// recordChanges returns the statements that create the table of documents whose chunks are
+// still to be copied, and the triggers that record those whose chunks change.
 func (i Index) recordChanges() []string {
-	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION tenant.record_changed_documents('%d')`, i.ID)
+	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.record_changed_documents('%d')`, i.ID)
 	return []string{
+		`CREATE TABLE tenant.reembed (
+			document_id uuid PRIMARY KEY,
+			change      bigint NOT NULL DEFAULT 0 -- grows with every change of the chunks
+		)`,
 		`CREATE TRIGGER record_inserted_chunks AFTER INSERT ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,
 		`CREATE TRIGGER record_updated_chunks AFTER UPDATE ON tenant.chunk REFERENCING NEW TABLE AS changed ` + call,
 		`CREATE TRIGGER record_deleted_chunks AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS changed ` + call,

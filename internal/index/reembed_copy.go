@@ -44,9 +44,9 @@ func (c *copier) prepare(ctx context.Context) error {
 			return err
 		}
 		n, err := tx.Exec(ctx, `
-			INSERT INTO tenant.reembed_documents (index_id, document_id)
-			SELECT DISTINCT $1::bigint, c.document_id FROM tenant.chunk AS c WHERE c.document_id IS NOT NULL
-			ON CONFLICT DO NOTHING`, c.from.ID)
+			INSERT INTO tenant.reembed (document_id)
+			SELECT DISTINCT c.document_id FROM tenant.chunk AS c WHERE c.document_id IS NOT NULL
+			ON CONFLICT DO NOTHING`)
 		if err != nil {
 			return err
 		}
@@ -98,10 +98,9 @@ func (c *copier) copySome(ctx context.Context) (int, error) {
 	rows, err := tenant.Select[noted](ctx, c.old, `
 		SELECT n.document_id::text, n.change, c.chunk_id, c.title, c.text
 		FROM (
-			SELECT n.document_id, n.change FROM tenant.reembed_documents AS n
-			WHERE n.index_id = $1 ORDER BY n.document_id LIMIT $2
+			SELECT n.document_id, n.change FROM tenant.reembed AS n ORDER BY n.document_id LIMIT $1
 		) AS n
-		LEFT JOIN tenant.chunk AS c USING (document_id)`, c.from.ID, copyDocuments)
+		LEFT JOIN tenant.chunk AS c USING (document_id)`, copyDocuments)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -146,9 +145,9 @@ func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 // writer of such a document waits for the end of the transaction and records it again.
 func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
 	ids, err := tenant.Values[string](ctx, tx, `
-		SELECT n.document_id::text FROM tenant.reembed_documents AS n
-		JOIN unnest($2::uuid[], $3::bigint[]) AS was (document_id, change) USING (document_id, change)
-		WHERE n.index_id = $1 ORDER BY n.document_id FOR UPDATE OF n`, c.to.ID, documents, changes)
+		SELECT n.document_id::text FROM tenant.reembed AS n
+		JOIN unnest($1::uuid[], $2::bigint[]) AS was (document_id, change) USING (document_id, change)
+		ORDER BY n.document_id FOR UPDATE OF n`, documents, changes)
 	if err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, c
 		WHERE o.document_id = ANY($1::uuid[])`, ids, chunks, embeddings); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `DELETE FROM tenant.reembed_documents WHERE index_id = $1 AND document_id = ANY($2::uuid[])`, c.to.ID, ids)
+	_, err = tx.Exec(ctx, `DELETE FROM tenant.reembed WHERE document_id = ANY($1::uuid[])`, ids)
 	return err
 }
 
@@ -217,7 +216,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 		if n == 0 {
 			return job.ErrEnded
 		}
-		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk`}); err != nil {
+		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk, tenant.reembed`}); err != nil {
 			return err
 		}
 		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), []string{c.to.makeTermsTrigger(), c.to.makeEdgesTrigger()})
@@ -226,7 +225,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 
 // check reports whether the next generation is complete, while writers are locked out.
 func (c *copier) check(ctx context.Context, tx *tenant.Tx) error {
-	left, err := tenant.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM tenant.reembed_documents WHERE index_id = $1)`, c.from.ID)
+	left, err := tenant.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM tenant.reembed)`)
 	if err != nil {
 		return err
 	}

@@ -255,7 +255,7 @@ func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
 	tables, err := tenant.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
-			AND (c.relname IN ('chunk_' || $1::text, 'term_' || $1::text, 'edge_' || $1::text) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
+			AND (c.relname IN ('chunk_' || $1::text, 'term_' || $1::text, 'edge_' || $1::text, 'reembed_' || $1::text) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
 			AND c.relkind = 'r' AND NOT EXISTS (SELECT FROM tenant.indexes AS i WHERE i.index_id = $1::text::bigint)`, strconv.FormatInt(indexID, 10))
 	if err != nil {
 		return err
@@ -273,9 +273,9 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
 		for _, statement := range []string{
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
-			`DELETE FROM tenant.index_counts WHERE index_id = $1`,
 			// The version grows, so that no cached edges of the old graph are used.
-			`UPDATE tenant.graph_counts SET version = version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
+			`UPDATE tenant.index_counts SET chunks = 0, written = 0, ready = 0, pending = 0, failed = 0,
+				graph_version = graph_version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
 			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0,
 				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, updated_at = now()
 				WHERE index_id = $1`,

@@ -28,13 +28,10 @@ type executor interface {
 // lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
-	statements := append(i.makeChunks(), i.makeTermsTrigger(),
+	statements := append(i.makeChunks(), i.makeTermsTrigger(), i.makeEdgesTrigger(),
 		// How many chunks have each common term, as of the last count.
 		`CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`)
-	if err := i.executeAll(ctx, tx, statements); err != nil {
-		return err
-	}
-	return makeEdges(ctx, tx, i)
+	return i.executeAll(ctx, tx, append(statements, makeEdges(i.ID)...))
 }
 
 // makeChunks returns the statements that create the chunk table.
@@ -113,7 +110,7 @@ func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, 
 func (i Index) makeTermsTrigger() string {
 	return `CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk FOR EACH ROW
 		WHEN (NEW.text <> '' OR NEW.title <> '')
-		EXECUTE FUNCTION tenant.weigh_terms('` + i.TextLanguage + `')`
+		EXECUTE FUNCTION ragd_shared.weigh_terms('` + i.TextLanguage + `')`
 }
 
 func (i Index) executeAll(ctx context.Context, on executor, statements []string) error {

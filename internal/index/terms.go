@@ -59,7 +59,7 @@ func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []Tex
 		Dimensions []int64
 	}
 	rows, err := tenant.Select[row](ctx, q, `
-		SELECT v.terms, ARRAY(SELECT tenant.term_dimension(l.lexeme) FROM unnest(tsvector_to_array(v.terms)) AS l (lexeme)) AS dimensions
+		SELECT v.terms, ARRAY(SELECT ragd_shared.term_dimension(l.lexeme) FROM unnest(tsvector_to_array(v.terms)) AS l (lexeme)) AS dimensions
 		FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS t (headings, body, n)
 		CROSS JOIN LATERAL (
 			SELECT CASE t.headings WHEN '' THEN '' ELSE setweight(to_tsvector($1::text::regconfig, t.headings), 'A') END

@@ -117,7 +117,7 @@ func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "constants")
 	h := s.DB.Handle("constants")
-	source, err := tenant.Value[string](t.Context(), h, `SELECT prosrc FROM pg_catalog.pg_proc WHERE oid = 'tenant.weigh_terms'::regproc`)
+	source, err := tenant.Value[string](t.Context(), h, `SELECT prosrc FROM pg_catalog.pg_proc WHERE oid = 'ragd_shared.weigh_terms'::regproc`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	if dimensions := fmt.Sprintf("}/%d'", index.TermDimensions); !strings.Contains(source, dimensions) {
 		t.Errorf("weigh_terms does not write %s", dimensions)
 	}
-	largest, err := tenant.Value[int64](t.Context(), h, `SELECT max(tenant.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
+	largest, err := tenant.Value[int64](t.Context(), h, `SELECT max(ragd_shared.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
 	if err != nil || largest > index.TermDimensions {
 		t.Errorf("a term has the dimension %d of %d, %v", largest, index.TermDimensions, err)
 	}

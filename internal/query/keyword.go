@@ -108,7 +108,7 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 			SELECT lexeme COLLATE "C" AS lexeme, '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' AS quoted
 			FROM unnest(to_tsvector($2::text::regconfig, $3))
 		)
-		SELECT asked.quoted, tenant.term_dimension(asked.lexeme)::int AS dimension, size.chunks AS total,
+		SELECT asked.quoted, ragd_shared.term_dimension(asked.lexeme)::int AS dimension, size.chunks AS total,
 			asked.lexeme <> ALL (tsvector_to_array(to_tsvector($2::text::regconfig, $5))) AS framing, coalesce(
 			(SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
 				WHERE t.lexeme = asked.lexeme AND abs(size.chunks - size.counted_chunks) * 2 <= size.chunks),

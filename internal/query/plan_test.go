@@ -31,7 +31,7 @@ func TestHotQueriesUseTheirIndexes(t *testing.T) {
 				jsonb_build_object('n', i, 'kind', 'k' || i % 100, 'tags', jsonb_build_array('t' || i % 500)),
 				'word' || i % 50 || ' word' || i % 1000 || ' ERR_' || i
 			FROM generate_series(1, ` + itoa(rows) + `) AS i`,
-		`INSERT INTO tenant_acme.index_counts SELECT 1, 0, count(*), count(*), 0, 0, 0 FROM tenant_acme.chunk_1`,
+		`INSERT INTO tenant_acme.index_counts (index_id, slot, chunks, written) SELECT 1, 0, count(*), count(*) FROM tenant_acme.chunk_1`,
 		`ANALYZE tenant_acme.chunk_1`,
 	} {
 		if _, err := s.Pool.Exec(t.Context(), statement); err != nil {

@@ -43,7 +43,11 @@ func (db *DB) WithStorage(guard *storage.Guard) *DB {
 //	tenant.chunk       the chunk table of the index that OfIndex named
 //	tenant.edge        its table of edges between chunks
 //	tenant.term        its table of the frequencies of terms
+//	tenant.reembed     its table of documents that are still to be embedded with a new model
 //	tenant.this_index  its id
+//
+// Tables of the shared schema go by their own names, such as ragd_shared.tools: a statement
+// sees and writes only the tenant's rows of them, whatever its conditions.
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
@@ -101,7 +105,7 @@ func (h *Handle) SQL(text string) string {
 		if h.index == "" {
 			continue
 		}
-		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}} {
+		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}, {"reembed", ""}} {
 			if rest, ok := strings.CutPrefix(name, table.name); ok && !continuesName(rest) {
 				b.WriteString(table.name + "_" + h.index + table.generation)
 				text = rest

@@ -15,15 +15,15 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 		{"a table of the schema", whole, `SELECT FROM tenant.documents`, `SELECT FROM "tenant_acme-7".documents`},
 		{"no name", whole, `SELECT $1`, `SELECT $1`},
 		{
-			"tables of an index", first, `SELECT FROM tenant.chunk AS c, tenant.edge, tenant.term JOIN tenant.documents`,
-			`SELECT FROM "tenant_acme-7".chunk_12 AS c, "tenant_acme-7".edge_12, "tenant_acme-7".term_12 JOIN "tenant_acme-7".documents`,
+			"tables of an index", first, `SELECT FROM tenant.chunk AS c, tenant.edge, tenant.term, tenant.reembed JOIN tenant.documents`,
+			`SELECT FROM "tenant_acme-7".chunk_12 AS c, "tenant_acme-7".edge_12, "tenant_acme-7".term_12, "tenant_acme-7".reembed_12 JOIN "tenant_acme-7".documents`,
 		},
 		{
 			"tables of a later generation", third, `DELETE FROM tenant.chunk USING tenant.edge`,
 			`DELETE FROM "tenant_acme-7".chunk_12_3 USING "tenant_acme-7".edge_12`,
 		},
-		{"names that begin like a table of an index", first, `SELECT 'name'::tenant.edge_type, tenant.term_dimension(''), tenant.chunks`,
-			`SELECT 'name'::"tenant_acme-7".edge_type, "tenant_acme-7".term_dimension(''), "tenant_acme-7".chunks`},
+		{"names that begin like a table of an index", first, `SELECT tenant.edge_type, tenant.term_dimension(''), tenant.chunks FROM ragd_shared.tools`,
+			`SELECT "tenant_acme-7".edge_type, "tenant_acme-7".term_dimension(''), "tenant_acme-7".chunks FROM ragd_shared.tools`},
 		{"an index of another handle", third.OfIndex(4, 0), `SELECT FROM tenant.chunk`, `SELECT FROM "tenant_acme-7".chunk_4`},
 	} {
 		if got := tc.handle.SQL(tc.text); got != tc.want {

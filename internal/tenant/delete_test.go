@@ -144,7 +144,7 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	if _, _, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("creating a key meanwhile: %v", err)
 	}
-	if _, err := theirs.Exec(t.Context(), `INSERT INTO tenant.tools SELECT 'a', 'a', '', '', '{}', '{}', false`); err != nil {
+	if _, err := theirs.Exec(t.Context(), `INSERT INTO tenant.jobs (job_id, kind, status, index_name) VALUES (gen_random_uuid(), '', 'queued', '')`); err != nil {
 		t.Errorf("another tenant's statement: %v", err)
 	}
 	release()

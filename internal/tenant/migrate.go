@@ -3,8 +3,10 @@ package tenant
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
@@ -16,19 +18,55 @@ import (
 // ControlSchema is the schema of the service itself: tenants, API keys, backlog, job queue.
 const ControlSchema = "ragd"
 
-// MigrateControl migrates the control schema to the newest version, and creates it if it
-// does not exist. The job queue's tables in it are migrated by job.Migrate. Call CheckAdmin
-// first.
+// SharedSchema has the functions and types of all tenants, and tables whose rows belong to
+// one tenant each. Statements of a Handle name it as it is: ragd_shared.tools.
+const SharedSchema = "ragd_shared"
+
+// MigrateControl migrates the control schema and the shared schema to the newest version,
+// creates them if they do not exist, and grants tenants the use of the shared one. The job
+// queue's tables are migrated by job.Migrate. Call CheckAdmin first.
 func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
-	if err := postgres.EnsureSchema(ctx, pool, ControlSchema); err != nil {
-		return err
+	for _, s := range []struct {
+		name  string
+		files fs.FS
+	}{{ControlSchema, migrations.Control()}, {SharedSchema, migrations.Shared()}} {
+		if err := postgres.EnsureSchema(ctx, pool, s.name); err != nil {
+			return err
+		}
+		migrator, err := postgres.NewMigrator(ctx, pool, s.files)
+		if err != nil {
+			return err
+		}
+		if _, err = migrator.Up(ctx, s.name); err != nil {
+			return err
+		}
 	}
-	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Control())
-	if err != nil {
-		return err
+	if err := grantShared(ctx, pool); err != nil {
+		return fmt.Errorf("grant tenants the use of the schema %s: %w", SharedSchema, postgres.Fault(err))
 	}
-	_, err = migrator.Up(ctx, ControlSchema)
-	return err
+	return nil
+}
+
+// grantShared lets every role use the shared schema and the rows that are its own. Roles
+// that are not of a tenant own none. A tenant's role gets these rights by no grant of its
+// own: the list of grants would grow with the tenants.
+func grantShared(ctx context.Context, pool *pgxpool.Pool) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(grantLock)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `GRANT USAGE ON SCHEMA `+SharedSchema+` TO PUBLIC;
+			DO $$
+			DECLARE
+				shared regclass;
+			BEGIN
+				FOR shared IN SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relnamespace = '`+SharedSchema+`'::regnamespace AND c.relkind = 'r' AND c.relrowsecurity LOOP
+					EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO PUBLIC', shared);
+				END LOOP;
+			END
+			$$`, pgx.QueryExecModeSimpleProtocol)
+		return err
+	})
 }
 
 // Migrated is the result of migrating one tenant.

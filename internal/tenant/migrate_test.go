@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -12,29 +13,27 @@ import (
 func TestMigrationsGoUpDownUp(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
-	count := map[string]int{"ragd": ups(t, migrations.Control()), "tenant_up-down": ups(t, migrations.Tenant())}
-	for schema, files := range map[string]func() *postgres.Migrator{
-		"ragd": func() *postgres.Migrator {
-			m, err := postgres.NewMigrator(t.Context(), pool, migrations.Control())
-			must(t, err)
-			return m
-		},
-		"tenant_up-down": func() *postgres.Migrator {
-			m, err := postgres.NewMigrator(t.Context(), pool, migrations.Tenant())
-			must(t, err)
-			return m
-		},
-	} {
+	must(t, tenant.MigrateControl(t.Context(), pool)) // the other schemas refer to it
+	for _, set := range []struct {
+		schema string
+		files  fs.FS
+	}{{"tenant_up-down", migrations.Tenant()}, {tenant.SharedSchema, migrations.Shared()}, {tenant.ControlSchema, migrations.Control()}} {
+		schema, count := set.schema, ups(t, set.files)
 		t.Run(schema, func(t *testing.T) {
 			must(t, postgres.EnsureSchema(t.Context(), pool, schema))
-			m := files()
+			m, err := postgres.NewMigrator(t.Context(), pool, set.files)
+			must(t, err)
+			_, err = m.Up(t.Context(), schema)
+			must(t, err)
+			_, err = m.Down(t.Context(), schema)
+			must(t, err)
 			for range 2 {
 				up, err := m.Up(t.Context(), schema)
 				must(t, err)
 				down, err := m.Down(t.Context(), schema)
 				must(t, err)
-				if up != count[schema] || down != up {
-					t.Errorf("%d up and %d down, want %d each", up, down, count[schema])
+				if up != count || down != up {
+					t.Errorf("%d up and %d down, want %d each", up, down, count)
 				}
 				var left int
 				must(t, pool.QueryRow(t.Context(), `

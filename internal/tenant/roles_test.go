@@ -57,7 +57,11 @@ func TestTheServiceRoleCannotGetOtherRights(t *testing.T) {
 			`UPDATE ragd.schema_migrations SET version = 0`,
 			`SELECT count(*) FROM <theirs>.documents`,
 			`SELECT version FROM <theirs>.schema_migrations`,
-			`INSERT INTO <theirs>.tools (tool_name) VALUES ('mine')`,
+			`INSERT INTO <theirs>.jobs (kind) VALUES ('mine')`,
+			`TRUNCATE ragd_shared.tools`,
+			`ALTER TABLE ragd_shared.tools DISABLE ROW LEVEL SECURITY`,
+			`DROP FUNCTION ragd_shared.current_tenant() CASCADE`,
+			`CREATE TABLE ragd_shared.more (id int)`,
 			`CREATE TABLE <theirs>.mine (id int)`,
 		} {
 			wantDenied(t, f, names.Replace(before+sql))

@@ -17,6 +17,7 @@ func TestControlSchemaMatchesGoldenFile(t *testing.T) {
 	pool := pgtest.Pool(t)
 	must(t, tenant.MigrateControl(t.Context(), pool))
 	pgtest.CheckSchema(t, pool, tenant.ControlSchema, "control", *update)
+	pgtest.CheckSchema(t, pool, tenant.SharedSchema, "shared", *update)
 }
 
 // A new schema is created at the newest version; one that exists is migrated file by file.

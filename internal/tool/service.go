@@ -122,7 +122,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	n, err := h.Exec(ctx, `DELETE FROM tenant.tools WHERE tool_name = $1`, name)
+	n, err := h.Exec(ctx, `DELETE FROM ragd_shared.tools WHERE tool_name = $1`, name)
 	if err == nil && n == 0 {
 		err = notFound(ctx, h, name)
 	}

@@ -33,7 +33,7 @@ func (r toolRow) tool() Tool {
 const toolColumns = `tool_name, kind, title, description, settings, arguments, fixed, created_at, updated_at`
 
 func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
-	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM tenant.tools WHERE tool_name = $1`, name)
+	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM ragd_shared.tools WHERE tool_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Tool{}, notFound(ctx, q, name)
 	}
@@ -43,7 +43,7 @@ func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
 // list returns at most limit tools whose names follow after, ordered by name.
 func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Tool, error) {
 	rows, err := tenant.Select[toolRow](ctx, q, `
-		SELECT `+toolColumns+` FROM tenant.tools WHERE tool_name > $1 ORDER BY tool_name LIMIT $2`, after, limit)
+		SELECT `+toolColumns+` FROM ragd_shared.tools WHERE tool_name > $1 ORDER BY tool_name LIMIT $2`, after, limit)
 	tools := make([]Tool, len(rows))
 	for i, row := range rows {
 		tools[i] = row.tool()
@@ -51,13 +51,13 @@ func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Too
 	return tools, err
 }
 
-// insert stores a new tool. A table lock makes the limit hold for concurrent calls.
+// insert stores a new tool. A lock makes the limit hold for concurrent calls.
 func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if _, err := tx.Exec(ctx, `LOCK TABLE tenant.tools IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		if err := tx.Lock(ctx, "tools"); err != nil {
 			return err
 		}
-		have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM tenant.tools`)
+		have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.tools`)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error
 			return fault.New(fault.Exhausted, "a tenant may have %d tools: delete one that is no longer needed", maxTools)
 		}
 		row, err := tenant.Get[toolRow](ctx, tx, `
-			INSERT INTO tenant.tools (tool_name, kind, title, description, settings, arguments, fixed)
+			INSERT INTO ragd_shared.tools (tool_name, kind, title, description, settings, arguments, fixed)
 			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING `+toolColumns,
 			t.Name, t.Kind, t.Title, t.Description, t.Settings, t.Arguments, t.Fixed)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -80,7 +80,7 @@ func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error
 // update stores a changed tool if it was last updated at asOf.
 func update(ctx context.Context, h *tenant.Handle, t Tool, asOf time.Time) (Tool, error) {
 	row, err := tenant.Get[toolRow](ctx, h, `
-		UPDATE tenant.tools SET title = $2, description = $3, settings = $4, arguments = $5, fixed = $6,
+		UPDATE ragd_shared.tools SET title = $2, description = $3, settings = $4, arguments = $5, fixed = $6,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE tool_name = $1 AND updated_at = $7 RETURNING `+toolColumns,
 		t.Name, t.Title, t.Description, t.Settings, t.Arguments, t.Fixed, asOf)

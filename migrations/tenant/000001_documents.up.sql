@@ -42,13 +42,17 @@ CREATE TABLE indexes (
 -- up to 16 rows, so that writers do not wait for the lock of a single row: readers add
 -- them up.
 CREATE TABLE index_counts (
-	index_id bigint NOT NULL REFERENCES indexes ON DELETE CASCADE,
-	slot     smallint NOT NULL,
-	chunks   bigint NOT NULL,
-	written  bigint NOT NULL, -- chunks ever written; never falls
-	ready    bigint NOT NULL, -- documents
-	pending  bigint NOT NULL, -- documents, also those in processing
-	failed   bigint NOT NULL, -- documents
+	index_id      bigint NOT NULL REFERENCES indexes ON DELETE CASCADE,
+	slot          smallint NOT NULL,
+	chunks        bigint NOT NULL DEFAULT 0,
+	written       bigint NOT NULL DEFAULT 0, -- chunks ever written; never falls
+	ready         bigint NOT NULL DEFAULT 0, -- documents
+	pending       bigint NOT NULL DEFAULT 0, -- documents, also those in processing
+	failed        bigint NOT NULL DEFAULT 0, -- documents
+	graph_version bigint NOT NULL DEFAULT 0, -- grows with every change of the edges; above 0 the index has an edge table
+	names         bigint NOT NULL DEFAULT 0, -- edges, as are the following
+	mentions      bigint NOT NULL DEFAULT 0,
+	similarities  bigint NOT NULL DEFAULT 0,
 	PRIMARY KEY (index_id, slot)
 ) WITH (fillfactor = 50);
 
@@ -108,52 +112,12 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_newest ON jobs (created_at DESC, job_id DESC);
 CREATE INDEX jobs_of_document ON jobs (document_id);
 
--- add_index_counts adds to the counts of an index. It does nothing for an index that is
--- being deleted with its documents.
-CREATE FUNCTION add_index_counts(index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint)
-	RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
-	INSERT INTO index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
-	SELECT i.index_id, pg_backend_pid() % 16, $2, $3, $4, $5, $6
-	FROM indexes AS i WHERE i.index_id = $1 AND ($2, $3, $4, $5, $6) <> (0, 0, 0, 0, 0)
-	ON CONFLICT (index_id, slot) DO UPDATE SET
-		chunks  = c.chunks + excluded.chunks,
-		written = c.written + excluded.written,
-		ready   = c.ready + excluded.ready,
-		pending = c.pending + excluded.pending,
-		failed  = c.failed + excluded.failed;
-$$;
-
--- count_documents adds the changes of one statement in documents to index_counts.
-CREATE FUNCTION count_documents() RETURNS trigger LANGUAGE plpgsql
-	SET search_path FROM CURRENT AS $$
-BEGIN
-	IF TG_OP = 'UPDATE' THEN
-		PERFORM add_index_counts(changed.index_id, changed.chunks, changed.written, changed.ready, changed.pending, changed.failed) FROM (
-			SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
-				coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
-				sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
-				sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
-				sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed
-			FROM after AS a JOIN before AS b USING (document_id)
-			WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
-			GROUP BY a.index_id ORDER BY a.index_id) AS changed;
-	ELSIF TG_OP = 'INSERT' THEN
-		PERFORM add_index_counts(changed.index_id, 0, 0, 0, changed.documents, 0)
-		FROM (SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id) AS changed;
-	ELSE
-		PERFORM add_index_counts(changed.index_id, changed.chunks, 0, changed.ready, changed.pending, changed.failed) FROM (
-			SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
-				-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
-				-count(*) FILTER (WHERE b.status = 'failed') AS failed
-			FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS changed;
-	END IF;
-	RETURN NULL;
-END
-$$;
-
-CREATE TRIGGER count_inserted_documents AFTER INSERT ON documents REFERENCING NEW TABLE AS after
-	FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
-CREATE TRIGGER count_updated_documents AFTER UPDATE ON documents REFERENCING OLD TABLE AS before NEW TABLE AS after
-	FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
-CREATE TRIGGER count_deleted_documents AFTER DELETE ON documents REFERENCING OLD TABLE AS before
-	FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
+-- Functions of all tenants are in migrations/shared.
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON indexes
+	FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_changed();
+CREATE TRIGGER inserted AFTER INSERT ON documents REFERENCING NEW TABLE AS after
+	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+CREATE TRIGGER updated AFTER UPDATE ON documents REFERENCING OLD TABLE AS before NEW TABLE AS after
+	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+CREATE TRIGGER deleted AFTER DELETE ON documents REFERENCING OLD TABLE AS before
+	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();

@@ -29,7 +29,7 @@ ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN terms SET COMPRESSION lz4;
 CREATE TABLE tenant.edge_1 (
     document_id uuid NOT NULL,
     ordinal integer NOT NULL,
-    type tenant.edge_type NOT NULL,
+    type ragd_shared.edge_type NOT NULL,
     key bigint,
     kind text COLLATE pg_catalog."C",
     name text COLLATE pg_catalog."C",
@@ -57,11 +57,9 @@ CREATE INDEX chunk_1_terms_idx ON tenant.chunk_1 USING gin (terms);
 
 CREATE INDEX edge_1_document_id_ordinal_idx ON tenant.edge_1 USING btree (document_id, ordinal);
 
-CREATE INDEX edge_1_key_idx ON tenant.edge_1 USING btree (key) WHERE (type = 'name'::tenant.edge_type);
-
-CREATE UNIQUE INDEX edge_1_key_type_document_id_ordinal_idx ON tenant.edge_1 USING btree (key, type, document_id, ordinal) WHERE (key IS NOT NULL);
-
 CREATE UNIQUE INDEX edge_1_to_document_id_to_ordinal_document_id_ordinal_idx ON tenant.edge_1 USING btree (to_document_id, to_ordinal, document_id, ordinal) WHERE (to_document_id IS NOT NULL);
+
+CREATE UNIQUE INDEX edge_1_type_key_document_id_ordinal_idx ON tenant.edge_1 USING btree (type, key, document_id, ordinal) WHERE (key IS NOT NULL);
 
 CREATE INDEX metadata_1_number_7c64634977425edc ON tenant.chunk_1 USING btree ((
 CASE
@@ -71,10 +69,10 @@ END));
 
 CREATE INDEX metadata_1_text_7c64634977425edc ON tenant.chunk_1 USING btree (((metadata ->> 'year'::text)) COLLATE "C");
 
-CREATE TRIGGER count_deleted_edges AFTER DELETE ON tenant.edge_1 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tenant.count_edges('1');
+CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk_1 REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.delete_edges('1');
 
-CREATE TRIGGER count_inserted_edges AFTER INSERT ON tenant.edge_1 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tenant.count_edges('1');
+CREATE TRIGGER deleted AFTER DELETE ON tenant.edge_1 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('1');
 
-CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk_1 REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION tenant.delete_edges('1');
+CREATE TRIGGER inserted AFTER INSERT ON tenant.edge_1 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('1');
 
-CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk_1 FOR EACH ROW WHEN (((new.text <> ''::text) OR (new.title <> ''::text))) EXECUTE FUNCTION tenant.weigh_terms('english');
+CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk_1 FOR EACH ROW WHEN (((new.text <> ''::text) OR (new.title <> ''::text))) EXECUTE FUNCTION ragd_shared.weigh_terms('english');

@@ -60,9 +60,6 @@ ALTER TABLE ONLY ragd.backlog
 ALTER TABLE ONLY ragd.instances
     ADD CONSTRAINT instances_pkey PRIMARY KEY (instance_id);
 
-ALTER TABLE ONLY ragd.schema_migrations
-    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
-
 ALTER TABLE ONLY ragd.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 

@@ -1,0 +1,234 @@
+CREATE SCHEMA ragd_shared;
+
+CREATE TYPE ragd_shared.edge_type AS ENUM (
+    'name',
+    'mention',
+    'similar',
+    'prefix',
+    'section'
+);
+
+CREATE FUNCTION ragd_shared.add_index_counts(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	IF (chunks, written, ready, pending, failed) = (0, 0, 0, 0, 0) THEN
+		RETURN;
+	END IF;
+	EXECUTE format('
+		INSERT INTO %1$I.index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
+		SELECT i.index_id, pg_backend_pid() %% 16, $2, $3, $4, $5, $6 FROM %1$I.indexes AS i WHERE i.index_id = $1
+		ON CONFLICT (index_id, slot) DO UPDATE SET
+			chunks  = c.chunks + excluded.chunks,
+			written = c.written + excluded.written,
+			ready   = c.ready + excluded.ready,
+			pending = c.pending + excluded.pending,
+			failed  = c.failed + excluded.failed', schema) USING index_id, chunks, written, ready, pending, failed;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.announce_documents(schema name, index_id bigint, document_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	IF document_ids IS NOT NULL THEN
+		EXECUTE format('
+			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''index'', i.index_name, ''document'', d.document_id)::text)
+			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, document_ids;
+	END IF;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.current_tenant() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN starts_with((CURRENT_USER)::text, 'tenant_'::text) THEN substr((CURRENT_USER)::text, (length('tenant_'::text) + 1)) ELSE NULL::text END;
+
+CREATE FUNCTION ragd_shared.delete_edges() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+	documents uuid[] := ARRAY(SELECT DISTINCT d.document_id FROM deleted AS d WHERE d.document_id IS NOT NULL);
+BEGIN
+	-- A query of the catalog, unlike to_regclass, sees a table that another session has just made.
+	IF cardinality(documents) = 0 OR NOT EXISTS (
+		SELECT FROM pg_catalog.pg_class AS e JOIN pg_catalog.pg_class AS c ON c.relnamespace = e.relnamespace
+		WHERE c.oid = TG_RELID AND e.relname = 'edge_' || TG_ARGV[0]
+	) THEN
+		RETURN NULL;
+	END IF;
+	EXECUTE format('
+		WITH named AS MATERIALIZED (
+			SELECT e.ctid FROM %1$I.%2$I AS e WHERE e.document_id = ANY($1) AND e.key IS NOT NULL
+			ORDER BY e.key, e.type, e.document_id, e.ordinal FOR UPDATE
+		), linked AS MATERIALIZED (
+			SELECT e.ctid FROM %1$I.%2$I AS e WHERE e.key IS NULL AND (e.document_id = ANY($1) OR e.to_document_id = ANY($1))
+			ORDER BY e.to_document_id, e.to_ordinal, e.document_id, e.ordinal FOR UPDATE
+		)
+		DELETE FROM %1$I.%2$I WHERE ctid = ANY(ARRAY(SELECT ctid FROM named UNION ALL SELECT ctid FROM linked))',
+		TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]) USING documents;
+	RETURN NULL;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.documents_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	c record;
+BEGIN
+	IF TG_OP = 'UPDATE' THEN
+		FOR c IN
+			SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
+				coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
+				sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
+				sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
+				sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed,
+				array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed') AND a.status <> b.status) AS ended
+			FROM after AS a JOIN before AS b USING (document_id)
+			WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
+			GROUP BY a.index_id ORDER BY a.index_id
+		LOOP
+			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, c.chunks, c.written, c.ready, c.pending, c.failed);
+			PERFORM ragd_shared.announce_documents(TG_TABLE_SCHEMA, c.index_id, c.ended);
+		END LOOP;
+	ELSIF TG_OP = 'INSERT' THEN
+		FOR c IN SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id LOOP
+			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, 0, 0, 0, c.documents, 0);
+		END LOOP;
+	ELSE
+		FOR c IN
+			SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
+				-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
+				-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
+			FROM before AS b GROUP BY b.index_id ORDER BY b.index_id
+		LOOP
+			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, c.chunks, 0, c.ready, c.pending, c.failed);
+			PERFORM ragd_shared.announce_documents(TG_TABLE_SCHEMA, c.index_id, c.deleted);
+		END LOOP;
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.edges_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+	sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+	n    record;
+BEGIN
+	SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
+		count(*) FILTER (WHERE type = 'similar') AS similarities, count(*) AS rows
+	INTO n FROM changed;
+	IF n.rows > 0 THEN
+		EXECUTE format('
+			INSERT INTO %1$I.index_counts AS c (index_id, slot, graph_version, names, mentions, similarities)
+			SELECT i.index_id, pg_backend_pid() %% 16, 1, $2, $3, $4 FROM %1$I.indexes AS i WHERE i.index_id = $1
+			ON CONFLICT (index_id, slot) DO UPDATE SET
+				graph_version = c.graph_version + 1,
+				names         = c.names + excluded.names,
+				mentions      = c.mentions + excluded.mentions,
+				similarities  = c.similarities + excluded.similarities', TG_TABLE_SCHEMA)
+		USING TG_ARGV[0]::bigint, sign * n.names, sign * n.mentions, sign * n.similarities;
+	END IF;
+	RETURN NULL;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	IF TG_OP <> 'INSERT' THEN
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', OLD.index_name)::text);
+	END IF;
+	IF TG_OP <> 'DELETE' THEN
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', NEW.index_name)::text);
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.record_changed_documents() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	EXECUTE format('
+		INSERT INTO %I.%I AS r (document_id)
+		SELECT DISTINCT c.document_id FROM changed AS c WHERE c.document_id IS NOT NULL ORDER BY 1
+		ON CONFLICT (document_id) DO UPDATE SET change = r.change + 1', TG_TABLE_SCHEMA, 'reembed_' || TG_ARGV[0]);
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.term_dimension(term text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((hashtextextended(term, (0)::bigint) & (536870911)::bigint) + 1);
+
+CREATE FUNCTION ragd_shared.tool_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object(
+		'schema', 'tenant_' || coalesce(NEW.tenant_id, OLD.tenant_id), 'tool', coalesce(NEW.tool_name, OLD.tool_name))::text);
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.weigh_terms() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'ragd_shared', 'extensions'
+    AS $$
+DECLARE
+	k1             CONSTANT float8 := 0.9;
+	b              CONSTANT float8 := 0.4;
+	typical_length CONSTANT float8 := 50;
+	max_terms      CONSTANT int := 16000; -- the capacity of a sparsevec
+	length         float8;
+BEGIN
+	IF NEW.terms IS NOT NULL THEN
+		RETURN NEW;
+	END IF;
+	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.text);
+	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
+	NEW.term_weights := (
+		SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec
+		FROM (
+			SELECT term_dimension(t.lexeme) AS dimension,
+				max(cardinality(t.positions) / (cardinality(t.positions) + k1 * (1 - b + b * length / typical_length)))::real AS weight
+			FROM unnest(NEW.terms) AS t GROUP BY 1
+			LIMIT max_terms
+		) AS w);
+	RETURN NEW;
+END
+$$;
+
+CREATE TABLE ragd_shared.schema_migrations (
+    version bigint NOT NULL,
+    dirty boolean NOT NULL
+);
+
+CREATE TABLE ragd_shared.tools (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    tool_name text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    title text NOT NULL,
+    description text NOT NULL,
+    settings jsonb NOT NULL,
+    arguments text[] NOT NULL,
+    fixed boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY ragd_shared.tools
+    ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
+
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.tool_changed();
+
+ALTER TABLE ONLY ragd_shared.tools
+    ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
+
+ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;

@@ -1,0 +1,219 @@
+-- This schema has what the schemas of all tenants use: functions, types, and tables whose
+-- rows belong to one tenant each (row level security). Functions run with the rights of
+-- their caller, a tenant's role. Triggers find the tables of the tenant by TG_TABLE_SCHEMA;
+-- names in the text of functions are qualified, because it is resolved in the session.
+
+-- current_tenant returns the tenant as whose role the statement runs; null for other roles.
+CREATE FUNCTION current_tenant() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN starts_with(current_user, 'tenant_') THEN substr(current_user, length('tenant_') + 1) END;
+
+-- add_index_counts adds to the counts of an index. It does nothing for an index that is
+-- being deleted with its documents.
+CREATE FUNCTION add_index_counts(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint)
+	RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF (chunks, written, ready, pending, failed) = (0, 0, 0, 0, 0) THEN
+		RETURN;
+	END IF;
+	EXECUTE format('
+		INSERT INTO %1$I.index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
+		SELECT i.index_id, pg_backend_pid() %% 16, $2, $3, $4, $5, $6 FROM %1$I.indexes AS i WHERE i.index_id = $1
+		ON CONFLICT (index_id, slot) DO UPDATE SET
+			chunks  = c.chunks + excluded.chunks,
+			written = c.written + excluded.written,
+			ready   = c.ready + excluded.ready,
+			pending = c.pending + excluded.pending,
+			failed  = c.failed + excluded.failed', schema) USING index_id, chunks, written, ready, pending, failed;
+END
+$$;
+
+-- Changes are announced to every instance of the service on the channel ragd_event, when
+-- their transaction commits, as {"schema", "index"}, {"schema", "index", "document"} or
+-- {"schema", "tool"}.
+
+-- announce_documents announces documents of an index. It does nothing for an index that is
+-- being deleted with its documents.
+CREATE FUNCTION announce_documents(schema name, index_id bigint, document_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF document_ids IS NOT NULL THEN
+		EXECUTE format('
+			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''index'', i.index_name, ''document'', d.document_id)::text)
+			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, document_ids;
+	END IF;
+END
+$$;
+
+-- documents_changed adds the changes of one statement in documents to index_counts, and
+-- announces documents that have become ready, have failed or were deleted. It announces no
+-- other changes, as committing a notification takes a lock that the whole database shares.
+CREATE FUNCTION documents_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	c record;
+BEGIN
+	IF TG_OP = 'UPDATE' THEN
+		FOR c IN
+			SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
+				coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
+				sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
+				sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
+				sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed,
+				array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed') AND a.status <> b.status) AS ended
+			FROM after AS a JOIN before AS b USING (document_id)
+			WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
+			GROUP BY a.index_id ORDER BY a.index_id
+		LOOP
+			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, c.chunks, c.written, c.ready, c.pending, c.failed);
+			PERFORM ragd_shared.announce_documents(TG_TABLE_SCHEMA, c.index_id, c.ended);
+		END LOOP;
+	ELSIF TG_OP = 'INSERT' THEN
+		FOR c IN SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id LOOP
+			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, 0, 0, 0, c.documents, 0);
+		END LOOP;
+	ELSE
+		FOR c IN
+			SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
+				-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
+				-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
+			FROM before AS b GROUP BY b.index_id ORDER BY b.index_id
+		LOOP
+			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, c.chunks, 0, c.ready, c.pending, c.failed);
+			PERFORM ragd_shared.announce_documents(TG_TABLE_SCHEMA, c.index_id, c.deleted);
+		END LOOP;
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+-- index_changed announces an index that was created, changed or deleted.
+CREATE FUNCTION index_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF TG_OP <> 'INSERT' THEN
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', OLD.index_name)::text);
+	END IF;
+	IF TG_OP <> 'DELETE' THEN
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', NEW.index_name)::text);
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+-- term_dimension returns the dimension of a term in the column term_weights of chunk
+-- tables, from 1 to 2^29. Two terms of one text rarely share a dimension; when they do,
+-- the heavier one counts.
+CREATE FUNCTION term_dimension(term text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (hashtextextended(term, 0) & 536870911) + 1;
+
+-- weigh_terms sets the columns that keyword search reads of a chunk: terms, its terms
+-- with their positions, and term_weights, the part of each term's BM25 score that
+-- depends on the chunk alone:
+--
+--	count / (count + k1 * (1 - b + b * length / typical_length))
+--
+-- length counts the words that are not stop words. BM25 divides it by the mean length
+-- of all chunks, with which the weights would change whenever a chunk is written; with
+-- a constant instead, measured retrieval quality is the same. A writer of many chunks
+-- sets the columns itself, in half the time; the constants are repeated there.
+--
+-- Its argument is the text search configuration.
+CREATE FUNCTION weigh_terms() RETURNS trigger LANGUAGE plpgsql
+	SET search_path FROM CURRENT AS $$
+DECLARE
+	k1             CONSTANT float8 := 0.9;
+	b              CONSTANT float8 := 0.4;
+	typical_length CONSTANT float8 := 50;
+	max_terms      CONSTANT int := 16000; -- the capacity of a sparsevec
+	length         float8;
+BEGIN
+	IF NEW.terms IS NOT NULL THEN
+		RETURN NEW;
+	END IF;
+	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.text);
+	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
+	NEW.term_weights := (
+		SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec
+		FROM (
+			SELECT term_dimension(t.lexeme) AS dimension,
+				max(cardinality(t.positions) / (cardinality(t.positions) + k1 * (1 - b + b * length / typical_length)))::real AS weight
+			FROM unnest(NEW.terms) AS t GROUP BY 1
+			LIMIT max_terms
+		) AS w);
+	RETURN NEW;
+END
+$$;
+
+-- edge_type is the type of a row of an edge table. Rows are sorted in the order of these
+-- values.
+CREATE TYPE edge_type AS ENUM (
+	'name',    -- the chunk has a name: key, kind, name
+	'mention', -- the chunk mentions a name: key
+	'similar', -- another chunk is near by embedding: to_document_id, to_ordinal, cosine; one row for both directions
+	'prefix',  -- the chunk has a name that begins with these words: key
+	'section'  -- the chunk is in a section that begins in another chunk: to_document_id, to_ordinal
+);
+
+-- edges_changed adds the changes of one statement in an edge table to index_counts. Its
+-- argument is the index. It does nothing for an index that is being deleted.
+CREATE FUNCTION edges_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+	n    record;
+BEGIN
+	SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
+		count(*) FILTER (WHERE type = 'similar') AS similarities, count(*) AS rows
+	INTO n FROM changed;
+	IF n.rows > 0 THEN
+		EXECUTE format('
+			INSERT INTO %1$I.index_counts AS c (index_id, slot, graph_version, names, mentions, similarities)
+			SELECT i.index_id, pg_backend_pid() %% 16, 1, $2, $3, $4 FROM %1$I.indexes AS i WHERE i.index_id = $1
+			ON CONFLICT (index_id, slot) DO UPDATE SET
+				graph_version = c.graph_version + 1,
+				names         = c.names + excluded.names,
+				mentions      = c.mentions + excluded.mentions,
+				similarities  = c.similarities + excluded.similarities', TG_TABLE_SCHEMA)
+		USING TG_ARGV[0]::bigint, sign * n.names, sign * n.mentions, sign * n.similarities;
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+-- delete_edges deletes the edges from and to deleted chunks, if the index has an edge table.
+-- Chunks are only deleted with their whole document. Its argument is the index. It locks the
+-- edges in the order in which they are inserted and in which others delete them, so that two
+-- writers whose documents share edges cannot deadlock.
+CREATE FUNCTION delete_edges() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	documents uuid[] := ARRAY(SELECT DISTINCT d.document_id FROM deleted AS d WHERE d.document_id IS NOT NULL);
+BEGIN
+	-- A query of the catalog, unlike to_regclass, sees a table that another session has just made.
+	IF cardinality(documents) = 0 OR NOT EXISTS (
+		SELECT FROM pg_catalog.pg_class AS e JOIN pg_catalog.pg_class AS c ON c.relnamespace = e.relnamespace
+		WHERE c.oid = TG_RELID AND e.relname = 'edge_' || TG_ARGV[0]
+	) THEN
+		RETURN NULL;
+	END IF;
+	EXECUTE format('
+		WITH named AS MATERIALIZED (
+			SELECT e.ctid FROM %1$I.%2$I AS e WHERE e.document_id = ANY($1) AND e.key IS NOT NULL
+			ORDER BY e.key, e.type, e.document_id, e.ordinal FOR UPDATE
+		), linked AS MATERIALIZED (
+			SELECT e.ctid FROM %1$I.%2$I AS e WHERE e.key IS NULL AND (e.document_id = ANY($1) OR e.to_document_id = ANY($1))
+			ORDER BY e.to_document_id, e.to_ordinal, e.document_id, e.ordinal FOR UPDATE
+		)
+		DELETE FROM %1$I.%2$I WHERE ctid = ANY(ARRAY(SELECT ctid FROM named UNION ALL SELECT ctid FROM linked))',
+		TG_TABLE_SCHEMA, 'edge_' || TG_ARGV[0]) USING documents;
+	RETURN NULL;
+END
+$$;
+
+-- record_changed_documents adds the documents whose chunks a statement changed to the
+-- documents that the next generation of an index does not have yet. Its argument is the
+-- index.
+CREATE FUNCTION record_changed_documents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('
+		INSERT INTO %I.%I AS r (document_id)
+		SELECT DISTINCT c.document_id FROM changed AS c WHERE c.document_id IS NOT NULL ORDER BY 1
+		ON CONFLICT (document_id) DO UPDATE SET change = r.change + 1', TG_TABLE_SCHEMA, 'reembed_' || TG_ARGV[0]);
+	RETURN NULL;
+END
+$$;

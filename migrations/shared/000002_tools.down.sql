@@ -1,0 +1,2 @@
+DROP TABLE tools;
+DROP FUNCTION tool_changed();

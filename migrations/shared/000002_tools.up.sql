@@ -1,0 +1,29 @@
+-- tools are those that tenants defined for their agents: a builtin tool with settings of the
+-- tenant's own.
+CREATE TABLE tools (
+	tenant_id   text COLLATE "C" NOT NULL DEFAULT current_tenant() REFERENCES ragd.tenants ON DELETE CASCADE,
+	tool_name   text COLLATE "C",
+	kind        text NOT NULL,
+	title       text NOT NULL,
+	description text NOT NULL,
+	settings    jsonb NOT NULL,
+	arguments   text[] NOT NULL,
+	fixed       boolean NOT NULL,
+	created_at  timestamptz NOT NULL DEFAULT now(),
+	updated_at  timestamptz NOT NULL DEFAULT now(),
+	PRIMARY KEY (tenant_id, tool_name)
+);
+
+ALTER TABLE tools ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_rows ON tools USING (tenant_id = current_tenant());
+
+CREATE FUNCTION tool_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object(
+		'schema', 'tenant_' || coalesce(NEW.tenant_id, OLD.tenant_id), 'tool', coalesce(NEW.tool_name, OLD.tool_name))::text);
+	RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tools
+	FOR EACH ROW EXECUTE FUNCTION tool_changed();
