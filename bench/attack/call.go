@@ -37,8 +37,12 @@ func (a answer) internal() bool {
 // send sends a request. headers are alternating names and values. Without an answer the
 // code is "no answer" or, after the deadline, "left".
 func (s *arena) send(ctx context.Context, method, path, key string, body []byte, headers ...string) answer {
+	return send(ctx, method, s.URL()+path, key, body, headers...)
+}
+
+func send(ctx context.Context, method, url, key string, body []byte, headers ...string) answer {
 	start := time.Now()
-	req, err := http.NewRequestWithContext(ctx, method, s.URL()+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return answer{code: "no answer", text: err.Error()}
 	}

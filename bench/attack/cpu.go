@@ -96,14 +96,20 @@ func burn(name, what string, clients int, request func(client, n int) (procedure
 				call := calls[(client+n)%different]
 				return s.sendJSON(ctx, s.attacker.read, call.procedure, call.body)
 			},
-			victim: s.ask,
+			victim: []question{s.asked()},
 		}.run(ctx)
 	}}
 }
 
-// ask is the call of the other tenant whose latency is measured.
+// usual is a usual query of the other tenant.
+var usual = object{"indexName": "docs", "queryText": "lantern orchard", "topK": 5}
+
+// asked is the usual query of the other tenant, whose latency is measured.
+func (s *arena) asked() question { return s.question("QueryService/VectorQuery", usual) }
+
+// ask sends the usual query of the other tenant.
 func (s *arena) ask(ctx context.Context) answer {
-	return s.rpc(ctx, s.victim.read, "QueryService/VectorQuery", object{"indexName": "docs", "queryText": "lantern orchard", "topK": 5})
+	return s.rpc(ctx, s.victim.read, "QueryService/VectorQuery", usual)
 }
 
 // idle is the processor time a second that a service without requests may use.

@@ -57,7 +57,7 @@ type fairness struct {
 	service *arena
 	clients int                                             // of the attacker
 	attack  func(ctx context.Context, client, n int) answer // the nth call of a client
-	victim  func(ctx context.Context) answer                // a call of the other tenant
+	victim  []question                                      // of the other tenant, in turns
 }
 
 // run measures the victim alone and under attack, in turns, which spread other load on the
@@ -67,7 +67,7 @@ func (f fairness) run(ctx context.Context) (result, error) {
 	var attacks []answer
 	for range rounds {
 		f.settle()
-		quiet, err := during(ctx, func(ctx context.Context) (latencies, error) { return measure(ctx, f.victim) })
+		quiet, err := ask(ctx, f.victim)
 		alone = append(alone, quiet...)
 		if err != nil {
 			return result{}, err
@@ -105,12 +105,6 @@ func (f fairness) settle() {
 	}
 }
 
-func during(ctx context.Context, measured func(context.Context) (latencies, error)) (latencies, error) {
-	ctx, cancel := context.WithTimeout(ctx, round)
-	defer cancel()
-	return measured(ctx)
-}
-
 // underAttack measures the victim while the attacker's clients call without a pause.
 func (f fairness) underAttack(ctx context.Context) (latencies, []answer, error) {
 	attacking, stop := context.WithCancel(ctx)
@@ -131,7 +125,7 @@ func (f fairness) underAttack(ctx context.Context) (latencies, []answer, error) 
 		})
 	}
 	time.Sleep(500 * time.Millisecond) // until the attack is under way
-	busy, err := during(ctx, func(ctx context.Context) (latencies, error) { return measure(ctx, f.victim) })
+	busy, err := ask(ctx, f.victim)
 	stop()
 	clients.Wait()
 	return busy, slices.DeleteFunc(answers, func(a answer) bool { return a.code == "left" }), err

@@ -18,7 +18,7 @@
 // filter of its credential. Then the program exits with 1.
 //
 // The attacks stand in one file for each kind: size.go (bodies that are small on the wire
-// and large in memory), slow.go (bodies that never end), cpu.go, provider.go, file.go,
+// and large in memory), slow.go (bodies that never end), cpu.go, neighbour.go, provider.go, file.go,
 // index.go, filter.go, credential.go, text.go and machine.go. The program also runs
 // against older binaries, so that two can be compared.
 package main
@@ -68,13 +68,13 @@ func (r *result) breaks(format string, args ...any) {
 // attacks returns all attacks, by kind.
 func attacks() []attack {
 	return slices.Concat(sizeAttacks(), slowAttacks(), cpuAttacks(), providerAttacks(), fileAttacks(),
-		indexAttacks(), filterAttacks(), credentialAttacks(), textAttacks(), machineAttacks())
+		neighbourAttacks(), indexAttacks(), filterAttacks(), credentialAttacks(), textAttacks(), machineAttacks())
 }
 
 func main() {
 	log.SetFlags(0)
 	o := options{memory: 1 << 30}
-	var list bool
+	var list, asks bool
 	var race time.Duration
 	var seed uint64
 	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to attack")
@@ -83,6 +83,7 @@ func main() {
 	flag.IntVar(&o.indexes, "indexes", 1500, "indexes that the attack many-indexes tries to create")
 	flag.BoolVar(&o.verbose, "v", false, "show the log of the service")
 	flag.BoolVar(&list, "list", false, "list the attacks")
+	flag.BoolVar(&asks, "probe", false, "ask as the other tenant; the program starts itself with it")
 	flag.DurationVar(&race, "race", 0, "call all RPCs at random for this time instead")
 	flag.Uint64Var(&seed, "seed", 1, "seed of the random calls")
 	flag.Parse()
@@ -91,6 +92,8 @@ func main() {
 	var succeeded int
 	var err error
 	switch {
+	case asks:
+		err = probe(ctx, os.Stdin, os.Stdout)
 	case list:
 		for _, a := range attacks() {
 			fmt.Printf("%-24s %s\n", a.name, a.what)

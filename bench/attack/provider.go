@@ -36,7 +36,6 @@ func occupyProvider(ctx context.Context, s *arena) (result, error) {
 	embed := func(ctx context.Context, key string, texts []string) answer {
 		return s.rpc(ctx, key, "QueryService/Embed", object{"model": model, "texts": texts})
 	}
-	asked := 0
 	return fairness{
 		service: s, clients: 16,
 		attack: func(ctx context.Context, client, n int) answer {
@@ -46,10 +45,7 @@ func occupyProvider(ctx context.Context, s *arena) (result, error) {
 			}
 			return embed(ctx, s.attacker.read, texts)
 		},
-		victim: func(ctx context.Context) answer {
-			asked++
-			return embed(ctx, s.victim.read, []string{fmt.Sprint("question ", asked)})
-		},
+		victim: []question{s.question("QueryService/Embed", object{"model": model, "texts": []string{"question $N"}})},
 	}.run(ctx)
 }
 
