@@ -137,6 +137,14 @@ func (c credentials) operatorKey() access {
 	return access{key: c.local.OperatorKey, source: "client.conf", operator: true}
 }
 
+// remedy says how to get a key in place of one that was refused.
+func (a access) remedy() string {
+	if a.operator {
+		return "RAGD_OPERATOR_KEY must be the operator-key of the service, or else the one that its first start wrote to client.conf"
+	}
+	return "`ragd key create` makes a key, RAGD_API_KEY sets it"
+}
+
 // forTenant returns access to a tenant's data: with --tenant as the operator, else with
 // the API key, else as the operator for the tenant of client.conf.
 func (c credentials) forTenant() access {
@@ -179,6 +187,9 @@ const callTimeout = 90 * time.Second
 // WrapUnary adds the credential and callTimeout to a call. It implements connect.Interceptor.
 func (a access) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		if err := a.check(); err != nil {
+			return nil, err
+		}
 		a.sign(req.Header())
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
@@ -200,9 +211,17 @@ func (a access) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.
 	return next
 }
 
+// check returns an error if the key cannot be sent.
+func (a access) check() error {
+	if strings.ContainsFunc(strings.TrimSpace(a.key), func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return usagef("the key from %s contains a line break or another control character: set it anew", a.source)
+	}
+	return nil
+}
+
 func (a access) sign(header http.Header) {
-	if a.key != "" {
-		header.Set("Authorization", "Bearer "+a.key)
+	if a.key != "" { // which may come from a file, with the end of its line
+		header.Set("Authorization", "Bearer "+strings.TrimSpace(a.key))
 	}
 	if a.header != "" {
 		header.Set("Ragd-Tenant", a.header)

@@ -42,6 +42,18 @@ func TestDoctor(t *testing.T) {
 	})
 }
 
+// A key may end with a line break, as it does when it is read from a file.
+func TestKeysOfDoubtfulForm(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.env["RAGD_SERVER"], s.env["RAGD_OPERATOR_KEY"] = s.url, operatorSecret+"\r\n"
+	s.want(t, step{args: args("tenant list"), stdout: anything})
+	s.env["RAGD_API_KEY"] = "ragd_one\nragd_two"
+	s.want(t, step{args: args("index list"), code: 2, stderr: "...the key from RAGD_API_KEY contains a line break or another control character: set it anew"})
+	s.env["RAGD_OPERATOR_KEY"] = "wrong-operator-key"
+	s.want(t, step{args: args("tenant list"), code: 1, stderr: "...refused the key from RAGD_OPERATOR_KEY: it is wrong, was revoked, has expired, or belongs to another service; RAGD_OPERATOR_KEY must be the operator-key of the service"})
+}
+
 func TestDoctorFixInstallsBeforeItChecks(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

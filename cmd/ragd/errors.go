@@ -69,7 +69,7 @@ func (p *program) explain(err error, wire *connect.Error, message string) string
 	case wire.Code() == connect.CodeUnauthenticated && c.access.key == "":
 		return p.noKey()
 	case wire.Code() == connect.CodeUnauthenticated:
-		return fmt.Sprintf("%s refused the key from %s: %s; `ragd key create` makes a key, RAGD_API_KEY sets it", c.server, c.access.source, p.whoseKey(c))
+		return fmt.Sprintf("%s refused the key from %s: %s; %s", c.server, c.access.source, p.whoseKey(c), c.access.remedy())
 	case wire.Code() == connect.CodePermissionDenied:
 		return fmt.Sprintf("%s (the key from %s)", message, c.access.source)
 	case wire.Code() == connect.CodeUnimplemented:

@@ -111,7 +111,9 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 		write(content)
 		s.want(t, step{args: args("index list"), code: 1, stderr: "ragd: " + want + "\n"})
 	}
-	s.want(t, step{args: args("index list --config absent.conf"), code: 1, stderr: "ragd: open absent.conf: no such file or directory\n"})
+	s.want(t, step{args: args("index list --config absent.conf"), code: 1, stderr: "ragd: --config: open absent.conf: no such file or directory\n"})
+	s.env["RAGD_CONFIG"] = "absent.conf"
+	s.want(t, step{args: args("index list"), code: 1, stderr: "ragd: RAGD_CONFIG: open absent.conf: no such file or directory\n"})
 	s.env["RAGD_CONFIG"] = file(t, "other.conf", "tenant = elsewhere\n")
 	if _, tenant := s.credential(t, "index list"); tenant != "elsewhere" {
 		t.Errorf("tenant %q", tenant)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -128,7 +127,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	processor := limit.NewProcessor(0)
 	models := embed.NewRegistry(embed.Config{OpenAI: providers.OpenAI, Processor: processor})
 	if _, err := models.Model(s.config.EmbeddingModel); err != nil {
-		return fmt.Errorf("embedding-model: %w", err)
+		return fault.Rename("embeddingModel", "embedding-model", err)
 	}
 	languageModels := llm.New(llm.Config{OpenAI: providers.OpenAI})
 	extractor := extract.New(languageModels)

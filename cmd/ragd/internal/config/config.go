@@ -68,15 +68,20 @@ func (e SecretFlagError) Error() string {
 // A key in the file that no command knows is an error, so that a misspelt one is not
 // ignored. A secret on the command line is a SecretFlagError.
 func Fill(cmd *cobra.Command, path string, getenv func(string) string) error {
+	from := "--config"
 	if path == "" {
-		path = getenv(environmentKey("config"))
+		from = environmentKey("config")
+		path = getenv(from)
 	}
 	named := path != ""
 	if !named {
 		path, _ = folderFile(getenv, "ragd.conf") // a service without a home has no file there
 	}
 	values, err := readFile(path)
-	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
+	switch {
+	case err != nil && named:
+		return fmt.Errorf("%s: %w", from, err)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	known := map[string]bool{}
