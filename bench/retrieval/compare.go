@@ -72,20 +72,20 @@ func inBatches(ctx context.Context, d data, from, to, size int, write func(ctx c
 
 // compareQueries measures queries for the nearest of all vectors.
 func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) error {
-	fmt.Printf("\n| query, clients | p50 ms | p99 ms | queries/s | p50 ratio | queries/s ratio |\n| --- | --- | --- | --- | --- | --- |\n")
+	fmt.Printf("\n| query, clients | p50 ms | p99 ms | queries/s | p50 ratio | queries/s ratio | client CPU us | ragd CPU us | PostgreSQL CPU us |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	sides := []side{
 		{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), "") }},
 		{"ragd over Connect", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), ""); return err }},
 		{"ragd over MCP", func(ctx context.Context, n int) error { return r.ask(ctx, d.question(n)) }},
 	}
 	for _, clients := range []int{1, 8} {
-		rates, err := measure(ctx, clients, o.duration, sides)
+		rates, err := measure(ctx, clients, o.duration, sides, r.used)
 		if err != nil {
 			return err
 		}
 		for n, got := range rates {
-			fmt.Printf("| %s, %d | %s | %s | %.0f | %.2f | %.2f |\n", sides[n].name, clients, ms(got.p50), ms(got.p99), got.perSecond,
-				float64(got.p50)/float64(rates[0].p50), got.perSecond/rates[0].perSecond)
+			fmt.Printf("| %s, %d | %s | %s | %.0f | %.2f | %.2f | %s |\n", sides[n].name, clients, ms(got.p50), ms(got.p99), got.perSecond,
+				float64(got.p50)/float64(rates[0].p50), got.perSecond/rates[0].perSecond, got.used.per(got.calls))
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func compareFilters(ctx context.Context, o options, d data, r *ragd, b *bare) er
 		rates, err := measure(ctx, 1, o.duration, []side{
 			{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), share.field) }},
 			{"ragd", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), share.field); return err }},
-		})
+		}, r.used)
 		if err != nil {
 			return err
 		}

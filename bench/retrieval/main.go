@@ -55,7 +55,7 @@ func compare(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer s.Stop()
-	r, err := connectTo(ctx, s.URL())
+	r, err := connectTo(ctx, s)
 	if err != nil {
 		return err
 	}

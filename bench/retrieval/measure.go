@@ -10,10 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rate has the latencies and the throughput of many calls.
+// rate has the latencies, the throughput and the processor time of many calls.
 type rate struct {
 	p50, p99  time.Duration
 	perSecond float64
+	calls     int
+	used      cpu // by all calls
 }
 
 // side is one of the compared systems; the first is the baseline.
@@ -27,24 +29,27 @@ type side struct {
 const rounds = 8
 
 // measure runs calls of each side from several concurrent clients for the given duration
-// in total. The sides take turns; the first round is a warm-up that does not count.
-func measure(ctx context.Context, clients int, duration time.Duration, sides []side) ([]rate, error) {
-	took := make([][]time.Duration, len(sides))
+// in total. The sides take turns; the first round is a warm-up that does not count. used
+// returns the processor time used until now.
+func measure(ctx context.Context, clients int, duration time.Duration, sides []side, used func() cpu) ([]rate, error) {
+	took, rates := make([][]time.Duration, len(sides)), make([]rate, len(sides))
 	for round := range rounds + 1 {
 		for n, s := range sides {
+			before := used()
 			got, err := calls(ctx, clients, duration/rounds, s.call)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 			if round > 0 {
-				took[n] = append(took[n], got...)
+				took[n], rates[n].used = append(took[n], got...), rates[n].used.plus(used().minus(before))
 			}
 		}
 	}
-	rates := make([]rate, len(sides))
 	for n, all := range took {
 		slices.Sort(all)
-		rates[n] = rate{all[len(all)/2], all[len(all)*99/100], float64(len(all)) / duration.Seconds()}
+		r := &rates[n]
+		r.p50, r.p99, r.calls = all[len(all)/2], all[len(all)*99/100], len(all)
+		r.perSecond = float64(r.calls) / duration.Seconds()
 	}
 	return rates, nil
 }

@@ -30,11 +30,13 @@ type ragd struct {
 	vectors   ragdv1connect.VectorServiceClient
 	documents ragdv1connect.DocumentServiceClient
 	mcp       *client.Client
+	used      func() cpu // by this program, the service and its database
 }
 
-// connectTo creates a tenant with an index in the service at url, and connects to it,
-// over Connect with binary messages and over MCP.
-func connectTo(ctx context.Context, url string) (*ragd, error) {
+// connectTo creates a tenant with an index in the service, and connects to it, over
+// Connect with binary messages and over MCP.
+func connectTo(ctx context.Context, d *daemon.Daemon) (*ragd, error) {
+	url := d.URL()
 	headers := map[string]string{"Authorization": "Bearer " + daemon.OperatorKey}
 	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, url, withHeaders(headers))
 	if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: tenantID}); err != nil {
@@ -47,6 +49,7 @@ func connectTo(ctx context.Context, url string) (*ragd, error) {
 	headers = map[string]string{"Authorization": "Bearer " + key.GetSecret()}
 	connections := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	r := &ragd{
+		used:      func() cpu { return usedBy(d) },
 		indexes:   ragdv1connect.NewIndexServiceClient(connections, url, withHeaders(headers)),
 		vectors:   ragdv1connect.NewVectorServiceClient(connections, url, withHeaders(headers)),
 		documents: ragdv1connect.NewDocumentServiceClient(connections, url, withHeaders(headers)),

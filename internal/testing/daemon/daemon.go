@@ -122,6 +122,9 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
+// Process returns the id of its process.
+func (d *Daemon) Process() int { return d.command.Process.Pid }
+
 // URL returns the base URL of the service.
 func (d *Daemon) URL() string { return "http://" + d.Address }
 
