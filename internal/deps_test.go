@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"internal/llm":                 {"internal/endpoint", "internal/fault"},
 	"internal/logrepeat":           {},
 	"internal/mcp":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/admission", "internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/mcp/mcphttp", "internal/nearest", "internal/tenant", "internal/textlimit"},
-	"internal/mcp/mcphttp":         {"internal/admission", "internal/fault", "internal/httpserver", "internal/limit", "internal/tenant"},
+	"internal/mcp/mcphttp":         {"internal/admission", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},
 	"internal/metadata":            {"internal/fault"},
 	"internal/nearest":             {},
 	"internal/pagination":          {"internal/fault"},

@@ -1,5 +1,5 @@
-// Package jsonmessage decodes messages from JSON. Its errors say which field is wrong,
-// what is allowed there and what was given.
+// Package jsonmessage converts messages from JSON and to JSON. Its errors say which field is
+// wrong, what is allowed there and what was given.
 //
 // protojson does the decoding. Only if it fails is the text read a second time, along the
 // descriptor of the message, to find the mistake.

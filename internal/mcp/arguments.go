@@ -3,10 +3,12 @@ package mcp
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,9 +18,13 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -65,29 +71,94 @@ func vectorsOf(source map[string]any) (names []string) {
 	return names
 }
 
-// withoutVectors returns a copy of the arguments for the validator, in which valid
-// vectors are empty: the validator makes four allocations per number.
-func (a *arguments) withoutVectors(given map[string]any) map[string]any {
-	short := maps.Clone(given)
-	for _, name := range a.vectors {
-		list, isList := given[name].([]any)
-		if isList && !slices.ContainsFunc(list, func(v any) bool { _, ok := v.(json.Number); return !ok }) {
-			short[name] = []any{}
-		}
-	}
-	return short
+// accepted are the arguments of a call that fit a tool's schema.
+type accepted struct {
+	json []byte // an object, in which the lists in vectors are empty
+	// vectors are lists of numbers by the names of their arguments.
+	vectors map[string][]float32
 }
 
-// accept returns the arguments of a call as JSON that fits the schema. Errors: Invalid
-// with a violation for each argument that does not fit.
-func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
-	raw, isRaw := req.GetRawArguments().(json.RawMessage)
-	if !isRaw {
-		var err error
-		if raw, err = json.Marshal(req.GetRawArguments()); err != nil {
-			return nil, fmt.Errorf("read the arguments: %w", err)
+// decode decodes the arguments into a message. Errors: Invalid.
+func (a accepted) decode(into proto.Message) error {
+	if err := jsonmessage.Unmarshal(a.json, into); err != nil {
+		return err
+	}
+	for name, values := range a.vectors {
+		field := into.ProtoReflect().Descriptor().Fields().ByJSONName(name)
+		// As a packed field of the binary form, which is decoded much faster than a list is
+		// built by reflection.
+		const size = 4
+		packed := protowire.AppendTag(make([]byte, 0, size*len(values)+16), field.Number(), protowire.BytesType)
+		packed = protowire.AppendVarint(packed, uint64(size*len(values)))
+		for _, value := range values {
+			packed = protowire.AppendFixed32(packed, math.Float32bits(value))
+		}
+		if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(packed, into); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
 		}
 	}
+	return nil
+}
+
+// sentArguments returns the arguments of a call as the client sent them.
+func sentArguments(ctx context.Context, req mcpgo.CallToolRequest) any {
+	if raw := mcphttp.Arguments(ctx); raw != nil {
+		return raw
+	}
+	return req.GetRawArguments()
+}
+
+// maxDetached limits the length of the vectors that detach removes.
+const maxDetached = 4096
+
+// detach returns the arguments without their vectors, which it returns too: the decoders
+// and the validator take much longer for a number than reading it takes. It leaves
+// everything that may be a mistake to them.
+func (a *arguments) detach(raw json.RawMessage) (json.RawMessage, map[string][]float32) {
+	var found map[string][]float32
+	rest, copied, seen := make([]byte, 0, len(raw)), 0, map[string]bool{}
+	whole := jsonmessage.Members(raw, func(name []byte, begin, end int) bool {
+		if !slices.Contains(a.vectors, string(name)) {
+			return true
+		}
+		values, ok := jsonmessage.Floats(raw[begin:end], maxDetached)
+		if !ok {
+			return true
+		}
+		if seen[string(name)] {
+			return false
+		}
+		seen[string(name)] = true
+		if found == nil {
+			found = map[string][]float32{}
+		}
+		found[string(name)] = values
+		rest, copied = append(append(rest, raw[copied:begin]...), "[]"...), end
+		return true
+	})
+	if !whole || found == nil {
+		return raw, nil
+	}
+	return append(rest, raw[copied:]...), found
+}
+
+// accept returns the arguments of a call, which are raw JSON or a decoded value. Errors:
+// Invalid with a violation for each argument that does not fit the schema.
+func (a *arguments) accept(sent any, req mcpgo.CallToolRequest) (accepted, error) {
+	raw, isRaw := sent.(json.RawMessage)
+	if !isRaw {
+		var err error
+		if raw, err = json.Marshal(sent); err != nil {
+			return accepted{}, fmt.Errorf("read the arguments: %w", err)
+		}
+	}
+	raw, vectors := a.detach(raw)
+	fitting, err := a.check(raw, req)
+	return accepted{fitting, vectors}, err
+}
+
+// check is accept for arguments without vectors.
+func (a *arguments) check(raw json.RawMessage, req mcpgo.CallToolRequest) ([]byte, error) {
 	if _, err := a.shape.WeighJSON(raw); err != nil {
 		return nil, err // a list with too many entries, for each of which the validator would make an error
 	}
@@ -110,7 +181,7 @@ func (a *arguments) accept(req mcpgo.CallToolRequest) ([]byte, error) {
 		given[indexArgument], changed = name, true
 	}
 	var invalid *jsonschema.ValidationError
-	if err := a.schema.Validate(a.withoutVectors(given)); errors.As(err, &invalid) {
+	if err := a.schema.Validate(given); errors.As(err, &invalid) {
 		return nil, a.explain(invalid)
 	} else if err != nil {
 		return nil, fmt.Errorf("check the arguments: %w", err)

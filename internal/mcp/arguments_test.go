@@ -3,14 +3,17 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"google.golang.org/protobuf/proto"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
 func argumentsOf(t testing.TB, tool string) *arguments {
@@ -22,13 +25,6 @@ func argumentsOf(t testing.TB, tool string) *arguments {
 	}
 	t.Fatalf("no tool %s", tool)
 	return nil
-}
-
-func toolCall(t testing.TB, arguments string) mcpgo.CallToolRequest {
-	t.Helper()
-	var req mcpgo.CallToolRequest
-	req.Params.RawArguments = json.RawMessage(arguments)
-	return req
 }
 
 func TestArgumentsThatDoNotFit(t *testing.T) {
@@ -59,7 +55,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := argumentsOf(t, tc.tool).accept(toolCall(t, tc.arguments))
+			_, err := argumentsOf(t, tc.tool).accept(json.RawMessage(tc.arguments), mcpgo.CallToolRequest{})
 			var f *fault.Error
 			if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Violations) == 0 {
 				t.Fatalf("%#v", err)
@@ -76,26 +72,30 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 func TestArgumentsWithUnpairedSurrogatesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, given := range []string{`{"queryText":"boat \ud83d"}`, "{\"queryText\":\"boat \xf0\"}"} {
-		raw, err := argumentsOf(t, "vector_query").accept(toolCall(t, given))
+		raw, err := argumentsOf(t, "vector_query").accept(json.RawMessage(given), mcpgo.CallToolRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var req ragdv1.VectorQueryRequest
-		if err := jsonmessage.Unmarshal(raw, &req); err != nil || req.GetQueryText() != "boat \uFFFD" {
+		if err := raw.decode(&req); err != nil || req.GetQueryText() != "boat \uFFFD" {
 			t.Errorf("%q: %q, %v", given, req.GetQueryText(), err)
 		}
 	}
 }
 
 func BenchmarkAcceptVector(b *testing.B) {
-	values, err := json.Marshal(make([]float32, 384))
+	values, err := json.Marshal(synthetic.Vectors(1, 1)[0])
 	if err != nil {
 		b.Fatal(err)
 	}
-	arguments, call := argumentsOf(b, "vector_query"), toolCall(b, `{"indexName":"a","queryVector":`+string(values)+`}`)
+	arguments, call := argumentsOf(b, "vector_query"), json.RawMessage(`{"indexName":"a","queryVector":`+string(values)+`}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := arguments.accept(call); err != nil {
+		got, err := arguments.accept(call, mcpgo.CallToolRequest{})
+		if err == nil {
+			err = got.decode(&ragdv1.VectorQueryRequest{})
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -104,12 +104,16 @@ func BenchmarkAcceptVector(b *testing.B) {
 func TestArgumentsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const given = `{"filter":{"id":9007199254740993},"queryVector":[0.1,1e-7],"queryText":"a"}`
-	got, err := argumentsOf(t, "vector_query").accept(toolCall(t, given))
+	got, err := argumentsOf(t, "vector_query").accept(json.RawMessage(given), mcpgo.CallToolRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(given, string(got)); diff != "" {
-		t.Error(diff)
+	if want := `{"filter":{"id":9007199254740993},"queryVector":[],"queryText":"a"}`; string(got.json) != want {
+		t.Errorf("%s, want %s", got.json, want)
+	}
+	var req ragdv1.VectorQueryRequest
+	if err := got.decode(&req); err != nil || !slices.Equal(req.GetQueryVector(), []float32{0.1, 1e-7}) {
+		t.Errorf("%v, %v", req.GetQueryVector(), err)
 	}
 }
 
@@ -132,7 +136,7 @@ func TestDecodeExplains(t *testing.T) {
 // mistakes that only protobuf checks.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
-		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"filter": null}`, `{"queryVector": [1e39]}`,
+		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"filter": null}`, `{"queryVector": [1e39]}`, `{"queryVector": [0.1, -2e-7], "topK": 1}`, `{"queryVector":[1],"queryVector":[2]}`, `{"queryVector":"", "queryVector":[2]}`,
 		`{"topK": "\"5\""}`, `{"chunking": {"headers": {"0": 1}}}`, `null`, `[]`, `"x"`, `{"": {}}`, `{"topK": "1 2"}`,
 	} {
 		f.Add(seed)
@@ -146,12 +150,24 @@ func FuzzArguments(f *testing.F) {
 			return // the protocol's own parser rejects it
 		}
 		for _, a := range all {
-			fitting, err := a.accept(toolCall(t, raw))
+			fitting, err := a.accept(json.RawMessage(raw), mcpgo.CallToolRequest{})
 			switch {
-			case err == nil && !json.Valid(fitting):
-				t.Errorf("%s became %s", raw, fitting)
+			case err == nil && !json.Valid(fitting.json):
+				t.Errorf("%s became %s", raw, fitting.json)
 			case err != nil && fault.KindOf(err) != fault.Invalid:
 				t.Errorf("%s: %v", raw, err)
+			}
+			whole, wanted := a.check(json.RawMessage(raw), mcpgo.CallToolRequest{})
+			if (err == nil) != (wanted == nil) || err != nil && err.Error() != wanted.Error() {
+				t.Errorf("%s: %v, with vectors %v", raw, err, wanted)
+			}
+			if !slices.Contains(a.vectors, "queryVector") {
+				continue
+			}
+			var got, want ragdv1.VectorQueryRequest
+			err, wanted = fitting.decode(&got), accepted{json: whole}.decode(&want)
+			if (err == nil) != (wanted == nil) || err == nil && !proto.Equal(&got, &want) {
+				t.Errorf("%s: %v, %v, with vectors %v, %v", raw, &got, err, &want, wanted)
 			}
 		}
 	})

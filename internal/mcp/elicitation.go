@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -21,9 +22,9 @@ func (s *toolset) elicitIndex(ctx context.Context, req mcpgo.CallToolRequest, p 
 	if p.kind != fault.Invalid || len(p.violations) != 1 || p.violations[0].Field != indexArgument {
 		return nil
 	}
-	named := req.GetArguments()[indexArgument]
+	named := namedIndex(sentArguments(ctx, req))
 	_, answered := server.InputResponse(req.Params.InputResponses, indexArgument)
-	if named != nil && named != "" || answered || !canElicit(ctx) {
+	if named || answered || !canElicit(ctx) {
 		return nil
 	}
 	names := s.indexes.of(ctx)
@@ -38,6 +39,16 @@ func (s *toolset) elicitIndex(ctx context.Context, req mcpgo.CallToolRequest, p 
 			"required":   []string{indexArgument},
 		},
 	}).ToolResult()
+}
+
+// namedIndex reports whether the arguments of a call name an index.
+func namedIndex(sent any) bool {
+	given, _ := sent.(map[string]any)
+	if raw, ok := sent.(json.RawMessage); ok && json.Unmarshal(raw, &given) != nil {
+		return false
+	}
+	name := given[indexArgument]
+	return name != nil && name != ""
 }
 
 // canElicit reports whether the client can show its user a form.

@@ -83,8 +83,8 @@ type Config struct {
 	CallTimeout time.Duration
 	// Events delivers the changes that clients are notified of; nil for none.
 	Events *event.Listener
-	// HTTP configures the HTTP endpoint. NewHandler sets its Server, Forget and Needs,
-	// and its Logger if it has none. ServeStdio does not use it.
+	// HTTP configures the HTTP endpoint. NewHandler sets its Server, Forget, Needs and
+	// Detached, and its Logger if it has none. ServeStdio does not use it.
 	HTTP   mcphttp.Config
 	Logger *slog.Logger
 	// ReadOnly leaves the tools that write out of the list, see ReadsOnly. NewHandler does
@@ -109,7 +109,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.HTTP.Needs = tools.needs
+	cfg.HTTP.Needs, cfg.HTTP.Detached = tools.needs, true
 	cfg.HTTP.Logger = cmp.Or(cfg.HTTP.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.HTTP.Server = func(tenant.ID) *server.MCPServer { return tools.server(nil) }

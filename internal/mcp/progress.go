@@ -89,10 +89,10 @@ func (p *progress) wait() {
 // splitWait removes waitArgument from a call's arguments, because the API does not know
 // it, and returns its value. The default is maxWait for a client that wants progress,
 // else 0.
-func splitWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Duration, err error) {
+func splitWait(ctx context.Context, arguments accepted) (rest accepted, wait time.Duration, err error) {
 	var given map[string]json.RawMessage
-	if err := json.Unmarshal(arguments, &given); err != nil {
-		return nil, 0, fmt.Errorf("read the arguments: %w", err)
+	if err := json.Unmarshal(arguments.json, &given); err != nil {
+		return rest, 0, fmt.Errorf("read the arguments: %w", err)
 	}
 	if progressOf(ctx).wanted() {
 		wait = maxWait
@@ -100,12 +100,12 @@ func splitWait(ctx context.Context, arguments []byte) (rest []byte, wait time.Du
 	if raw := given[waitArgument]; raw != nil {
 		var seconds float64
 		if err := json.Unmarshal(raw, &seconds); err != nil {
-			return nil, 0, fault.Field(waitArgument, "must be a number of seconds")
+			return rest, 0, fault.Field(waitArgument, "must be a number of seconds")
 		}
 		wait = time.Duration(seconds * float64(time.Second))
 		delete(given, waitArgument)
 	}
-	rest, err = json.Marshal(given)
+	rest.json, err = json.Marshal(given)
 	return rest, min(wait, maxWait), err
 }
 
@@ -115,7 +115,7 @@ func newWaits() *limit.Limiter[tenant.ID] { return limit.New[tenant.ID](0, maxWa
 // waiting wraps a run whose answer has a job: it waits for the job if the call asks for
 // that. refresh updates the answer after the job has changed.
 func (s *toolset) waiting(run run, jobOf func(proto.Message) *ragdv1.Job, refresh func(context.Context, proto.Message, *ragdv1.Job) (string, error)) run {
-	return func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
+	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
 		began := time.Now()
 		rest, wait, err := splitWait(ctx, arguments)
 		if err != nil {

@@ -121,12 +121,12 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tenantTool, error) {
 		return nil, err
 	}
 	o := &tenantTool{tool: tool{definition: kind.definition, fixed: made.GetFixed()}}
-	o.run = func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
-		merged, err := o.merge(arguments)
+	o.run = func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
+		merged, err := o.merge(arguments.json)
 		if err != nil {
 			return nil, "", err
 		}
-		return kind.run(ctx, merged)
+		return kind.run(ctx, accepted{merged, arguments.vectors})
 	}
 	if made.GetSettings() != nil {
 		if err := json.Unmarshal(raw, &o.settings); err != nil {

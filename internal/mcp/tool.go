@@ -11,11 +11,11 @@ import (
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -42,18 +42,18 @@ type tool struct {
 	fixed bool
 }
 
-// run calls the API with arguments that fit the tool's schema, as JSON, and returns the
-// answer as a message and as text.
-type run func(ctx context.Context, arguments []byte) (proto.Message, string, error)
+// run calls the API with arguments that fit the tool's schema and returns the answer as a
+// message and as text.
+type run func(ctx context.Context, arguments accepted) (proto.Message, string, error)
 
 // call returns the run of one API method.
 func call[Req any, Message interface {
 	*Req
 	proto.Message
 }, Res proto.Message](method func(context.Context, Message) (Res, error), text func(Message, Res) string) run {
-	return func(ctx context.Context, arguments []byte) (proto.Message, string, error) {
+	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
 		req := Message(new(Req))
-		if err := jsonmessage.Unmarshal(arguments, req); err != nil {
+		if err := arguments.decode(req); err != nil {
 			return nil, "", err
 		}
 		res, err := method(ctx, req)
@@ -177,7 +177,7 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 	}
 	ctx, progress := withProgress(ctx, req)
 	defer progress.wait()
-	arguments, err := t.arguments.accept(req)
+	arguments, err := t.arguments.accept(sentArguments(ctx, req), req)
 	if err != nil {
 		return nil, err
 	}
@@ -185,26 +185,13 @@ func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) 
 	if err != nil {
 		return nil, err
 	}
-	structured, err := jsonOptions.Marshal(answer)
+	structured, err := encode(answer)
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	return &mcpgo.CallToolResult{
-		Content:           []mcpgo.Content{mcpgo.NewTextContent(text)},
-		StructuredContent: json.RawMessage(structured), // the library compacts it
-	}, nil
+	return mcphttp.Result(ctx, text, structured)
 }
 
-// jsonOptions encodes all fields, because output schemas require empty ones too.
-var jsonOptions = protojson.MarshalOptions{EmitDefaultValues: true}
-
-// encode returns a message as compact JSON.
-func encode(m proto.Message) (json.RawMessage, error) {
-	raw, err := jsonOptions.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var compact bytes.Buffer // protojson varies its white space on purpose
-	err = json.Compact(&compact, raw)
-	return compact.Bytes(), err
-}
+// encode returns a message as compact JSON with all fields, because output schemas require
+// empty ones too.
+func encode(m proto.Message) (json.RawMessage, error) { return jsonmessage.Append(nil, m) }

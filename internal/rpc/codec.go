@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -33,7 +32,7 @@ func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is not a message", message)
 	}
-	return protojson.MarshalOptions{EmitDefaultValues: true}.MarshalAppend(dst, m)
+	return jsonmessage.Append(dst, m)
 }
 
 // Unmarshal implements connect.Codec.

@@ -31,6 +31,9 @@ type Config struct {
 	// AuthorizationServers lists the issuers whose tokens are accepted, for the metadata
 	// document. Empty if only API keys are accepted.
 	AuthorizationServers []string
+	// Detached says that the tools take their arguments from Arguments, if it has them, and
+	// return what Result returns, which keeps both from the library.
+	Detached bool
 	// Forget is called when a tenant's server is dropped. Optional. It must not call the
 	// Handler.
 	Forget func(tenant.ID)
@@ -185,6 +188,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if in.detached != nil {
+		in.detached.splices = true
+	}
 	c, err := h.servers.begin(r.Context(), caller, in)
 	if err != nil {
 		h.reject(w, r, err)
@@ -198,7 +204,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.recheck(c, r.Header)()
 	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, c.cancel)
-	out.hideSession = h.cfg.Stateless
+	out.hideSession, out.detached = h.cfg.Stateless, in.detached
 	defer out.close()
 	c.server.http.Handle(out, c.request(r))
 	out.finish()

@@ -17,13 +17,16 @@ import (
 // The library decodes the same bytes again, so this package decodes them exactly as the
 // library does: any difference would let a caller pass a check as one thing and be served
 // as another.
+//
+// The arguments of a tool call may be taken out of it, see Config.Detached.
 type message struct {
-	body   []byte
-	verb   string // HTTP method
-	method mcpgo.MCPMethod
-	tool   string // name in tools/call
-	hasID  bool
-	modern bool // 2026-07-28 or later: no sessions
+	body     []byte
+	detached *detached // nil if nothing was taken out
+	verb     string    // HTTP method
+	method   mcpgo.MCPMethod
+	tool     string // name in tools/call
+	hasID    bool
+	modern   bool // 2026-07-28 or later: no sessions
 	// session is the id that the caller sent; empty for modern revisions.
 	session string
 	// opensSSE and overSSE are set on the transport of 2024-11-05, where initialize is
@@ -35,7 +38,7 @@ type message struct {
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, memory *admission.Request) (message, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodDelete:
-		return peek(r.Method, r.Header, nil)
+		return h.peek(r.Method, r.Header, nil)
 	case http.MethodPost:
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
@@ -47,7 +50,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, memory *admission
 	}
 	switch {
 	case err == nil:
-		return peek(r.Method, r.Header, body)
+		return h.peek(r.Method, r.Header, body)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		return message{}, &refusal{http.StatusRequestTimeout, mcpgo.INVALID_REQUEST, err.Error()}
@@ -69,13 +72,21 @@ func weight(body []byte) int64 {
 }
 
 // peek decodes the parts of a message that this package checks.
-func peek(verb string, header http.Header, body []byte) (message, error) {
+func (h *Handler) peek(verb string, header http.Header, body []byte) (message, error) {
 	m := message{
 		body:   body,
 		verb:   verb,
 		modern: mcpgo.IsModernProtocol(header.Get(mcpgo.HeaderProtocolVersion)),
 	}
 	if verb == http.MethodPost {
+		if !utf8.Valid(body) {
+			return message{}, malformed("the request body is not valid UTF-8")
+		}
+		if h.cfg.Detached {
+			if rest, arguments := detach(body); arguments != nil {
+				m.body, m.detached = rest, &detached{arguments: arguments}
+			}
+		}
 		if err := m.decode(); err != nil {
 			return message{}, err
 		}
@@ -87,9 +98,6 @@ func peek(verb string, header http.Header, body []byte) (message, error) {
 }
 
 func (m *message) decode() error {
-	if !utf8.Valid(m.body) {
-		return malformed("the request body is not valid UTF-8")
-	}
 	var base struct {
 		ID     any             `json:"id"`
 		Method mcpgo.MCPMethod `json:"method"`

@@ -24,6 +24,8 @@ type response struct {
 	abort        func() // ends the request
 	// hideSession removes the library's session id from the response.
 	hideSession bool
+	// detached replaces the marks in what the library writes; nil for none.
+	detached *detached
 
 	mu     sync.Mutex // guards the fields below, and writes to w
 	status int
@@ -71,9 +73,9 @@ func (r *response) Write(p []byte) (int, error) {
 		r.status = cmp.Or(r.status, http.StatusOK)
 		return r.body.Write(p)
 	}
-	n, err := r.send(p)
+	_, err := r.send(r.detached.splice(p))
 	r.quiet.Reset(r.keepAlive)
-	return n, err
+	return len(p), err
 }
 
 // Flush implements server.HTTPResponseWriter.
@@ -139,9 +141,10 @@ func (r *response) finish() {
 	// connected, the cause was the end of the session or a shutdown.
 	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
 	r.w.Header().Set("Cache-Control", "no-store")
-	r.w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))
+	body := r.detached.splice(r.body.Bytes())
+	r.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	r.w.WriteHeader(r.status)
-	if _, err := r.send(r.body.Bytes()); err == nil {
+	if _, err := r.send(body); err == nil {
 		r.flush()
 	}
 }

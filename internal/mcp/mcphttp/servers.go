@@ -144,6 +144,9 @@ func (c *call) join(o owner, now time.Time) (err error) {
 // bind sets the context of the call, which ends with the shutdown, the session or the
 // request.
 func (c *call) bind(ctx context.Context) {
+	if c.message.detached != nil {
+		ctx = context.WithValue(ctx, detachedKey{}, c.message.detached)
+	}
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, mintedKey{}, c.sessionID))
 	ends := []context.Context{c.servers.requests}
 	if c.message.isStream() {

@@ -1,0 +1,114 @@
+package mcphttp
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/jsonmessage"
+)
+
+// The library decodes a message about eight times, its arguments included, and encodes an
+// answer level by level, each time with all that is below. With Config.Detached it gets
+// neither: the arguments of a tool call pass it by in the context, and instead of the answer
+// it encodes two marks, which are replaced when the encoded message is written.
+
+// detached holds what passes the library by in one tool call.
+type detached struct {
+	arguments json.RawMessage // nil if they are in the message
+	splices   bool            // marks are replaced
+	// text and structured replace the marks, as JSON; nil until there is an answer.
+	text, structured []byte
+}
+
+type detachedKey struct{}
+
+// Arguments returns the arguments of the tool call in ctx as JSON, or nil if the library
+// has them.
+func Arguments(ctx context.Context) json.RawMessage {
+	if d, ok := ctx.Value(detachedKey{}).(*detached); ok {
+		return d.arguments
+	}
+	return nil
+}
+
+// Result returns the result of the tool call in ctx, whose structured content is valid JSON.
+// Errors: for text that is not UTF-8.
+func Result(ctx context.Context, text string, structured json.RawMessage) (*mcpgo.CallToolResult, error) {
+	d, ok := ctx.Value(detachedKey{}).(*detached)
+	if !ok || !d.splices {
+		return newResult(text, structured), nil
+	}
+	encoded, err := jsonmessage.AppendString(nil, text)
+	if err != nil {
+		return nil, err
+	}
+	d.text, d.structured = encoded, structured
+	return newResult(textMark, json.RawMessage(`"`+structuredMark+`"`)), nil
+}
+
+func newResult(text string, structured json.RawMessage) *mcpgo.CallToolResult {
+	return &mcpgo.CallToolResult{Content: []mcpgo.Content{mcpgo.NewTextContent(text)}, StructuredContent: structured}
+}
+
+// Marks for the two forms of an answer. No caller knows them.
+var textMark, structuredMark = "text " + rand.Text(), "structured " + rand.Text()
+
+// splice returns the encoded message p with the answer in place of the marks. p without
+// both marks is returned as it is.
+func (d *detached) splice(p []byte) []byte {
+	if d == nil || d.structured == nil {
+		return p
+	}
+	before, rest, hasText := bytes.Cut(p, []byte(`"`+textMark+`"`))
+	between, after, hasStructured := bytes.Cut(rest, []byte(`"`+structuredMark+`"`))
+	if !hasText || !hasStructured { // a notification, or another answer
+		return p
+	}
+	whole := make([]byte, 0, len(p)+len(d.text)+len(d.structured))
+	for _, piece := range [][]byte{before, d.text, between, d.structured, after} {
+		whole = append(whole, piece...)
+	}
+	return whole
+}
+
+// detach returns the message of a tool call without its arguments, and the arguments. It
+// returns body and nil for other messages, and for those which decoders might read in
+// different ways.
+func detach(body []byte) (rest []byte, arguments json.RawMessage) {
+	var call, params bool
+	var found, at [2]int
+	whole := jsonmessage.Members(body, func(name []byte, begin, end int) bool {
+		switch {
+		case string(name) == "method":
+			call = string(body[begin:end]) == `"`+string(mcpgo.MethodToolsCall)+`"`
+			return call
+		case string(name) == "params" && !params:
+			params, at = true, [2]int{begin, end}
+			return true
+		}
+		return !strings.EqualFold(string(name), "method") && !strings.EqualFold(string(name), "params")
+	})
+	if !whole || !call || !params {
+		return body, nil
+	}
+	whole = jsonmessage.Members(body[at[0]:at[1]], func(name []byte, begin, end int) bool {
+		if string(name) == "arguments" && found[1] == 0 {
+			found = [2]int{at[0] + begin, at[0] + end}
+			return true
+		}
+		return !strings.EqualFold(string(name), "arguments")
+	})
+	if !whole || found[1] == 0 {
+		return body, nil
+	}
+	const nothing = "{}"
+	arguments = body[found[0]:found[1]:found[1]]
+	rest = make([]byte, 0, len(body)-len(arguments)+len(nothing))
+	rest = append(append(rest, body[:found[0]]...), nothing...)
+	return append(rest, body[found[1]:]...), arguments
+}
