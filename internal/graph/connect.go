@@ -74,9 +74,14 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 	if len(documents) == 0 {
 		return nil
 	}
-	settings, err := index.GraphOf(ctx, h, i.ID)
-	if err != nil {
+	settings, hasEdges, err := index.GraphOf(ctx, h, i.ID)
+	if err != nil || settings.Off {
 		return err
+	}
+	if !hasEdges {
+		if err := index.MakeEdges(ctx, h, i); err != nil {
+			return fmt.Errorf("make the edge table: %w", err)
+		}
 	}
 	if settings.Keeps(string(Mention)) {
 		if err := connectNames(ctx, h, i, documents); err != nil {
@@ -167,9 +172,15 @@ func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs
 // fewer edges of the documents in work. A rebuild repairs interrupted
 // connections and applies the current rules for names.
 func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
+	_, hasEdges, err := index.GraphOf(ctx, h, i.ID)
+	if err != nil {
+		return err
+	}
 	return eachBatch(ctx, h, i.ID, report, func(ids []string) error {
-		if err := disconnect(ctx, h, ids); err != nil {
-			return fmt.Errorf("delete the edges of documents: %w", err)
+		if hasEdges { // else all edges are new
+			if err := disconnect(ctx, h, ids); err != nil {
+				return fmt.Errorf("delete the edges of documents: %w", err)
+			}
 		}
 		return Reconnect(ctx, h, i, ids...)
 	})
@@ -201,8 +212,14 @@ func eachBatch(ctx context.Context, h *tenant.Handle, indexID int64, report func
 // Relink deletes and finds the similar edges of an index after all its chunks got
 // other embeddings. Queries keep running and see fewer edges meanwhile.
 func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
-	if err := deleteSimilar(ctx, h); err != nil {
-		return fmt.Errorf("delete similar edges: %w", err)
+	_, hasEdges, err := index.GraphOf(ctx, h, i.ID)
+	if err != nil {
+		return err
+	}
+	if hasEdges {
+		if err := deleteSimilar(ctx, h); err != nil {
+			return fmt.Errorf("delete similar edges: %w", err)
+		}
 	}
 	return link(ctx, h, i, func(int) error { return nil })
 }
@@ -210,9 +227,14 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 // link adds the missing similar edges of an index. report is called as by
 // Rebuild.
 func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
-	settings, err := index.GraphOf(ctx, h, i.ID)
+	settings, hasEdges, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return err
+	}
+	if !hasEdges {
+		if err := index.MakeEdges(ctx, h, i); err != nil {
+			return fmt.Errorf("make the edge table: %w", err)
+		}
 	}
 	return eachBatch(ctx, h, i.ID, report, func(ids []string) error {
 		for some := range slices.Chunk(ids, linkedDocuments) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -15,6 +16,15 @@ type Counts struct {
 	Similarities int64 // pairs of similar chunks
 	Components   int64 // connected components, as of CountedAt; 0: not counted
 	CountedAt    *time.Time
+}
+
+// reader returns a handle for reading the graph, which has no edge table before its
+// first edges.
+func (c Counts) reader(h *tenant.Handle) *tenant.Handle {
+	if c.Version > 0 {
+		return h
+	}
+	return index.WithoutEdges(h)
 }
 
 // Counts returns the size of the graph of an index, in constant time. For a

@@ -75,9 +75,12 @@ const maxCounted = 1_000_000
 // countComponents returns the number of connected components of a graph, or 0 if
 // it has more than maxCounted chunks.
 func countComponents(ctx context.Context, h *tenant.Handle, i index.Index) (int, error) {
-	settings, err := index.GraphOf(ctx, h, i.ID)
+	settings, hasEdges, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || settings.Off {
 		return 0, err
+	}
+	if !hasEdges {
+		h = index.WithoutEdges(h)
 	}
 	count, err := tenant.Value[int64](ctx, h, `
 		SELECT coalesce(sum(d.chunk_count), 0)::bigint FROM tenant.documents AS d WHERE d.index_id = $1`, i.ID)

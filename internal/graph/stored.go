@@ -25,7 +25,7 @@ func (r *run) stored(ctx context.Context) error {
 		if counts, err = countsOf(groupCtx, h, p.index.ID); err != nil {
 			return fmt.Errorf("read the version of the graph: %w", err)
 		}
-		named, err = namedSeeds(groupCtx, h, p)
+		named, err = namedSeeds(groupCtx, counts.reader(h), p)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -33,6 +33,7 @@ func (r *run) stored(ctx context.Context) error {
 	}
 	seeds := append(named, foundSeeds(r.found.Sources)...)
 	r.watch.Lap("seeds", len(seeds))
+	p.tables = counts.reader(h)
 	around, err := r.service.load(ctx, p, counts.Version, seeds)
 	if err != nil {
 		return err

@@ -80,14 +80,17 @@ func (g Graph) Similarity() float64 {
 	return *g.Threshold
 }
 
-// GraphOf reads the graph settings of an index; those of a cached index may be
-// outdated. Errors: NotFound.
-func GraphOf(ctx context.Context, q tenant.Queryer, indexID int64) (Graph, error) {
-	g, err := tenant.Value[Graph](ctx, q, `SELECT i.graph FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
+// GraphOf reads the graph settings of an index, as those of a cached index may be
+// outdated, and reports whether it has an edge table. Errors: NotFound.
+func GraphOf(ctx context.Context, h *tenant.Handle, indexID int64) (g Graph, hasEdges bool, err error) {
+	found, err := tenant.Get[struct {
+		Graph    Graph
+		HasEdges bool
+	}](ctx, h, `SELECT i.graph, to_regclass('tenant.edge') IS NOT NULL AS has_edges FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return g, errDeleted
+		err = errDeleted
 	}
-	return g, err
+	return found.Graph, found.HasEdges, err
 }
 
 // makeEdgesTrigger returns the statement that creates the trigger that deletes
@@ -95,6 +98,20 @@ func GraphOf(ctx context.Context, q tenant.Queryer, indexID int64) (Graph, error
 func (i Index) makeEdgesTrigger() string {
 	return fmt.Sprintf(`CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk REFERENCING OLD TABLE AS deleted
 		FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.delete_edges('%d')`, i.ID)
+}
+
+// noEdges stands for the edge table of an index that has none yet.
+const noEdges = `(SELECT NULL::uuid AS document_id, NULL::int AS ordinal, NULL::ragd_shared.edge_type AS type, NULL::bigint AS key,
+	NULL::text COLLATE "C" AS kind, NULL::text COLLATE "C" AS name, NULL::uuid AS to_document_id, NULL::int AS to_ordinal, NULL::real AS cosine WHERE false)`
+
+// WithoutEdges returns a handle for reading the graph of an index that has no edge table
+// yet.
+func WithoutEdges(h *tenant.Handle) *tenant.Handle { return h.Without("edge", noEdges) }
+
+// MakeEdges creates the edge table of an index unless it exists. Most indexes of
+// ready-made vectors never need one. Errors: NotFound.
+func MakeEdges(ctx context.Context, h *tenant.Handle, i Index) error {
+	return makeOnce(ctx, h, i, "edge", makeEdges(i.ID))
 }
 
 // makeEdges returns the statements that create the edge table of an index. A chunk

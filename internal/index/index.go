@@ -79,7 +79,8 @@ type Index struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	measuredWidth int // see SearchWidth; 0 until it has been measured
+	measuredWidth int  // see SearchWidth; 0 until it has been measured
+	termsCounted  bool // its common terms have been counted into a table
 }
 
 // Next describes the next generation of the chunks of an index.

@@ -188,7 +188,11 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 			return err
 		}
 	}
-	return countTerms(ctx, h, indexID, state)
+	i, err := ByID(ctx, h, indexID)
+	if err != nil {
+		return err
+	}
+	return countTerms(ctx, h, i, state)
 }
 
 // unlessLoading calls do, which would slow a load down. While the index is being loaded it
@@ -226,15 +230,36 @@ func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task 
 // since the last count are counted too.
 const commonChunks = 100
 
+// makeTerms is the statement that makes the table of common terms.
+const makeTerms = `CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`
+
+// noTerms stands for the table of common terms of an index that has none yet.
+const noTerms = `(SELECT NULL::text COLLATE "C" AS lexeme, NULL::bigint AS chunks WHERE false)`
+
+// Terms returns a handle for reading the counts of common terms. An index that is small or
+// new has none; a cached index may have none when there are some already, which costs its
+// queries time.
+func (i Index) Terms(h *tenant.Handle) *tenant.Handle {
+	if i.termsCounted {
+		return h
+	}
+	return h.Without("term", noTerms)
+}
+
 // countTerms counts how many chunks have each common term. Queries read the
 // old counts until the new ones are complete.
-func countTerms(ctx context.Context, h *tenant.Handle, indexID int64, s state) error {
+func countTerms(ctx context.Context, h *tenant.Handle, i Index, s state) error {
+	if !i.termsCounted {
+		if err := makeOnce(ctx, h, i, "term", []string{makeTerms}); err != nil {
+			return err
+		}
+	}
 	b := h.Batch()
 	b.Exec(`DELETE FROM tenant.term`)
 	b.Exec(`
 		INSERT INTO tenant.term (lexeme, chunks)
 		SELECT word, ndoc FROM ts_stat('SELECT terms FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
-	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, indexID, s.Chunks, s.Written)
+	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, i.ID, s.Chunks, s.Written)
 	FlushTerms(b)
 	b.Exec(`ANALYZE tenant.chunk, tenant.term`)
 	return b.Run(ctx)

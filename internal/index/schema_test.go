@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
@@ -17,9 +18,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestTablesOfAnIndexAreAsTheirGoldenFile(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
-	_, err := s.Tenant(t, "tables").CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", MetadataIndexes: []string{"year"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pgtest.CheckSchema(t, s.Pool, tenant.ID("tables").Schema(), "index", *update, "*_1")
+	_, err := s.Tenant(t, "acme").CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", MetadataIndexes: []string{"year"}})
+	must(t, err)
+	i, h := resolve(t, s, "docs")
+	must(t, index.MakeEdges(t.Context(), h, i))
+	must(t, index.MakeTerms(t.Context(), h, i))
+	pgtest.CheckSchema(t, s.Pool, tenant.ID("acme").Schema(), "index", *update, "*_1")
 }

@@ -32,6 +32,7 @@ type indexRow struct {
 	Graph           Graph
 	Built           bool
 	SearchWidth     int
+	TermsCounted    bool
 	Building        bool
 	ReembedJobID    *string
 	NextModel       *string
@@ -42,14 +43,14 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.build_job_id IS NOT NULL AS building,
+	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, measuredWidth: r.SearchWidth,
+		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, measuredWidth: r.SearchWidth, termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
@@ -292,8 +293,21 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			return err
 		}
 		tables := tx.OfIndex(i.ID, i.Generation)
-		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk, tenant.term, tenant.edge`); err != nil {
+		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk`); err != nil {
 			return err
+		}
+		// Nobody fills a table that is made from here on: its writers read the chunks first.
+		for _, table := range []string{"term", "edge"} {
+			made, err := tenant.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
+			if err != nil {
+				return err
+			}
+			if !made {
+				continue
+			}
+			if _, err := tables.Exec(ctx, `TRUNCATE tenant.`+table); err != nil {
+				return err
+			}
 		}
 		return dropBuilt(ctx, tables, i)
 	})

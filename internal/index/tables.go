@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -20,18 +21,34 @@ type executor interface {
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
 }
 
-// makeTables creates the tables of an index and their Postgres indexes, except the one
-// over the embeddings, which is built later. The chunk table also holds ready-made
-// vectors, which have no document.
+// makeTables creates the chunk table of an index with its Postgres indexes, except the one
+// over the embeddings, which is built later. The table also holds ready-made vectors, which
+// have no document. The other tables are made when they are first used: see makeOnce.
 //
 // Definitions take no parameters. The values in their text are numbers, names from
 // lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
-	statements := append(i.makeChunks(), i.makeTermsTrigger(), i.makeEdgesTrigger(),
-		// How many chunks have each common term, as of the last count.
-		`CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`)
-	return i.executeAll(ctx, tx, append(statements, makeEdges(i.ID)...))
+	return i.executeAll(ctx, tx, append(i.makeChunks(), i.makeTermsTrigger(), i.makeEdgesTrigger()))
+}
+
+// makeOnce runs the statements that make a table of an index, unless it exists. Of concurrent
+// calls one makes it. The index is not deleted meanwhile. Errors: NotFound if it has been.
+func makeOnce(ctx context.Context, h *tenant.Handle, i Index, table string, statements []string) error {
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		if err := tx.Lock(ctx, fmt.Sprintf("%s_%d", table, i.ID)); err != nil {
+			return err
+		}
+		made, err := tenant.Value[bool](ctx, tx, `
+			SELECT to_regclass('tenant.`+table+`') IS NOT NULL FROM tenant.indexes AS i WHERE i.index_id = $1 FOR KEY SHARE`, i.ID)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return errDeleted
+		case err != nil || made:
+			return err
+		}
+		return i.executeAll(ctx, tx, statements)
+	})
 }
 
 // makeChunks returns the statements that create the chunk table.

@@ -96,7 +96,7 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 	if i.TextLanguage == "english" {
 		unframed = lexical.Unframed(text)
 	}
-	b := h.Batch()
+	b := i.Terms(h).Batch()
 	b.Set("statement_timeout", searchTimeout)
 	b.Query(tenant.Rows(&q.terms), `
 		WITH size AS (

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,12 @@ type Handle struct {
 	schema      string // quoted
 	index       string // the number of the index; empty without one
 	generation  string // of its chunks; empty for the first
+	absent      []absentTable
 }
+
+// absentTable is a table of the index that has not been made yet, and the subquery that
+// stands for it.
+type absentTable struct{ name, empty string }
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
@@ -73,6 +79,15 @@ func (h *Handle) OfIndex(index int64, generation int) *Handle {
 	if generation > 0 {
 		of.generation = "_" + strconv.Itoa(generation)
 	}
+	return &of
+}
+
+// Without returns a handle whose statements read the result of a subquery, in parentheses and
+// without rows, instead of a table of the index that has not been made yet. Statements have
+// to give the table an alias.
+func (h *Handle) Without(table, empty string) *Handle {
+	of := *h
+	of.absent = append(slices.Clone(h.absent), absentTable{table, empty})
 	return &of
 }
 
@@ -99,6 +114,10 @@ func (h *Handle) SQL(text string) string {
 			text = rest
 			continue
 		}
+		if rest, ok := h.cutAbsent(&b, name); ok {
+			text = rest
+			continue
+		}
 		b.WriteString(h.schema)
 		b.WriteByte('.')
 		text = name
@@ -112,6 +131,18 @@ func (h *Handle) SQL(text string) string {
 			}
 		}
 	}
+}
+
+// cutAbsent writes the subquery for the absent table that the text begins with, and returns
+// the rest of the text; false if it begins with none.
+func (h *Handle) cutAbsent(b *strings.Builder, text string) (rest string, ok bool) {
+	for _, table := range h.absent {
+		if rest, ok := strings.CutPrefix(text, table.name); ok && !continuesName(rest) {
+			b.WriteString(table.empty)
+			return rest, true
+		}
+	}
+	return text, false
 }
 
 // continuesName reports whether the text begins with a character of an unquoted SQL name.

@@ -24,6 +24,8 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 		},
 		{"names that begin like a table of an index", first, `SELECT tenant.edge_type, tenant.term_dimension(''), tenant.chunks FROM ragd_shared.tools`,
 			`SELECT "tenant_acme-7".edge_type, "tenant_acme-7".term_dimension(''), "tenant_acme-7".chunks FROM ragd_shared.tools`},
+		{"an absent table", third.Without("edge", "(SELECT 1)"), `SELECT FROM tenant.edge AS e JOIN tenant.edges JOIN tenant.chunk`,
+			`SELECT FROM (SELECT 1) AS e JOIN "tenant_acme-7".edges JOIN "tenant_acme-7".chunk_12_3`},
 		{"an index of another handle", third.OfIndex(4, 0), `SELECT FROM tenant.chunk`, `SELECT FROM "tenant_acme-7".chunk_4`},
 	} {
 		if got := tc.handle.SQL(tc.text); got != tc.want {
