@@ -6,6 +6,8 @@
 // were used least often and least recently (W-TinyLFU). These may be the newest, so a
 // caller must not rely on an entry being present.
 //
+// A Fair is a cache of our own, which divides its bytes between owners.
+//
 // Keys and values are boxed behind an interface, so that otter is instantiated here
 // only: its generic code takes megabytes and seconds of every package that compiles it.
 package cache

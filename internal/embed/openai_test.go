@@ -321,6 +321,38 @@ func TestEmbedQueryIsCachedByTenant(t *testing.T) {
 	}
 }
 
+func TestManyQuestionsOfOneTenantDoNotDisplaceAnothers(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	ai.Dimension = 256
+	registry := embed.NewRegistry(embed.Config{
+		OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key}, QueryCacheBytes: 64 << 10,
+	})
+	model, err := registry.Model("openai/unheard-of")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(tenant string, questions int) {
+		t.Helper()
+		for n := range questions {
+			if _, err := registry.EmbedQuery(t.Context(), tenant, model, fmt.Sprint("question ", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ask("acme", 10)
+	ask("globex", 300) // several times what fits
+	before := len(ai.Requests())
+	ask("acme", 10)
+	if asked := len(ai.Requests()) - before; asked != 0 {
+		t.Errorf("%d of 10 questions were embedded again", asked)
+	}
+	ask("globex", 10)
+	if asked := len(ai.Requests()) - before; asked != 10 {
+		t.Errorf("%d of 10 old questions were embedded again", asked)
+	}
+}
+
 func TestEmbedQueryDoesNotKeepFailures(t *testing.T) {
 	t.Parallel()
 	ai, registry, model := setup(t, "openai/unheard-of")

@@ -12,10 +12,11 @@ import (
 
 // EmbedQuery returns the vector of a tenant's question. The vector is shared: do not
 // change it. Vectors of recent questions are cached, and a question that several
-// callers ask at once is embedded once.
+// callers of a tenant ask at once is embedded once.
 //
-// The tenant is part of the cache key: a faster answer would tell one tenant what
-// another has asked.
+// No vector is shared between tenants: a faster answer would tell one tenant what
+// another has asked. Neither do the questions of one tenant displace those of another
+// that has asked less.
 //
 // Errors: those of Model.Embed, and that of ctx. When the context of one caller ends,
 // the embedding goes on for the others who wait for it.
@@ -30,7 +31,7 @@ func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, 
 	if model.provider == "builtin" {
 		return embed(ctx) // faster than the cache
 	}
-	return r.questions.get(ctx, questionKey(tenant, model, text), embed)
+	return r.questions.get(ctx, tenant, questionKey(tenant, model, text), embed)
 }
 
 // questionKey hashes everything that the vector depends on. Each part follows its
@@ -50,7 +51,7 @@ func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {
 
 // questionCache caches vectors and joins callers who ask for the same one.
 type questionCache struct {
-	vectors *cache.Cache[[sha256.Size]byte, []float32]
+	vectors *cache.Fair[string, [sha256.Size]byte, []float32] // by tenant
 
 	mu      sync.Mutex
 	flights map[[sha256.Size]byte]*flight
@@ -70,18 +71,16 @@ func newQuestionCache(bytes int64) *questionCache {
 		bytes = 64 << 20
 	}
 	return &questionCache{
-		vectors: cache.New(cache.Config[[sha256.Size]byte, []float32]{
-			Bytes: bytes, Weigh: func(key [sha256.Size]byte, vector []float32) int { return len(key) + 24 + 4*len(vector) },
-		}),
+		vectors: cache.NewFair[string](bytes, func(key [sha256.Size]byte, vector []float32) int { return len(key) + 24 + 4*len(vector) }),
 		flights: map[[sha256.Size]byte]*flight{},
 	}
 }
 
-func (c *questionCache) get(ctx context.Context, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) ([]float32, error) {
-	if vector, ok := c.vectors.Get(key); ok {
+func (c *questionCache) get(ctx context.Context, tenant string, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) ([]float32, error) {
+	if vector, ok := c.vectors.Get(tenant, key); ok {
 		return vector, nil
 	}
-	f := c.board(ctx, key, embed)
+	f := c.board(ctx, tenant, key, embed)
 	select {
 	case <-f.done:
 		return f.vector, f.err
@@ -93,7 +92,7 @@ func (c *questionCache) get(ctx context.Context, key [sha256.Size]byte, embed fu
 
 // board joins the flight for the key, or starts one. A flight is cancelled when its last
 // caller leaves.
-func (c *questionCache) board(ctx context.Context, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) *flight {
+func (c *questionCache) board(ctx context.Context, tenant string, key [sha256.Size]byte, embed func(context.Context) ([]float32, error)) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f := c.flights[key]; f != nil {
@@ -107,7 +106,7 @@ func (c *questionCache) board(ctx context.Context, key [sha256.Size]byte, embed 
 		defer cancel()
 		f.vector, f.err = embed(ctx)
 		if f.err == nil {
-			c.vectors.Put(key, f.vector)
+			c.vectors.Put(tenant, key, f.vector)
 		}
 		c.mu.Lock()
 		if c.flights[key] == f {
