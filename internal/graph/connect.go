@@ -342,10 +342,12 @@ func textsAt(chunks []ChunkRef, documents []Document) []chunkText {
 // all are the names of the index, or nil to look phrases up.
 func mentionsIn(ctx context.Context, h *tenant.Handle, texts []chunkText, all map[names.Key]bool, threads map[ChunkRef][]names.Key) ([]mention, error) {
 	phrases := make([][]names.Phrase, len(texts))
-	for i, text := range texts {
-		phrases[i] = text.phrases()
-	}
 	known := all
+	if known == nil || len(known) > 0 {
+		for i, text := range texts {
+			phrases[i] = text.phrases()
+		}
+	}
 	if known == nil {
 		var err error
 		if known, err = namesAmong(ctx, h, slices.Concat(phrases...)); err != nil {

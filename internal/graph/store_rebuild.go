@@ -60,7 +60,7 @@ func failRebuild(ctx context.Context, h *tenant.Handle, task job.Task, reason st
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := job.FailAttempt(ctx, tx, task.JobID, reason, last); err != nil || !last {
+		if err := job.FailAttempt(ctx, tx, task.JobID, 0, reason, last); err != nil || !last {
 			return err
 		}
 		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, task.JobID)

@@ -131,7 +131,7 @@ func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason 
 		if err != nil {
 			return err
 		}
-		if err := job.FailAttempt(ctx, tx, *jobID, reason, final); err != nil || !final {
+		if err := job.FailAttempt(ctx, tx, *jobID, 0, reason, final); err != nil || !final {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1`, indexID)

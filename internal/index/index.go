@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -109,6 +110,9 @@ func (i Index) Model(models *embed.Registry) (*embed.Model, error) {
 	}
 	return model.WithDimension(i.Dimension)
 }
+
+// BuiltinModel reports whether the model of the index runs in this process.
+func (i Index) BuiltinModel() bool { return strings.HasPrefix(i.EmbeddingModel, "builtin/") }
 
 // Counts are the numbers of chunks and documents of an index.
 type Counts struct {

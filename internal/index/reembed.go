@@ -82,7 +82,7 @@ func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, a job.Attempt, 
 				return err
 			}
 		}
-		return job.FailAttempt(ctx, tx, a.JobID, fault.Public(cause), last)
+		return job.FailAttempt(ctx, tx, a.JobID, 0, fault.Public(cause), last)
 	})
 	err = errors.Join(cause, err)
 	if last {

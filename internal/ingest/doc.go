@@ -18,6 +18,9 @@
 //	                    +----+                           upload of other content   |
 //	                    +----------------------------------------------------------+
 //
+// Small documents that no model of a provider processes are not shown as processing: they
+// are pending until they are ready.
+//
 // The error of a failed document is safe to show to callers; it stays until the document
 // is uploaded again or retried. A document can be deleted in every state, even while a
 // worker processes it. Until a new version is ready, and if it fails, the chunks of the

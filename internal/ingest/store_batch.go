@@ -45,28 +45,21 @@ func (t *task) file() file {
 // Statements about a batch find rows by = ANY($1) alone and take what they set from
 // arrays; see job.BeginAll.
 
-// begin marks the jobs running and reads their documents and the index in one round trip.
-// Documents that are ready stay ready. A task whose version is not the current one gets
-// job.ErrEnded.
+// begin reads the documents of the tasks and the index in one round trip. A task whose
+// version is not the current one gets job.ErrEnded.
 func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
-	jobs, documents, versions, attempts := columnsOfTasks(tasks)
+	_, documents, _, _ := columnsOfTasks(tasks)
 	var found []taskDocument
 	var contents []taskContent
 	var into index.Index
 	b := h.Batch()
 	b.Query(tenant.Rows(&found), `
 		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count
-		FROM tenant.documents AS d
-		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
+		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, documents)
 	index.Load(b, tasks[0].IndexID, &into)
 	b.Query(tenant.Rows(&contents), `
 		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
 		WHERE c.document_id = ANY($1::uuid[]) AND c.segment = 0`, documents)
-	b.Exec(`
-		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
-		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed')
-			AND d.version = ($2::int[])[array_position($1::uuid[], d.document_id)]`, documents, versions)
-	job.BeginAll(b, jobs, attempts)
 	if err := b.Run(ctx); err != nil {
 		return err
 	}
@@ -87,6 +80,22 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		t.taskDocument, t.into, t.content = d, into, content[t.DocumentID]
 	}
 	return nil
+}
+
+// show marks the documents processing and their jobs running. Documents that are ready stay
+// ready.
+func show(ctx context.Context, h *tenant.Handle, tasks []*task) error {
+	jobs, documents, versions, attempts := columnsOfTasks(tasks)
+	b := h.Batch()
+	b.Exec(`
+		SELECT FROM tenant.documents AS d
+		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
+	b.Exec(`
+		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
+		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed')
+			AND d.version = ($2::int[])[array_position($1::uuid[], d.document_id)]`, documents, versions)
+	job.BeginAll(b, jobs, attempts)
+	return b.Run(ctx)
 }
 
 // columnsOfTasks returns tasks by column, as statements take them.
@@ -153,14 +162,14 @@ func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*
 	}](ctx, tx, `
 		SELECT d.document_id::text, d.version, d.status FROM tenant.documents AS d
 		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
-	processing := map[string]int{} // versions by document id
+	open := map[string]int{} // versions by document id
 	for _, d := range locked {
-		if d.Status == DocumentProcessing {
-			processing[d.DocumentID] = d.Version
+		if d.Status == DocumentProcessing || d.Status == DocumentPending {
+			open[d.DocumentID] = d.Version
 		}
 	}
 	for _, t := range tasks {
-		if processing[t.DocumentID] == t.Version {
+		if open[t.DocumentID] == t.Version {
 			current = append(current, t)
 		}
 	}
@@ -185,14 +194,14 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 // finish marks the jobs that have not ended succeeded, and removes the documents from the
 // backlog.
 func finish(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, tasks []*task) error {
-	jobs, _, _, _ := columnsOfTasks(tasks)
+	jobs, _, _, attempts := columnsOfTasks(tasks)
 	counts := make([]int, len(tasks))
 	done := make([]backlog.Document, len(tasks))
 	for i, t := range tasks {
 		counts[i], done[i] = t.count(), t.Document
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := job.SucceedAll(ctx, tx, jobs, counts); err != nil {
+		if err := job.SucceedAll(ctx, tx, jobs, counts, attempts); err != nil {
 			return err
 		}
 		return b.Done(ctx, tx, done...)
@@ -221,11 +230,11 @@ func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t 
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE tenant.documents SET status = $3, error = $4, updated_at = now()
-			WHERE document_id = $1 AND version = $2 AND status = 'processing'`, t.DocumentID, t.Version, status, reason)
+			WHERE document_id = $1 AND version = $2 AND status IN ('pending', 'processing')`, t.DocumentID, t.Version, status, reason)
 		if err != nil {
 			return err
 		}
-		if err := job.FailAttempt(ctx, tx, t.JobID, reason, last); err != nil {
+		if err := job.FailAttempt(ctx, tx, t.JobID, t.Attempt, reason, last); err != nil {
 			return err
 		}
 		if last {

@@ -13,19 +13,16 @@ import (
 // segmentBytes is how much of a document one row holds.
 const segmentBytes = 8 << 20
 
-// storeContents writes the contents of documents, large ones in segments.
-func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, written []Document) error {
-	content := make(map[name][]byte, len(docs))
-	for _, d := range docs {
-		content[d.name()] = d.content
-	}
+// storeContents writes the contents of written documents, which are given by name, large
+// ones in segments.
+func storeContents(ctx context.Context, tx *tenant.Tx, given map[name]newDocument, written []Document) error {
 	var replaced, ids []string
 	var firsts [][]byte
 	for _, d := range written {
 		if d.Version > 1 {
 			replaced = append(replaced, d.DocumentID)
 		}
-		all := content[d.name()]
+		all := given[d.name()].content
 		ids, firsts = append(ids, d.DocumentID), append(firsts, all[:min(len(all), segmentBytes)])
 	}
 	if len(replaced) > 0 {
@@ -40,7 +37,7 @@ func storeContents(ctx context.Context, tx *tenant.Tx, docs []newDocument, writt
 		return err
 	}
 	for _, d := range written {
-		if err := storeSegments(ctx, tx, d.DocumentID, content[d.name()]); err != nil {
+		if err := storeSegments(ctx, tx, d.DocumentID, given[d.name()].content); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
@@ -179,7 +180,7 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 		namespaces, extracts = append(namespaces, d.Namespace), append(extracts, d.extract)
 	}
 	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts, namespaces)
-	written, err := tenant.Select[Document](ctx, tx, `
+	rows, err := tenant.Select[writtenDocument](ctx, tx, `
 		INSERT INTO tenant.documents AS d
 			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract, namespace)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
@@ -192,11 +193,34 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
 			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = now()
 		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
-		RETURNING `+documentColumns, args.Values()...)
-	if err != nil || len(written) == 0 {
+		RETURNING d.document_id::text, d.namespace, d.uri, d.version, d.chunk_count, d.created_at, d.updated_at`, args.Values()...)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return written, storeContents(ctx, tx, docs, written)
+	given := make(map[name]newDocument, len(docs))
+	for _, d := range docs {
+		given[d.name()] = d
+	}
+	written := make([]Document, len(rows))
+	for i, row := range rows {
+		written[i] = row.document(given[name{row.Namespace, row.URI}].Document)
+	}
+	return written, storeContents(ctx, tx, given, written)
+}
+
+// writtenDocument is what a caller of upsertDocuments does not know of a row that it wrote.
+type writtenDocument struct {
+	DocumentID           string
+	Namespace, URI       string
+	Version, ChunkCount  int
+	CreatedAt, UpdatedAt time.Time
+}
+
+// document returns the document that was written.
+func (w writtenDocument) document(given Document) Document {
+	given.DocumentID, given.Version, given.ChunkCount, given.Status = w.DocumentID, w.Version, w.ChunkCount, DocumentPending
+	given.CreatedAt, given.UpdatedAt = w.CreatedAt, w.UpdatedAt
+	return given
 }
 
 // nameContents stores new fingerprints for documents whose content is unchanged.

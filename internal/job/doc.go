@@ -12,6 +12,8 @@
 //	  |        Cancel           |
 //	  +-------------------------+-------------> cancelled
 //
+// The job of a small document is not shown as running: it goes from queued to succeeded.
+//
 // A job that has ended keeps its state: Retry starts a new job. A worker whose job was
 // ended by someone else gets ErrEnded.
 //

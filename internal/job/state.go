@@ -81,11 +81,11 @@ func BeginAll(b *tenant.Batch, jobIDs []string, attempts []int) {
 		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobIDs, attempts)
 }
 
-// Progress stores how much of a running job is done. Errors: ErrEnded.
+// Progress marks a job running and stores how much of it is done. Errors: ErrEnded.
 func Progress(ctx context.Context, on execer, jobID string, done, total int) error {
 	return unlessEnded(on.Exec(ctx, `
-		UPDATE tenant.jobs SET done = $2, total = $3, updated_at = now()
-		WHERE job_id = $1 AND status = 'running'`, jobID, done, total))
+		UPDATE tenant.jobs SET status = 'running', done = $2, total = $3, updated_at = now()
+		WHERE job_id = $1 AND status IN ('queued', 'running')`, jobID, done, total))
 }
 
 // Advance adds n to what is done of a running job, up to its total. Errors: ErrEnded.
@@ -103,22 +103,23 @@ func Succeed(ctx context.Context, on execer, jobID string) error {
 	return err
 }
 
-// SucceedAll marks jobs succeeded; the progress and total of job i become totals[i]. Jobs
-// that have ended stay as they are.
-func SucceedAll(ctx context.Context, on execer, jobIDs []string, totals []int) error {
+// SucceedAll marks jobs succeeded; the progress and total of job i become totals[i], its
+// number of attempts attempts[i]. Jobs that have ended stay as they are.
+func SucceedAll(ctx context.Context, on execer, jobIDs []string, totals, attempts []int) error {
 	_, err := on.Exec(ctx, `
-		UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(),
+		UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(), attempts = ($3::int[])[array_position($1::uuid[], j.job_id)],
 			done = ($2::int[])[array_position($1::uuid[], j.job_id)], total = ($2::int[])[array_position($1::uuid[], j.job_id)]
-		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobIDs, totals)
+		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobIDs, totals, attempts)
 	return err
 }
 
-// FailAttempt stores the public reason of a failed attempt. After the last attempt it marks
-// the job failed, else queued.
-func FailAttempt(ctx context.Context, on execer, jobID, reason string, last bool) error {
+// FailAttempt stores the public reason of a failed attempt, which is counted from 1; 0
+// for one that Begin has counted. After the last attempt it marks the job failed, else
+// queued.
+func FailAttempt(ctx context.Context, on execer, jobID string, attempt int, reason string, last bool) error {
 	_, err := on.Exec(ctx, `
-		UPDATE tenant.jobs SET status = CASE WHEN $3 THEN 'failed' ELSE 'queued' END, error = $2, updated_at = now()
-		WHERE job_id = $1 AND status IN ('queued', 'running')`, jobID, reason, last)
+		UPDATE tenant.jobs SET status = CASE WHEN $3 THEN 'failed' ELSE 'queued' END, attempts = greatest(attempts, $4), error = $2, updated_at = now()
+		WHERE job_id = $1 AND status IN ('queued', 'running')`, jobID, reason, last, attempt)
 	return err
 }
 
