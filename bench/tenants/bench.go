@@ -82,7 +82,7 @@ func (b *bench) emptyTenants(ctx context.Context) error {
 
 // grow makes all tenants in stages, and measures queries and memory at each.
 func (b *bench) grow(ctx context.Context) error {
-	var tables [4][]string
+	var tables [5][]string
 	for _, upTo := range stages(b.tenants) {
 		from := len(b.made)
 		size, err := b.value(ctx, databaseSize)
@@ -103,25 +103,25 @@ func (b *bench) grow(ctx context.Context) error {
 			return err
 		}
 		tables[1] = append(tables[1], row)
-		if upTo == few {
-			took, err := b.restart(ctx)
-			if err != nil {
-				return err
-			}
-			fmt.Printf("\nstart with %d tenants: %s\n", upTo, ms(took))
+		tables[3] = append(tables[3], b.memoryRow("made"))
+		took, err := b.restart(ctx)
+		if err != nil {
+			return err
 		}
+		tables[4] = append(tables[4], fmt.Sprintf("%d tenants | %s", upTo, ms(took)))
 		rows, err := b.askStage(ctx)
 		if err != nil {
 			return err
 		}
 		tables[2] = append(tables[2], rows...)
-		tables[3] = append(tables[3], b.memoryRow())
+		tables[3] = append(tables[3], b.memoryRow("restarted and asked"))
 	}
 	for n, head := range []string{
 		"make and fill, %d at once | tenants/s | create p50 ms | create p99 ms | with key, index and documents p50 ms | p99 ms |",
 		"disk | database | a tenant | files a tenant | relations a tenant |",
 		"hybrid query, 1 client | p50 ms | p99 ms | queries/s | ragd CPU us/query | server CPU us/query |",
-		"memory after the queries | ragd private | ragd heap | connections | largest backend private | largest backend Pss | all backends Pss |",
+		"memory | ragd private | ragd heap | connections | largest backend private | largest backend Pss | all backends Pss |",
+		"start | until it is ready |",
 	} {
 		if n == 0 {
 			head = fmt.Sprintf(head, b.makers)
@@ -191,7 +191,7 @@ func (b *bench) diskRow(ctx context.Context, from int, sizeBefore int64, filesBe
 }
 
 // memoryRow returns the memory of ragd and of the server.
-func (b *bench) memoryRow() string {
+func (b *bench) memoryRow(after string) string {
 	var largest, largestPss, all int64
 	connections := 0
 	for _, p := range children(b.daemon.Postmaster()) {
@@ -200,7 +200,7 @@ func (b *bench) memoryRow() string {
 			largest, largestPss, all = max(largest, p.anon), max(largestPss, p.pss), all+p.pss
 		}
 	}
-	return fmt.Sprintf("%d tenants | %s | %s | %d | %s (goal %s) | %s | %s", len(b.made), mb(b.daemon.PrivateMemory()), mb(b.heap.size()),
+	return fmt.Sprintf("%d tenants %s | %s | %s | %d | %s (goal %s) | %s | %s", len(b.made), after, mb(b.daemon.PrivateMemory()), mb(b.heap.size()),
 		connections, mb(largest), mb(goalBackend), mb(largestPss), mb(all))
 }
 
@@ -234,15 +234,6 @@ func (b *bench) idle(ctx context.Context) error {
 		"ragd | " + share(ragd) + " | ", "server | " + share(server) + " | ",
 		fmt.Sprintf("together | %s | %.0f %%", share(ragd+server), 100*goalIdle),
 	})
-	return nil
-}
-
-func (b *bench) restartLast(ctx context.Context) error {
-	took, err := b.restart(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\nstart with %d tenants: %s\n", b.tenants, ms(took))
 	return nil
 }
 

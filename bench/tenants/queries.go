@@ -106,6 +106,6 @@ func (b *bench) interleaved(ctx context.Context) error {
 		rows = append(rows, fmt.Sprintf("%s | %.2f | %.2f", results[n].row(c, c.n), float64(results[n].p50())/float64(base.p50()), goals[c.name]))
 	}
 	printTable(fmt.Sprintf("hybrid query, in turns, %d tenants exist | p50 | p99 | queries/s | ragd CPU us/query | server CPU us/query | p50 / p50 of %d | goal |", b.tenants, few), rows)
-	printTable("memory after the turns | ragd private | ragd heap | connections | largest backend private | largest backend Pss | all backends Pss |", []string{b.memoryRow()})
+	printTable("memory | ragd private | ragd heap | connections | largest backend private | largest backend Pss | all backends Pss |", []string{b.memoryRow("asked in turns")})
 	return nil
 }
