@@ -5,6 +5,14 @@
 // Migrations are only added: a file that has been released is never changed, renamed or
 // removed. A change of the tables is a new pair of files with the next number.
 //
+// A change of a tenant's tables expands, migrates and contracts: a release serves tenants
+// that are one file behind its newest one or ahead of it, because thousands of tenants are
+// not migrated at once and instances of two releases may run. So a file adds what the
+// release before can ignore (a table, a nullable column, a column with a constant default,
+// an index), the code of the same release works with and without it for what it did before,
+// and a file that drops or renames comes two releases after the last code that used it.
+// TestTenantsOneMigrationAwayAreServed checks it.
+//
 // Names in the files are unqualified, except for those of another schema. The search path
 // is the schema that is migrated and the one of the extension pgvector; a tenant's files run
 // as the tenant's role.
@@ -28,6 +36,8 @@ package migrations
 import (
 	"embed"
 	"io/fs"
+	"strconv"
+	"strings"
 )
 
 //go:embed control/*.sql shared/*.sql tenant/*.sql
@@ -41,6 +51,21 @@ func Shared() fs.FS { return sub("shared") }
 
 // Tenant returns the migrations of a tenant's schema.
 func Tenant() fs.FS { return sub("tenant") }
+
+// Newest returns the highest version of a set of migrations; 0 if it is empty.
+func Newest(files fs.FS) (newest int) {
+	names, err := fs.Glob(files, "*.up.sql")
+	if err != nil {
+		panic(err) // the pattern is well formed
+	}
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		if n, err := strconv.Atoi(number); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return newest
+}
 
 func sub(dir string) fs.FS {
 	tree, err := fs.Sub(files, dir)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,43 +12,77 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// migrateParallel is the default number of tenants that are migrated at once.
+const migrateParallel = 4
+
 func (p *program) migrateCommand() *cobra.Command {
+	var status bool
+	var parallel int
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database of the service and of every tenant up to date",
 		Long: `Bring the schemas of the service and of every tenant up to date, several tenants
-at a time. A tenant that fails does not stop the others and is named at the end;
-running the command again goes on with what is left. Tenants that cannot be
-served, as after a backup was restored, are repaired first (see "ragd tenant
-repair").
+at a time. A tenant that fails does not stop the others and is named; running the
+command again goes on with what is left, also after it was killed. Tenants that
+cannot be served, as after a backup was restored, are repaired first (see "ragd
+tenant repair").
 
-"ragd serve" does this by itself for a database of its own. For an external one
-(RAGD_DATABASE_URL) run it with each new version, while the old one still serves.`,
+"ragd serve" does this by itself for a database of its own, while it already answers
+requests. For an external one (RAGD_DATABASE_URL) run it with each new version,
+while the old one still serves.
+
+With --status it changes nothing: it prints the version of the service's schema, how
+many tenants are at which version, and the tenants whose migration failed. The exit
+code is 0 if everything is up to date, else 1.`,
+		Example: `  ragd migrate
+  ragd migrate --status --json`,
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.migrate(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if parallel < 1 {
+				return usagef("parallel must be at least 1, not %d", parallel)
+			}
+			log, err := p.logger()
+			if err != nil {
+				return err
+			}
+			cfg, err := p.settings.serviceConfig(log)
+			if err != nil {
+				return err
+			}
+			if status {
+				return p.migrationStatus(cmd, cfg)
+			}
+			return p.migrate(cmd, cfg, parallel)
+		},
 	}
 	p.settings.registerService(cmd.Flags(), p.getenv)
+	cmd.Flags().BoolVar(&status, "status", false, "print the versions and change nothing")
+	cmd.Flags().BoolVar(&p.out.JSON, "json", false, "with --status, print JSON")
+	cmd.Flags().IntVar(&parallel, "parallel", migrateParallel, "tenants to migrate at once")
 	return cmd
 }
 
-func (p *program) migrate(cmd *cobra.Command) error {
-	log, err := p.logger()
-	if err != nil {
-		return err
-	}
-	cfg, err := p.settings.serviceConfig(log)
-	if err != nil {
-		return err
-	}
-	tenants := 0
-	failed, err := service.Migrate(cmd.Context(), cfg, p.showRepaired, func(m tenant.Migrated) {
-		tenants++
-		switch {
-		case m.Err != nil:
-			output.Note(p.out.Stdout, "tenant %s: FAILED: %v", m.Tenant, m.Err)
-		case m.Applied > 0:
-			output.Note(p.out.Stdout, "tenant %s: %d migrations applied", m.Tenant, m.Applied)
-		}
+// migrate migrates everything, and prints failures and, from time to time, the progress.
+func (p *program) migrate(cmd *cobra.Command, cfg service.Config, parallel int) error {
+	const pause = 2 * time.Second
+	done, behind, tenants, shown := 0, 0, 0, time.Now()
+	failed, err := service.Migrate(cmd.Context(), cfg, service.Migration{
+		Parallel: parallel,
+		Repaired: p.showRepaired,
+		Begin: func(n, all int) {
+			behind, tenants = n, all
+			output.Note(p.out.Stderr, "%d of %d tenants to migrate", behind, tenants)
+		},
+		Migrated: func(m tenant.Migrated) {
+			done++
+			if m.Err != nil {
+				output.Note(p.out.Stdout, "tenant %s: FAILED: %s", m.Tenant, output.OneLine(m.Err.Error()))
+			}
+			if time.Since(shown) >= pause {
+				shown = time.Now()
+				output.Note(p.out.Stderr, "%d of %d tenants done", done, behind)
+			}
+		},
 	})
 	if err != nil {
 		return err
@@ -56,4 +92,48 @@ func (p *program) migrate(cmd *cobra.Command) error {
 		return fmt.Errorf("%d tenants could not be migrated; run the command again", failed)
 	}
 	return nil
+}
+
+// errBehind is the error of a status that is not up to date.
+var errBehind = errors.New("the database is not up to date: run `ragd migrate`")
+
+// migrationStatus prints the versions of all schemas. It returns errBehind unless they are
+// up to date.
+func (p *program) migrationStatus(cmd *cobra.Command, cfg service.Config) error {
+	v, err := service.Versions(cmd.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	if p.out.JSON {
+		err = p.out.Value(struct {
+			UpToDate bool `json:"upToDate"`
+			tenant.Versions
+		}{v.UpToDate(), v})
+	} else {
+		p.showVersions(v)
+	}
+	if err == nil && !v.UpToDate() {
+		err = errBehind
+	}
+	return err
+}
+
+func (p *program) showVersions(v tenant.Versions) {
+	for _, s := range v.Service {
+		output.Note(p.out.Stdout, "schema %s: version %d of %d", s.Schema, s.Version, s.Newest)
+	}
+	if control := v.Service[0]; control.Version < control.Newest {
+		return // nothing is known of the tenants
+	}
+	output.Note(p.out.Stdout, "tenants: %d of %d at version %d or newer", v.Tenants-v.Behind, v.Tenants, v.Newest)
+	for _, c := range v.ByVersion {
+		output.Note(p.out.Stdout, "  version %d: %d", c.Version, c.Tenants)
+	}
+	for _, f := range v.Failed {
+		problem := output.OneLine(f.Error)
+		if f.Dirty {
+			problem = "marked dirty by another tool; " + problem
+		}
+		output.Note(p.out.Stdout, "tenant %s: at version %d, FAILED: %s", f.Tenant, f.Version, problem)
+	}
 }

@@ -34,6 +34,19 @@ type Migrator struct {
 	newest       int
 	newestSQL    string // all up files in order of version
 	vectorSchema string
+	record       RecordFunc
+}
+
+// RecordFunc stores the new version of a schema elsewhere too, in the transaction that
+// migrates the schema, with the rights of the pool's role.
+type RecordFunc func(ctx context.Context, tx pgx.Tx, schema string, version int) error
+
+// OnVersion returns a Migrator that calls record with each version that a step reaches.
+// CreateSQL does not call it.
+func (m *Migrator) OnVersion(record RecordFunc) *Migrator {
+	recording := *m
+	recording.record = record
+	return &recording
 }
 
 // NewMigrator reads the file names in the root of files and finds the schema of
@@ -204,7 +217,7 @@ func (m *Migrator) step(ctx context.Context, schema string, n int) error {
 		return fmt.Errorf("migrate schema %q: %w", schema, Fault(err))
 	}
 	defer conn.Release()
-	d := &migrateDriver{ctx: ctx, conn: conn, schema: schema, vectorSchema: m.vectorSchema}
+	d := &migrateDriver{ctx: ctx, conn: conn, schema: schema, vectorSchema: m.vectorSchema, record: m.record}
 	mig, err := migrate.NewWithInstance("files", m.files, schema, d)
 	if err != nil {
 		return fmt.Errorf("migrate schema %q: %w", schema, err)

@@ -24,13 +24,14 @@ import (
 //
 //	SetVersion(v, dirty)   BEGIN; lock the version table; set the search path
 //	Run(file)              the file                        (on error: ROLLBACK)
-//	SetVersion(v, clean)   write the version; COMMIT
+//	SetVersion(v, clean)   write and record the version; COMMIT
 type migrateDriver struct {
 	ctx          context.Context // the driver is made for one step, so it may keep the step's context
 	conn         *pgxpool.Conn
 	schema       string
 	vectorSchema string
-	version      int // the version of the running file
+	record       RecordFunc // may be nil
+	version      int        // the version of the running file
 	tx           pgx.Tx
 }
 
@@ -124,9 +125,22 @@ func (d *migrateDriver) SetVersion(version int, dirty bool) error {
 	if _, err := d.tx.Exec(d.ctx, sql); err != nil {
 		return fmt.Errorf("write version %d: %w", version, err)
 	}
+	if err := d.recordVersion(max(version, 0)); err != nil {
+		return fmt.Errorf("record version %d: %w", version, err)
+	}
 	tx := d.tx
 	d.tx = nil
 	return tx.Commit(d.ctx)
+}
+
+func (d *migrateDriver) recordVersion(version int) error {
+	if d.record == nil {
+		return nil
+	}
+	if _, err := d.tx.Exec(d.ctx, `SET LOCAL ROLE NONE`); err != nil {
+		return err
+	}
+	return d.record(d.ctx, d.tx, d.schema, version)
 }
 
 // begin begins the step's transaction and locks the version table. While it is locked the

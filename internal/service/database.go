@@ -112,8 +112,7 @@ func (d database) close(ctx context.Context) error {
 }
 
 // openTenants migrates the control schema and repairs the tenants that cannot be served.
-// With an embedded database it also migrates the tenants' schemas, because no other instance
-// can still need the older version. onDelete is called for each tenant that is deleted.
+// onDelete is called for each tenant that is deleted.
 func openTenants(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
 	tenants, err := migrateControl(ctx, config, d, guard, onDelete...)
 	if err != nil {
@@ -129,18 +128,37 @@ func openTenants(ctx context.Context, config Config, d database, guard *storage.
 	if failed > 0 {
 		config.Logger.ErrorContext(ctx, "some tenants cannot be served: their calls fail until `ragd tenant repair` has succeeded", "tenants", failed)
 	}
-	if err != nil || d.embedded == nil {
-		return tenants, err
+	return tenants, err
+}
+
+// backgroundParallel is the number of tenants that are migrated at once while the service
+// answers requests.
+const backgroundParallel = 2
+
+// migrateBehind migrates the tenants that are behind, while the service answers requests,
+// if the database is embedded: with an external one, whose instances may be of several
+// versions, the operator chooses when to migrate.
+func (s *Service) migrateBehind(ctx context.Context) {
+	behind, tenants, err := s.Tenants.Behind(ctx)
+	switch {
+	case ctx.Err() != nil || err == nil && len(behind) == 0:
+		return
+	case err != nil:
+		s.log.ErrorContext(ctx, "looking for tenants to migrate failed", "err", err)
+		return
+	case s.database.embedded == nil:
+		s.log.WarnContext(ctx, "some tenants are not migrated to this version of ragd: run `ragd migrate`", "behind", len(behind), "tenants", tenants)
+		return
 	}
-	failed, err = tenants.MigrateAll(ctx, func(m tenant.Migrated) {
+	s.log.InfoContext(ctx, "migrating tenants", "behind", len(behind), "tenants", tenants)
+	failed, err := s.Tenants.Migrate(ctx, behind, backgroundParallel, func(m tenant.Migrated) {
 		if m.Err != nil {
-			config.Logger.ErrorContext(ctx, "tenant not migrated", "tenant", m.Tenant, "err", m.Err)
+			s.log.ErrorContext(ctx, "tenant not migrated", "tenant", m.Tenant, "err", m.Err)
 		}
 	})
-	if failed > 0 {
-		config.Logger.ErrorContext(ctx, "some tenants could not be migrated and may not work", "tenants", failed)
+	if err == nil && failed > 0 {
+		s.log.ErrorContext(ctx, "some tenants could not be migrated and may not work: the next start or `ragd migrate` tries again", "tenants", failed)
 	}
-	return tenants, err
 }
 
 // migrateControl brings the control schema, the job queue's tables and the rights of the
@@ -167,9 +185,8 @@ func migrateControl(ctx context.Context, config Config, d database, guard *stora
 	})
 }
 
-// maintain opens the database, migrates the control schema, runs do and closes the database.
-func maintain(ctx context.Context, config Config, do func(*tenant.Service) error) (err error) {
-	config = config.withDefaults()
+// withDatabase opens the database, runs do and closes the database.
+func withDatabase(ctx context.Context, config Config, do func(database) error) (err error) {
 	d, err := openDatabase(ctx, config, nil)
 	defer func() {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
@@ -179,27 +196,63 @@ func maintain(ctx context.Context, config Config, do func(*tenant.Service) error
 	if err != nil {
 		return err
 	}
-	tenants, err := migrateControl(ctx, config, d, nil)
-	if err != nil {
-		return err
-	}
-	return do(tenants)
+	return do(d)
+}
+
+// maintain opens the database, migrates the control schema, runs do and closes the database.
+func maintain(ctx context.Context, config Config, do func(*tenant.Service) error) error {
+	config = config.withDefaults()
+	return withDatabase(ctx, config, func(d database) error {
+		tenants, err := migrateControl(ctx, config, d, nil)
+		if err != nil {
+			return err
+		}
+		return do(tenants)
+	})
+}
+
+// Migration says how Migrate works and receives its results. The functions are called one
+// at a time.
+type Migration struct {
+	Parallel int // tenants that are migrated at once
+	Repaired func(tenant.Repaired)
+	// Begin is called with the number of tenants that are behind, and of all tenants.
+	Begin    func(behind, tenants int)
+	Migrated func(tenant.Migrated)
 }
 
 // Migrate repairs the tenants that cannot be served, and migrates the control schema and
 // the schemas of all tenants to the newest version. It opens and closes the database
-// itself, and calls repaired and migrated for each tenant, one at a time. A tenant that
-// fails does not stop the others; failed is the number of tenants that could not be
-// migrated, and another call tries them again. The error concerns the whole service.
-func Migrate(ctx context.Context, config Config, repaired func(tenant.Repaired), migrated func(tenant.Migrated)) (failed int, err error) {
-	err = maintain(ctx, config, func(tenants *tenant.Service) (err error) {
-		if _, err = tenants.Repair(ctx, nil, repaired); err != nil {
+// itself. A tenant that fails does not stop the others; failed is the number of tenants
+// that could not be migrated, and another call tries them again. The error concerns the
+// whole service.
+func Migrate(ctx context.Context, config Config, m Migration) (failed int, err error) {
+	err = maintain(ctx, config, func(tenants *tenant.Service) error {
+		if _, err := tenants.Repair(ctx, nil, m.Repaired); err != nil {
 			return err
 		}
-		failed, err = tenants.MigrateAll(ctx, migrated)
+		if _, err := tenants.CorrectVersions(ctx); err != nil {
+			return err
+		}
+		behind, all, err := tenants.Behind(ctx)
+		if err != nil {
+			return err
+		}
+		m.Begin(len(behind), all)
+		failed, err = tenants.Migrate(ctx, behind, m.Parallel, m.Migrated)
 		return err
 	})
 	return failed, err
+}
+
+// Versions returns the versions of the control schema and of the tenants' schemas. It opens
+// and closes the database itself, and changes nothing in it.
+func Versions(ctx context.Context, config Config) (v tenant.Versions, err error) {
+	err = withDatabase(ctx, config.withDefaults(), func(d database) error {
+		v, err = tenant.ReadVersions(ctx, d.admin)
+		return err
+	})
+	return v, err
 }
 
 // Repair repairs the named tenants, or without names all that cannot be served (see

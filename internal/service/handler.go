@@ -43,8 +43,15 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	if err := s.storage.Disk(); err != nil {
 		fmt.Fprintln(w, "writes are refused:", fault.Public(err))
 	}
-	if unserved, tenants, err := s.Tenants.Unserved(ctx); err == nil && len(unserved) > 0 {
-		fmt.Fprintf(w, "%d of %d tenants cannot be served: run `ragd tenant repair`\n", len(unserved), tenants)
+	health, err := s.Tenants.Health(ctx)
+	if err != nil {
+		return // checkReady has logged it
+	}
+	if n := len(health.Unserved); n > 0 {
+		fmt.Fprintf(w, "%d of %d tenants cannot be served: run `ragd tenant repair`\n", n, health.Tenants)
+	}
+	if health.Behind > 0 {
+		fmt.Fprintf(w, "%d of %d tenants are not migrated to this version yet\n", health.Behind, health.Tenants)
 	}
 }
 
@@ -54,13 +61,13 @@ func (s *Service) checkReady(ctx context.Context) error {
 	if err := s.database.requests.Ping(ctx); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "the database does not answer")
 	}
-	unserved, tenants, err := s.Tenants.Unserved(ctx)
+	health, err := s.Tenants.Health(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "looking for tenants that cannot be served failed", "err", err)
 		return nil // a slow catalogue is no reason to take no requests
 	}
-	if len(unserved) > 0 && len(unserved) == tenants {
-		return fault.New(fault.Unavailable, "none of the %d tenants can be served: run `ragd tenant repair`", tenants)
+	if n := len(health.Unserved); n > 0 && n == health.Tenants {
+		return fault.New(fault.Unavailable, "none of the %d tenants can be served: run `ragd tenant repair`", n)
 	}
 	return nil
 }

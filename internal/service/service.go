@@ -64,7 +64,7 @@ type Service struct {
 	mcp      *mcphttp.Handler
 }
 
-// New opens the listener and the database, applies pending migrations and connects the
+// New opens the listener and the database, migrates the control schema and connects the
 // packages. It starts nothing but an embedded database: connections to the listener wait
 // until Run. On an error it releases what it opened.
 func New(ctx context.Context, config Config) (_ *Service, err error) {
@@ -232,6 +232,7 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
 	}
+	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { return s.Events.Run(groupCtx) })
 	group.Go(func() error {
 		return httpserver.Serve(groupCtx, s.listener, s.handler(), httpserver.Config{

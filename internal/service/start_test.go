@@ -82,7 +82,7 @@ func TestAMigratedDatabaseWithoutTheAdminURLIsRefused(t *testing.T) {
 	s := servicetest.New(t, service.Config{})
 	config := service.Config{DatabaseURL: s.ServicePool.Config().ConnString()}
 	failsToStart(t, config, "in database-admin-url", "the schema ragd belongs to the database role "+s.Pool.Config().ConnConfig.User+",")
-	_, err := service.Migrate(t.Context(), config, nil, nil)
+	_, err := service.Migrate(t.Context(), config, service.Migration{})
 	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "in database-admin-url") {
 		t.Errorf("a migration fails with %v, want the setting", err)
 	}

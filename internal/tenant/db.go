@@ -387,19 +387,27 @@ const (
 	undefinedTable        = "42P01"
 	undefinedSchema       = "3F000"
 	undefinedObject       = "42704"
+	undefinedColumn       = "42703"
+	undefinedFunction     = "42883"
 )
 
 // translate returns the fault of a driver error. A missing table means that the index was
-// deleted meanwhile. A missing role or right means that the tenant was deleted or cannot be
-// served. The caller must have released its connection.
+// deleted meanwhile, or, as a missing column or function, that the tenant is not migrated
+// yet. A missing role or right means that the tenant was deleted or cannot be served. The
+// caller must have released its connection.
 func (h *Handle) translate(ctx context.Context, err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		switch pgErr.Code {
 		case postgres.CodeDiskFull:
 			h.storage.ReportFull()
-		case undefinedTable:
-			return &GoneError{cause: err}
+		case undefinedTable, undefinedColumn, undefinedFunction:
+			if behind := h.behindFault(ctx, err); behind != nil {
+				return behind
+			}
+			if pgErr.Code == undefinedTable {
+				return &GoneError{cause: err}
+			}
 		case insufficientPrivilege:
 			return h.diagnose(ctx, err)
 		case invalidParameterValue, undefinedSchema, undefinedObject:

@@ -68,27 +68,37 @@ func (r roles) unserved(ctx context.Context, on querier, id ID) ([]Unserved, err
 	return found, postgres.Fault(err)
 }
 
-// unservedFor is how long the list of Service.Unserved is cached.
-const unservedFor = 15 * time.Second
+// Health says which tenants cannot be served.
+type Health struct {
+	Tenants  int        // all tenants
+	Unserved []Unserved // ordered by id; Service.Repair repairs them
+	Behind   int        // tenants that are not migrated to the newest version yet
+}
 
-// Unserved returns the tenants that cannot be served, ordered by id, and the number of all
-// tenants. The result may be up to unservedFor old. Repair repairs such tenants.
-func (s *Service) Unserved(ctx context.Context) (unserved []Unserved, tenants int, err error) {
+// healthFor is how long the result of Service.Health is cached.
+const healthFor = 15 * time.Second
+
+// Health returns the health of the tenants. It may be up to healthFor old.
+func (s *Service) Health(ctx context.Context) (Health, error) {
 	s.health.Lock()
 	defer s.health.Unlock()
 	now := s.now()
-	if !s.health.checked.IsZero() && now.Sub(s.health.checked) < unservedFor {
-		return s.health.unserved, s.health.tenants, nil
+	if !s.health.checked.IsZero() && now.Sub(s.health.checked) < healthFor {
+		return s.health.last, nil
 	}
-	if unserved, err = s.store.roles.unserved(ctx, s.store.pool, ""); err != nil {
-		return nil, 0, err
+	var h Health
+	var err error
+	if h.Unserved, err = s.store.roles.unserved(ctx, s.store.pool, ""); err != nil {
+		return Health{}, err
 	}
-	err = s.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE status = 'ready'`).Scan(&tenants)
+	err = s.store.pool.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE schema_version < $1) FROM ragd.tenants WHERE status = 'ready'`,
+		s.migrator.Newest()).Scan(&h.Tenants, &h.Behind)
 	if err != nil {
-		return nil, 0, postgres.Fault(err)
+		return Health{}, postgres.Fault(err)
 	}
-	s.health.checked, s.health.unserved, s.health.tenants = now, unserved, tenants
-	return unserved, tenants, nil
+	s.health.checked, s.health.last = now, h
+	return h, nil
 }
 
 // diagnoseTimeout bounds the check of a tenant after a statement of it failed.

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -22,14 +19,22 @@ const ControlSchema = "ragd"
 // one tenant each. Statements of a Handle name it as it is: ragd_shared.tools.
 const SharedSchema = "ragd_shared"
 
+// serviceSchemas are the schemas of the service itself, with their migrations, in the order
+// in which they are migrated.
+func serviceSchemas() []serviceSchema {
+	return []serviceSchema{{ControlSchema, migrations.Control()}, {SharedSchema, migrations.Shared()}}
+}
+
+type serviceSchema struct {
+	name  string
+	files fs.FS
+}
+
 // MigrateControl migrates the control schema and the shared schema to the newest version,
 // creates them if they do not exist, and grants tenants the use of the shared one. The job
 // queue's tables are migrated by job.Migrate. Call CheckAdmin first.
 func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
-	for _, s := range []struct {
-		name  string
-		files fs.FS
-	}{{ControlSchema, migrations.Control()}, {SharedSchema, migrations.Shared()}} {
+	for _, s := range serviceSchemas() {
 		if err := postgres.EnsureSchema(ctx, pool, s.name); err != nil {
 			return err
 		}
@@ -67,49 +72,4 @@ func grantShared(ctx context.Context, pool *pgxpool.Pool) error {
 			$$`, pgx.QueryExecModeSimpleProtocol)
 		return err
 	})
-}
-
-// Migrated is the result of migrating one tenant.
-type Migrated struct {
-	Tenant  ID
-	Applied int   // migrations that ran; 0 if none was due
-	Err     error // nil if the tenant is now up to date
-}
-
-// migrateParallel is the number of tenants that are migrated at once. It leaves connections
-// of the pool for queries.
-const migrateParallel = 4
-
-// MigrateAll migrates the schemas of all tenants to the newest version, several at a time,
-// and calls report for each, one call at a time. A tenant whose migration fails does not
-// stop the others; another call retries it. MigrateAll returns the number of failed
-// tenants, and an error only if it cannot list the tenants.
-//
-// It checks no principal: it is for commands of an operator, not for requests.
-func (s *Service) MigrateAll(ctx context.Context, report func(Migrated)) (failed int, err error) {
-	var mu sync.Mutex
-	var group errgroup.Group
-	group.SetLimit(migrateParallel)
-	for after, more := "", true; more; {
-		rows, err := s.store.tenants(ctx, after, pagination.MaxSize)
-		if err != nil {
-			_ = group.Wait() // its functions return no errors
-			return failed, fmt.Errorf("list the tenants: %w", err)
-		}
-		for _, row := range rows {
-			after = string(row.TenantID)
-			group.Go(func() error {
-				applied, err := s.migrator.Up(ctx, row.TenantID.Schema())
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
-					failed++
-				}
-				report(Migrated{row.TenantID, applied, err})
-				return nil
-			})
-		}
-		more = len(rows) == pagination.MaxSize
-	}
-	return failed, group.Wait()
 }

@@ -22,6 +22,9 @@ type Repaired struct {
 	Err     error  // nil if the tenant can be served now
 }
 
+// repairParallel is the number of tenants that are repaired at once.
+const repairParallel = 4
+
 // Repair makes tenants usable that cannot be served, such as those of a backup that was
 // restored on another server: it creates their roles, gives them their schemas with
 // everything in them, and lets the service use them. Afterwards a tenant has the same
@@ -38,7 +41,7 @@ func (s *Service) Repair(ctx context.Context, names []string, report func(Repair
 	}
 	var mu sync.Mutex
 	var group errgroup.Group
-	group.SetLimit(migrateParallel)
+	group.SetLimit(repairParallel)
 	for _, id := range ids {
 		group.Go(func() error {
 			problem, err := s.repair(ctx, id)
@@ -54,7 +57,7 @@ func (s *Service) Repair(ctx context.Context, names []string, report func(Repair
 	err = group.Wait()
 	s.health.Lock()
 	defer s.health.Unlock()
-	s.health.checked = s.health.checked.Add(-unservedFor) // the cached list is no longer true
+	s.health.checked = s.health.checked.Add(-healthFor) // the cached result is no longer true
 	return failed, err
 }
 
@@ -115,7 +118,7 @@ func (r roles) notOwner(ctx context.Context, conn *pgxpool.Conn, id ID, cause er
 // The owner of the schema changes last: until then the tenant counts as one that cannot be
 // served.
 func (r roles) restore(ctx context.Context, conn *pgxpool.Conn, id ID) error {
-	if _, _, err := createSchema(ctx, conn, r, id, ""); err != nil {
+	if _, _, err := createSchema(ctx, conn, r, id, newSchema{}); err != nil {
 		return err
 	}
 	statements, err := ownerStatements(ctx, conn, id)

@@ -57,18 +57,18 @@ func TestATenantWithoutItsRoleIsRepaired(t *testing.T) {
 		}
 	}
 	must(t, countDocuments(t, f, intact))
-	unserved, all, err := f.tenants.Unserved(t.Context())
+	health, err := f.tenants.Health(t.Context())
 	must(t, err)
-	if all != 2 || len(unserved) != 1 || unserved[0] != (tenant.Unserved{Tenant: tenant.ID(lost), Problem: "its database role is missing"}) {
-		t.Errorf("unserved of %d: %+v", all, unserved)
+	if unserved := health.Unserved; health.Tenants != 2 || len(unserved) != 1 || unserved[0] != (tenant.Unserved{Tenant: tenant.ID(lost), Problem: "its database role is missing"}) {
+		t.Errorf("health: %+v", health)
 	}
 	want := map[string]string{lost: "its database role is missing"}
 	if diff := cmp.Diff(want, repairAll(t, f)); diff != "" {
 		t.Error(diff)
 	}
 	must(t, countDocuments(t, f, lost))
-	if unserved, _, err := f.tenants.Unserved(t.Context()); err != nil || len(unserved) > 0 {
-		t.Errorf("after the repair: %+v, %v", unserved, err)
+	if health, err := f.tenants.Health(t.Context()); err != nil || len(health.Unserved) > 0 {
+		t.Errorf("after the repair: %+v, %v", health, err)
 	}
 	if diff := cmp.Diff(map[string]string{intact: ""}, repairAll(t, f, intact)); diff != "" {
 		t.Error(diff)

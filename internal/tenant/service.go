@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -64,6 +65,9 @@ type Config struct {
 	OperatorKey string
 	// Logger gets a line for each interrupted deletion. Default: none.
 	Logger *slog.Logger
+	// Migrations are the files that make and migrate a tenant's schema. Default: those of
+	// package migrations.
+	Migrations fs.FS
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Storage says whether there is space for another tenant. Default: always.
@@ -84,11 +88,10 @@ type Service struct {
 	now      func() time.Time
 	onDelete []DeleteFunc
 	storage  *storage.Guard
-	health   struct { // the cached result of Unserved
+	health   struct { // the cached result of Health
 		sync.Mutex
-		checked  time.Time
-		unserved []Unserved
-		tenants  int
+		checked time.Time
+		last    Health
 	}
 }
 
@@ -112,10 +115,14 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if s.roles, err = findRoles(ctx, s.admin, pool); err != nil {
 		return nil, err
 	}
-	migrator, err := postgres.NewMigrator(ctx, pool, migrations.Tenant())
+	if config.Migrations == nil {
+		config.Migrations = migrations.Tenant()
+	}
+	migrator, err := postgres.NewMigrator(ctx, pool, config.Migrations)
 	if err != nil {
 		return nil, err
 	}
+	migrator = migrator.OnVersion(recordVersion)
 	key, err := s.secret(ctx, "page tokens")
 	if err != nil {
 		return nil, err
@@ -176,7 +183,7 @@ func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, disp
 	default:
 		return tenantRow{}, fault.New(fault.Exists, "tenant %q exists already", id)
 	}
-	row, created, err := createSchema(ctx, conn, s.store.roles, id, s.migrator.CreateSQL(id.Schema(), id.Schema()))
+	row, created, err := createSchema(ctx, conn, s.store.roles, id, newSchema{s.migrator.CreateSQL(id.Schema(), id.Schema()), s.migrator.Newest()})
 	if err != nil {
 		return tenantRow{}, fmt.Errorf("create the schema of tenant %s: %w", id, err)
 	}
@@ -186,7 +193,7 @@ func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, disp
 	if _, err := s.migrator.Up(ctx, id.Schema()); err != nil {
 		return tenantRow{}, fmt.Errorf("migrate the new tenant %s: %w", id, err)
 	}
-	row, err = setReady(ctx, conn, id)
+	row, err = setReady(ctx, conn, id, s.migrator.Newest())
 	return row, postgres.Fault(err)
 }
 

@@ -186,37 +186,6 @@ func TestCreateCompletesAnInterruptedCreation(t *testing.T) {
 	must(t, err)
 }
 
-func TestMigrateAllContinuesAfterAFailure(t *testing.T) {
-	t.Parallel()
-	f := setup(t)
-	good, bad := unique("good"), unique("bad")
-	for _, name := range []string{good, bad} {
-		_, err := f.tenants.Create(f.operator, name, "", nil)
-		must(t, err)
-	}
-	exec := func(sql string) {
-		t.Helper()
-		_, err := f.pool.Exec(t.Context(), strings.ReplaceAll(sql, "SCHEMA", `"`+tenant.ID(bad).Schema()+`"`))
-		must(t, err)
-	}
-	exec(`UPDATE SCHEMA.schema_migrations SET dirty = true`)
-	run := func() (failed int, errs map[tenant.ID]error) {
-		t.Helper()
-		errs = map[tenant.ID]error{}
-		failed, err := f.tenants.MigrateAll(t.Context(), func(m tenant.Migrated) { errs[m.Tenant] = m.Err })
-		must(t, err)
-		return failed, errs
-	}
-	failed, errs := run()
-	if failed != 1 || errs[tenant.ID(good)] != nil || errs[tenant.ID(bad)] == nil || len(errs) != 2 {
-		t.Errorf("%d failed: %v", failed, errs)
-	}
-	exec(`UPDATE SCHEMA.schema_migrations SET dirty = false`)
-	if failed, errs := run(); failed != 0 || len(errs) != 2 {
-		t.Errorf("after the repair %d failed: %v", failed, errs)
-	}
-}
-
 func TestHandleReachesOnlyItsTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

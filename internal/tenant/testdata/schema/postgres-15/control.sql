@@ -48,6 +48,8 @@ CREATE TABLE ragd.tenants (
     status text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    schema_version integer DEFAULT 0 NOT NULL,
+    migration_error text,
     CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text, 'deleting'::text])))
 );
 

@@ -1,0 +1,1 @@
+ALTER TABLE tenants DROP COLUMN migration_error, DROP COLUMN schema_version;
