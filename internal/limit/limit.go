@@ -83,6 +83,13 @@ func (l *Limiter[K]) AcquireN(ctx context.Context, key K, n int64) error {
 	return l.acquire(ctx, key, n, l.each)
 }
 
+// TryAcquireWithin is TryAcquire of one unit with the limit of AcquireWithin.
+func (l *Limiter[K]) TryAcquireWithin(key K, each int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.take(key, 1, each)
+}
+
 // AcquireWithin is Acquire for a key with a limit of its own, of each units, in place of the
 // Limiter's. It may differ from call to call: the last one counts, also for those that wait.
 // 0 means no limit. Do not call it for keys of which the other methods take units.

@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -13,14 +14,17 @@ import (
 const connectionWait = 15 * time.Second
 
 // connections bounds how many connections each tenant uses at a time, so that slow
-// statements of one tenant cannot occupy the whole pool.
+// statements of one tenant cannot occupy the whole pool. While other tenants run statements
+// too, it is a quarter less, at least one less of several, so that these find a processor of
+// the database free.
 type connections struct {
 	each    int
 	limiter *limit.Limiter[ID]
+	recent  *recent
 }
 
 func newConnections(each int) *connections {
-	return &connections{each, limit.New[ID](0, int64(each))}
+	return &connections{each, limit.New[ID](0, 0), &recent{}}
 }
 
 // acquire waits until the tenant may use another connection. The caller must call release
@@ -28,16 +32,47 @@ func newConnections(each int) *connections {
 // context's error.
 func (c *connections) acquire(ctx context.Context, id ID) (release func(), err error) {
 	release = func() { c.limiter.Release(id, 1) }
-	if c.limiter.TryAcquire(id, 1) {
+	each := c.each
+	if c.recent.others(id, time.Now()) {
+		each -= max(1, each/4)
+	}
+	each = max(1, each)
+	if c.limiter.TryAcquireWithin(id, int64(each)) {
 		return release, nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, connectionWait)
 	defer cancel()
-	if err := c.limiter.Acquire(waiting, id); err == nil {
+	if err := c.limiter.AcquireWithin(waiting, id, int64(each)); err == nil {
 		return release, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, fault.Retry(time.Second, "this tenant has %d statements running, as many as it may have at once: send fewer requests at a time, or the operator raises the setting statements-per-tenant", c.each)
+	return nil, fault.Retry(time.Second, "this tenant has %d statements running, as many as it may have at once: send fewer requests at a time, or the operator raises the setting statements-per-tenant", each)
+}
+
+// recentFor is how long a tenant counts as active after a statement.
+const recentFor = time.Second
+
+// recent knows the last two tenants that ran statements. Safe for concurrent use.
+type recent struct {
+	mu           sync.Mutex
+	last, before activity // of two tenants
+}
+
+// activity is the last statement of a tenant.
+type activity struct {
+	id ID
+	at time.Time
+}
+
+// others records a statement of a tenant, and reports whether another tenant is active.
+func (r *recent) others(id ID, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last.id != id {
+		r.before = r.last
+	}
+	r.last = activity{id, now}
+	return now.Sub(r.before.at) < recentFor
 }

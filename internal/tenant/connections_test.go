@@ -4,9 +4,48 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
+
+// A tenant alone has all its connections. While another is active too, it has fewer, and
+// soon after that all again.
+func TestATenantLeavesConnectionsToActiveOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newConnections(8)
+		most := func(id ID) (n int) {
+			var taken []func()
+			for {
+				brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				release, err := c.acquire(brief, id)
+				cancel()
+				if err != nil {
+					break
+				}
+				taken = append(taken, release)
+			}
+			for _, release := range taken {
+				release()
+			}
+			return len(taken)
+		}
+		if n := most("acme"); n != 8 {
+			t.Errorf("alone it has %d of 8", n)
+		}
+		if n := most("bolt"); n != 6 {
+			t.Errorf("a second active tenant has %d, want 6", n)
+		}
+		if n := most("acme"); n != 6 {
+			t.Errorf("with another active it has %d, want 6", n)
+		}
+		time.Sleep(recentFor)
+		if n := most("acme"); n != 8 {
+			t.Errorf("alone again it has %d of 8", n)
+		}
+	})
+}
 
 func TestATenantHasOnlySoManyConnections(t *testing.T) {
 	t.Parallel()
