@@ -221,6 +221,40 @@ func TestSyncOfWhatIsUnchangedUploadsNothing(t *testing.T) {
 	s.want(t, step{args: sync, stdout: "...\n0 new, 0 changed, 2 unchanged, 0 deleted\n"})
 }
 
+func TestIngestSendsOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	var uploads atomic.Int32
+	s.before = func(procedure string) {
+		if strings.HasPrefix(procedure, "Upload") {
+			uploads.Add(1)
+		}
+	}
+	first := `{"id":"a","text":"one","title":"First"}`
+	both := file(t, "c.jsonl", first+"\n"+`{"id":"b","text":"two"}`)
+	s.want(t, step{args: append(args("ingest --jsonl"), both), stdout: anything, stderr: anything})
+	uploads.Store(0)
+	s.want(t, step{args: append(args("ingest --jsonl"), both), stdout: anything})
+	if n := uploads.Load(); n != 0 {
+		t.Errorf("%d uploads of what is unchanged", n)
+	}
+	for name, args := range map[string][]string{
+		"text":         {file(t, "c.jsonl", `{"id":"a","text":"one more","title":"First"}`)},
+		"title":        {file(t, "c.jsonl", `{"id":"a","text":"one","title":"Second"}`)},
+		"content type": {file(t, "c.jsonl", `{"id":"a","text":"one","title":"First","contentType":"text/markdown"}`)},
+		"own metadata": {file(t, "c.jsonl", `{"id":"a","text":"one","title":"First","metadata":{"year":2024}}`)},
+		"metadata":     {file(t, "c.jsonl", first), "--metadata", `{"year":2023}`},
+		"chunking":     {file(t, "c.jsonl", first), "--strategy", "sentence"},
+		"namespace":    {file(t, "c.jsonl", first), "--namespace", "eu"},
+	} {
+		uploads.Store(0)
+		s.want(t, step{args: append([]string{"ingest", "--jsonl"}, args...), stdout: anything, stderr: anything})
+		if uploads.Load() == 0 {
+			t.Errorf("another %s: nothing was uploaded", name)
+		}
+	}
+}
+
 func TestIngestEndsCleanlyWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -119,6 +119,27 @@ func (h *Handlers) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest
 	}, nil
 }
 
+// FindUnchanged implements DocumentService.
+func (h *Handlers) FindUnchanged(ctx context.Context, req *ragdv1.FindUnchangedRequest) (*ragdv1.FindUnchangedResponse, error) {
+	chunking, err := chunkingSettings(req.GetChunking())
+	if err != nil {
+		return nil, err
+	}
+	given := ingest.Fingerprints{IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Chunking: chunking}
+	for _, d := range req.GetDocuments() {
+		given.URIs, given.Fingerprints = append(given.URIs, d.GetUri()), append(given.Fingerprints, d.GetFingerprint())
+	}
+	unchanged, err := h.Ingest.Unchanged(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.FindUnchangedResponse{Unchanged: make([]int32, len(unchanged))}
+	for i, position := range unchanged {
+		res.Unchanged[i] = int32(position)
+	}
+	return res, nil
+}
+
 // ListChunks implements DocumentService.
 func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
 	found, next, err := h.Ingest.Chunks(ctx, req.GetIndexName(), req.GetDocumentId(), req.GetPageSize(), req.GetPageToken())

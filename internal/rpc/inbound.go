@@ -28,6 +28,7 @@ var maxima = map[protoreflect.FullName]int{
 	"ragd.v1.DeleteDocumentsRequest.document_ids": ingest.MaxDeletedNamed,
 	"ragd.v1.DeleteDocumentsRequest.uris":         ingest.MaxDeletedNamed,
 	"ragd.v1.EmbedRequest.texts":                  query.MaxEmbedTexts,
+	"ragd.v1.FindUnchangedRequest.documents":      ingest.MaxCompared,
 	"ragd.v1.GraphRagRequest.query_vector":        index.MaxBits,
 	"ragd.v1.QueryRequest.query_vector":           index.MaxBits,
 	"ragd.v1.RerankRequest.results":               rerank.MaxCandidates,

@@ -68,6 +68,7 @@ func TestListsWithTooManyEntriesAreNotDecoded(t *testing.T) {
 		{"/ragd.v1.QueryService/Rerank", "results", 2},
 		{"/ragd.v1.QueryService/Embed", "texts", 2},
 		{"/ragd.v1.DocumentService/SyncSource", "documents", 4},
+		{"/ragd.v1.DocumentService/FindUnchanged", "documents", 4},
 		{"/ragd.v1.DocumentService/DeleteDocuments", "uris", 4},
 		{"/ragd.v1.VectorService/Upsert", "entries", 2},
 	} {

@@ -565,7 +565,7 @@ type UploadDocumentRequest struct {
 	// Default: the index's.
 	Chunking *Chunking `protobuf:"bytes,8,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// A value that changes with the content, such as a hash, a revision or an ETag, at most
-	// 128 bytes. It is stored for SyncSource and has no other effect.
+	// 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
 	Fingerprint string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	// Metadata to extract from the chunks by a language model: model, and title, summary,
 	// questions, keywords and schema, each true or an object with options. Default: none.
@@ -1812,6 +1812,123 @@ func (x *SyncSourceResponse) GetGoneCount() int32 {
 	return 0
 }
 
+type FindUnchangedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Namespace of the documents. Default: "default".
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// As the upload of these documents would have it. Default: the index's.
+	Chunking *Chunking `protobuf:"bytes,3,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	// At most 10,000.
+	Documents     []*SourceDocument `protobuf:"bytes,4,rep,name=documents,proto3" json:"documents,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindUnchangedRequest) Reset() {
+	*x = FindUnchangedRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindUnchangedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindUnchangedRequest) ProtoMessage() {}
+
+func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindUnchangedRequest.ProtoReflect.Descriptor instead.
+func (*FindUnchangedRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *FindUnchangedRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *FindUnchangedRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *FindUnchangedRequest) GetChunking() *Chunking {
+	if x != nil {
+		return x.Chunking
+	}
+	return nil
+}
+
+func (x *FindUnchangedRequest) GetDocuments() []*SourceDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+type FindUnchangedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Positions in the list of documents, from 0, ascending.
+	Unchanged     []int32 `protobuf:"varint,1,rep,packed,name=unchanged,proto3" json:"unchanged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindUnchangedResponse) Reset() {
+	*x = FindUnchangedResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindUnchangedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindUnchangedResponse) ProtoMessage() {}
+
+func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindUnchangedResponse.ProtoReflect.Descriptor instead.
+func (*FindUnchangedResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *FindUnchangedResponse) GetUnchanged() []int32 {
+	if x != nil {
+		return x.Unchanged
+	}
+	return nil
+}
+
 type ListChunksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the tenant's index, if it has exactly one.
@@ -1827,7 +1944,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +1956,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +1969,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -1894,7 +2011,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2023,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2036,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -1946,7 +2063,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1958,7 +2075,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1971,7 +2088,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1995,7 +2112,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +2124,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +2137,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -2055,7 +2172,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2184,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2197,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -2107,7 +2224,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2236,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2249,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -2152,7 +2269,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2281,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2294,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -2197,7 +2314,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2209,7 +2326,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2222,7 +2339,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2393,7 +2510,15 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x0funchanged_count\x18\x03 \x01(\x05R\x0eunchangedCount\x12\x1b\n" +
 	"\tgone_uris\x18\x04 \x03(\tR\bgoneUris\x12\x1d\n" +
 	"\n" +
-	"gone_count\x18\x05 \x01(\x05R\tgoneCount\"\x8f\x01\n" +
+	"gone_count\x18\x05 \x01(\x05R\tgoneCount\"\xb9\x01\n" +
+	"\x14FindUnchangedRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12-\n" +
+	"\bchunking\x18\x03 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x125\n" +
+	"\tdocuments\x18\x04 \x03(\v2\x17.ragd.v1.SourceDocumentR\tdocuments\"5\n" +
+	"\x15FindUnchangedResponse\x12\x1c\n" +
+	"\tunchanged\x18\x01 \x03(\x05R\tunchanged\"\x8f\x01\n" +
 	"\x11ListChunksRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
@@ -2420,7 +2545,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xac\a\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\x81\b\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
@@ -2429,7 +2554,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12T\n" +
 	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12E\n" +
 	"\n" +
-	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12J\n" +
+	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12S\n" +
+	"\rFindUnchanged\x12\x1d.ragd.v1.FindUnchangedRequest\x1a\x1e.ragd.v1.FindUnchangedResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
 	"ListChunks\x12\x1a.ragd.v1.ListChunksRequest\x1a\x1b.ragd.v1.ListChunksResponse\"\x03\x90\x02\x01\x123\n" +
 	"\x06GetJob\x12\x16.ragd.v1.GetJobRequest\x1a\f.ragd.v1.Job\"\x03\x90\x02\x01\x12D\n" +
@@ -2450,7 +2576,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                // 0: ragd.v1.Document
 	(*Job)(nil),                     // 1: ragd.v1.Job
@@ -2474,75 +2600,81 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*SyncSourceRequest)(nil),       // 19: ragd.v1.SyncSourceRequest
 	(*SourceDocument)(nil),          // 20: ragd.v1.SourceDocument
 	(*SyncSourceResponse)(nil),      // 21: ragd.v1.SyncSourceResponse
-	(*ListChunksRequest)(nil),       // 22: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 23: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 24: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 25: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 26: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 27: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 28: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 29: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 30: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 31: google.protobuf.Timestamp
-	(*Chunking)(nil),                // 32: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 33: ragd.v1.Chunk
+	(*FindUnchangedRequest)(nil),    // 22: ragd.v1.FindUnchangedRequest
+	(*FindUnchangedResponse)(nil),   // 23: ragd.v1.FindUnchangedResponse
+	(*ListChunksRequest)(nil),       // 24: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 25: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 26: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 27: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 28: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 29: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 30: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 31: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 32: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
+	(*Chunking)(nil),                // 34: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 35: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	30, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	31, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	31, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	32, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	33, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	33, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	4,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	31, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	31, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	33, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	33, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
 	3,  // 7: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
-	30, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	32, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	30, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	32, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	34, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	32, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 11: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 12: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	5,  // 13: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
 	9,  // 14: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
 	1,  // 15: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
 	10, // 16: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	30, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	32, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 18: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	30, // 19: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	32, // 19: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	18, // 20: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
 	20, // 21: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	33, // 22: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 23: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	5,  // 24: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	7,  // 25: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	11, // 26: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	12, // 27: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	14, // 28: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	16, // 29: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	19, // 30: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	22, // 31: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	24, // 32: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	25, // 33: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	27, // 34: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	28, // 35: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	29, // 36: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	6,  // 37: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	8,  // 38: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 39: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	13, // 40: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	15, // 41: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	17, // 42: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	21, // 43: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	23, // 44: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 45: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	26, // 46: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 47: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 48: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 49: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	37, // [37:50] is the sub-list for method output_type
-	24, // [24:37] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	34, // 22: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	20, // 23: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
+	35, // 24: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 25: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	5,  // 26: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	7,  // 27: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	11, // 28: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	12, // 29: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	14, // 30: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	16, // 31: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	19, // 32: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	22, // 33: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	24, // 34: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	26, // 35: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	27, // 36: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	29, // 37: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	30, // 38: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	31, // 39: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	6,  // 40: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	8,  // 41: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 42: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	13, // 43: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	15, // 44: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	17, // 45: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	21, // 46: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	23, // 47: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	25, // 48: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 49: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	28, // 50: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 51: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 52: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 53: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	40, // [40:54] is the sub-list for method output_type
+	26, // [26:40] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2565,7 +2697,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -50,6 +50,9 @@ func (r *run) work(ctx context.Context, documents <-chan localfiles.Document) er
 		if items, more, err = r.batch(ctx, documents); err != nil {
 			return err
 		}
+		if items, err = r.skipUnchanged(ctx, items); err != nil {
+			return err
+		}
 		if err := r.upload(ctx, items); err != nil {
 			return err
 		}

@@ -134,6 +134,7 @@ func (r *Result) addExtraction(job *ragdv1.Job) {
 func Run(ctx context.Context, client Client, docs iter.Seq2[localfiles.Document, error], cfg Config) (*Result, error) {
 	r := &run{client: client, cfg: cfg, open: map[string][]document{}}
 	start := time.Now()
+	r.new = r.isEmpty(ctx)
 	err := r.send(ctx, docs)
 	if err == nil && !cfg.NoWait {
 		err = r.wait(ctx)
@@ -145,6 +146,7 @@ func Run(ctx context.Context, client Client, docs iter.Seq2[localfiles.Document,
 type run struct {
 	client Client
 	cfg    Config
+	new    bool // the index had no documents
 
 	mu       sync.Mutex // guards the rest while documents are sent
 	ended    bool       // nothing changes any more

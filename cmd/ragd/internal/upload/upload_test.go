@@ -329,7 +329,7 @@ func TestRunWithoutWaitingLeavesDocumentsPending(t *testing.T) {
 		if diff := cmp.Diff(&Result{Uploaded: 2, Pending: 2}, got, ignoreElapsed); diff != "" {
 			t.Error(diff)
 		}
-		if s.described+s.listed != 0 {
+		if s.described > 1 || s.listed != 0 { // it looks once whether the index is empty
 			t.Error("asked for the jobs all the same")
 		}
 	})

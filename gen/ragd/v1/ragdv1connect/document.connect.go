@@ -54,6 +54,9 @@ const (
 	// DocumentServiceSyncSourceProcedure is the fully-qualified name of the DocumentService's
 	// SyncSource RPC.
 	DocumentServiceSyncSourceProcedure = "/ragd.v1.DocumentService/SyncSource"
+	// DocumentServiceFindUnchangedProcedure is the fully-qualified name of the DocumentService's
+	// FindUnchanged RPC.
+	DocumentServiceFindUnchangedProcedure = "/ragd.v1.DocumentService/FindUnchanged"
 	// DocumentServiceListChunksProcedure is the fully-qualified name of the DocumentService's
 	// ListChunks RPC.
 	DocumentServiceListChunksProcedure = "/ragd.v1.DocumentService/ListChunks"
@@ -105,6 +108,10 @@ type DocumentServiceClient interface {
 	// documents outside of the source's prefix or documents that changed during the call. A
 	// call that broke off may be repeated. Needs the scope write.
 	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
+	// FindUnchanged returns which documents need no upload: the index has them under their
+	// uri with the same fingerprint, ready, and split by the same settings. Asking first saves
+	// sending their content. Needs the scope write.
+	FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	// GetJob returns the present state of a job. Errors: NOT_FOUND.
@@ -182,6 +189,13 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(documentServiceMethods.ByName("SyncSource")),
 			connect.WithClientOptions(opts...),
 		),
+		findUnchanged: connect.NewClient[v1.FindUnchangedRequest, v1.FindUnchangedResponse](
+			httpClient,
+			baseURL+DocumentServiceFindUnchangedProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("FindUnchanged")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listChunks: connect.NewClient[v1.ListChunksRequest, v1.ListChunksResponse](
 			httpClient,
 			baseURL+DocumentServiceListChunksProcedure,
@@ -233,6 +247,7 @@ type documentServiceClient struct {
 	deleteDocument  *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
 	deleteDocuments *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
 	syncSource      *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
+	findUnchanged   *connect.Client[v1.FindUnchangedRequest, v1.FindUnchangedResponse]
 	listChunks      *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
 	getJob          *connect.Client[v1.GetJobRequest, v1.Job]
 	listJobs        *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
@@ -294,6 +309,15 @@ func (c *documentServiceClient) DeleteDocuments(ctx context.Context, req *v1.Del
 // SyncSource calls ragd.v1.DocumentService.SyncSource.
 func (c *documentServiceClient) SyncSource(ctx context.Context, req *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error) {
 	response, err := c.syncSource.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FindUnchanged calls ragd.v1.DocumentService.FindUnchanged.
+func (c *documentServiceClient) FindUnchanged(ctx context.Context, req *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error) {
+	response, err := c.findUnchanged.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -382,6 +406,10 @@ type DocumentServiceHandler interface {
 	// documents outside of the source's prefix or documents that changed during the call. A
 	// call that broke off may be repeated. Needs the scope write.
 	SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error)
+	// FindUnchanged returns which documents need no upload: the index has them under their
+	// uri with the same fingerprint, ready, and split by the same settings. Asking first saves
+	// sending their content. Needs the scope write.
+	FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	// GetJob returns the present state of a job. Errors: NOT_FOUND.
@@ -455,6 +483,13 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithSchema(documentServiceMethods.ByName("SyncSource")),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceFindUnchangedHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceFindUnchangedProcedure,
+		svc.FindUnchanged,
+		connect.WithSchema(documentServiceMethods.ByName("FindUnchanged")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	documentServiceListChunksHandler := connect.NewUnaryHandlerSimple(
 		DocumentServiceListChunksProcedure,
 		svc.ListChunks,
@@ -510,6 +545,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceDeleteDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceSyncSourceProcedure:
 			documentServiceSyncSourceHandler.ServeHTTP(w, r)
+		case DocumentServiceFindUnchangedProcedure:
+			documentServiceFindUnchangedHandler.ServeHTTP(w, r)
 		case DocumentServiceListChunksProcedure:
 			documentServiceListChunksHandler.ServeHTTP(w, r)
 		case DocumentServiceGetJobProcedure:
@@ -557,6 +594,10 @@ func (UnimplementedDocumentServiceHandler) DeleteDocuments(context.Context, *v1.
 
 func (UnimplementedDocumentServiceHandler) SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.SyncSource is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.FindUnchanged is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error) {
