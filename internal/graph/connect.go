@@ -40,6 +40,9 @@ const (
 	// maxMentions is the number of chunks that may mention a name that is
 	// followed. All mentions are stored: under a filter fewer may be visible.
 	maxMentions = 200
+	// maxMentioned is the number of names that a chunk may mention, the first in
+	// its text.
+	maxMentioned = 256
 )
 
 // Types of edges that edgesFrom returns. All but nextRow are values of the SQL type
@@ -355,11 +358,14 @@ func mentionsIn(ctx context.Context, h *tenant.Handle, texts []chunkText, all ma
 		}
 	}
 	var found []mention
+	seen := map[names.Key]bool{}
 	for i, text := range texts {
+		clear(seen)
 		chunk := ChunkRef{text.DocumentID, text.Ordinal}
 		keys := namespaceOf(text.Namespace).Keys(append(names.References(text.Text), threads[chunk]...))
 		for _, p := range phrases[i] {
-			if known[p.Key] {
+			if known[p.Key] && !seen[p.Key] && len(seen) < maxMentioned {
+				seen[p.Key] = true
 				keys = append(keys, p.Key)
 			}
 		}

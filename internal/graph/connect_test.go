@@ -129,6 +129,26 @@ func TestWhatIngestMaintainsIsWhatARebuildMakes(t *testing.T) {
 	}
 }
 
+// A text stores no more than some references to names that do not exist yet.
+func TestALongListMentionsNamesThatComeLater(t *testing.T) {
+	t.Parallel()
+	g := newTestGraph(t)
+	var list strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&list, "LD-%d, ", 100+i)
+	}
+	g.upload(t, "list", "", list.String())
+	stored, err := tenant.Value[int64](t.Context(), g.handle, `SELECT count(*) FROM tenant.edge WHERE type = 'mention'`)
+	if err != nil || stored == 0 || stored > 20 {
+		t.Errorf("%d references are stored, error %v", stored, err)
+	}
+	g.upload(t, "fault", "LD-150", "A fault of the lamp.")
+	mentions := slices.DeleteFunc(g.edges(t), func(edge string) bool { return !strings.HasPrefix(edge, "list 0 mention") })
+	if len(mentions) != 1 {
+		t.Errorf("mentions are %q", g.edges(t))
+	}
+}
+
 func TestADeletedIndexTakesItsEdgesAlong(t *testing.T) {
 	t.Parallel()
 	g := newTestGraph(t)

@@ -3,6 +3,7 @@ package names
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -82,23 +83,31 @@ func InQuestion(question string, known func(Key) bool) []Key {
 	return found
 }
 
-// References returns the keys of words that look like references, whether or not
-// they are names yet, each once: identifiers such as LD-101, and paths, whole and
-// by their ends.
+// Limits of the references of a text. Names that are known need no reference: they are found
+// as phrases. Beyond these limits a text is a list or a table of values, or code; names that
+// come later are looked for in it by a full-text search.
+const (
+	maxIdentifiers = 16
+	maxPathKeys    = 48 // up to three for each path
+)
+
+// References returns the keys of words that look like references, whether or not they are
+// names yet, each once: the first maxIdentifiers identifiers such as LD-101, and
+// the first paths, whole and by their ends, with up to maxPathKeys keys.
 func References(text string) []Key {
-	var names nameList
+	var identifiers, paths nameList
 	for _, word := range strings.FieldsFunc(text, endsReference) {
 		word = strings.Trim(word, ".,:;!?-/*_")
-		if isIdentifier(word) {
-			names.add(Identifier, word)
+		if len(identifiers.names) < maxIdentifiers && isIdentifier(word) {
+			identifiers.add(Identifier, word)
 		}
-		if strings.Contains(word, "/") || strings.Contains(word, ".") && fileName.MatchString(word) {
-			names.addPath(word)
+		if len(paths.names) < maxPathKeys && (strings.Contains(word, "/") || strings.Contains(word, ".") && fileName.MatchString(word)) {
+			paths.addPath(word)
 		}
 	}
-	keys := make([]Key, len(names.names))
-	for i, name := range names.names {
-		keys[i] = name.Key
+	keys := make([]Key, 0, len(identifiers.names)+len(paths.names))
+	for _, name := range slices.Concat(identifiers.names, paths.names) {
+		keys = append(keys, name.Key)
 	}
 	return keys
 }

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -115,6 +116,17 @@ func TestReferencesAreSeenBeforeWhatTheyReferTo(t *testing.T) {
 		if slices.Contains(got, key) != c.want {
 			t.Errorf("%s: found %v", c.name, !c.want)
 		}
+	}
+}
+
+func TestTheReferencesOfATextAreLimited(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&text, "LD-%d a%d/b%d.md ", i, i, i)
+	}
+	if got := len(References(text.String())); got < maxIdentifiers || got > maxIdentifiers+maxPathKeys+2 {
+		t.Errorf("%d references", got)
 	}
 }
 
