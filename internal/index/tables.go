@@ -18,7 +18,7 @@ import (
 
 // executor runs statements on the tables of an index: a transaction or a session.
 type executor interface {
-	Exec(ctx context.Context, sql string, args ...any) (int64, error)
+	Script(ctx context.Context, statements ...string) error
 }
 
 // makeTables creates the chunk table of an index with its Postgres indexes, except the one
@@ -130,11 +130,13 @@ func (i Index) makeTermsTrigger() string {
 		EXECUTE FUNCTION ragd_shared.weigh_terms('` + i.TextLanguage + `')`
 }
 
+// executeAll runs statements, if there are any, in one round trip.
 func (i Index) executeAll(ctx context.Context, on executor, statements []string) error {
-	for _, statement := range statements {
-		if _, err := on.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("change the tables of index %d: %w", i.ID, err)
-		}
+	if len(statements) == 0 {
+		return nil
+	}
+	if err := on.Script(ctx, statements...); err != nil {
+		return fmt.Errorf("change the tables of index %d: %w", i.ID, err)
 	}
 	return nil
 }

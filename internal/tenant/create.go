@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
@@ -16,9 +17,12 @@ const (
 	dependentObjects = "2BP01"
 )
 
+// provisioned is what a tenant had before its creation.
+type provisioned struct{ HasRole, HasSchema bool }
+
 // insertTenant adds the row of a tenant with the status creating, unless the tenant has a
 // row, and returns the row.
-func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName string, settings map[string]any) (row tenantRow, err error) {
+func insertTenant(ctx context.Context, tx pgx.Tx, id ID, displayName string, settings map[string]any) (row tenantRow, has provisioned, err error) {
 	var b pgx.Batch
 	b.Queue(`
 		INSERT INTO ragd.tenants (tenant_id, display_name, settings, status)
@@ -27,8 +31,16 @@ func insertTenant(ctx context.Context, conn *pgxpool.Conn, id ID, displayName st
 		row, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
 		return err
 	})
-	return row, postgres.Fault(conn.SendBatch(ctx, &b).Close())
+	b.Queue(provisionedSQL, id.Schema()).Query(func(rows pgx.Rows) (err error) {
+		has, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[provisioned])
+		return err
+	})
+	return row, has, tx.SendBatch(ctx, &b).Close()
 }
+
+const provisionedSQL = `
+	SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1) AS has_role,
+		EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1) AS has_schema`
 
 // newSchema has the statements that create a tenant's schema, and the version that it then
 // has.
@@ -37,48 +49,68 @@ type newSchema struct {
 	version int
 }
 
-// createSchema creates the tenant's role and its schema, and marks the tenant as ready. If the schema exists it only creates the role, unless that
-// exists too, grants the roles of the service what they need, and returns false.
-//
-// Roles belong to the whole server: a service on another of its databases may create the
-// same role at the same time. Then the attempt fails and the next one finds the role.
-func createSchema(ctx context.Context, conn *pgxpool.Conn, r roles, id ID, schema newSchema) (row tenantRow, created bool, err error) {
+// create creates the row, the role and the schema of a tenant in one transaction, which
+// marks the tenant as ready. If there is a schema already, the tenant is not ready yet:
+// the schema may have to be migrated. Errors: Exists, Precondition while the tenant is being
+// deleted.
+func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, schema newSchema) (row tenantRow, err error) {
+	id := wanted.TenantID
+	err = withRole(ctx, conn, func(tx pgx.Tx) error {
+		var has provisioned
+		if row, has, err = insertTenant(ctx, tx, id, wanted.DisplayName, wanted.Settings); err != nil {
+			return err
+		}
+		switch row.Status {
+		case statusCreating:
+		case statusDeleting:
+			return beingDeleted(id)
+		default:
+			return fault.New(fault.Exists, "tenant %q exists already", id)
+		}
+		sql := r.makeRole(id, has.HasRole)
+		if !has.HasSchema {
+			sql += schema.sql + `; SET LOCAL ROLE NONE;`
+		}
+		if _, err := tx.Exec(ctx, sql+r.visibility(id)); err != nil || has.HasSchema {
+			return err
+		}
+		row, err = setReady(ctx, tx, id, schema.version)
+		return err
+	})
+	return row, err
+}
+
+// ensureRole creates the role of a tenant, unless it exists, and grants the roles of the
+// service what they need.
+func ensureRole(ctx context.Context, conn *pgxpool.Conn, r roles, id ID) error {
+	return withRole(ctx, conn, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, provisionedSQL, id.Schema())
+		if err != nil {
+			return err
+		}
+		has, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[provisioned])
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, r.makeRole(id, has.HasRole)+r.visibility(id))
+		return err
+	})
+}
+
+// withRole runs do, which creates a role, in a transaction. Roles belong to the whole
+// server: a service on another of its databases may create the same role at the same time.
+// Then the attempt fails and the next one finds the role.
+func withRole(ctx context.Context, conn *pgxpool.Conn, do func(tx pgx.Tx) error) (err error) {
 	const attempts = 5
 	for range attempts {
-		row, created, err = tryCreateSchema(ctx, conn, r, id, schema)
+		err = pgx.BeginFunc(ctx, conn, do)
 		switch postgres.Code(err) {
 		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
 			continue
 		}
 		break
 	}
-	return row, created, postgres.Fault(err)
-}
-
-func tryCreateSchema(ctx context.Context, conn *pgxpool.Conn, r roles, id ID, schema newSchema) (row tenantRow, created bool, err error) {
-	var hasRole, hasSchema bool
-	err = conn.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
-		id.Schema()).Scan(&hasRole, &hasSchema)
-	if err != nil {
-		return row, false, err
-	}
-	sql := r.membership(id)
-	if !hasRole {
-		sql = `CREATE ROLE ` + id.quoted() + ` NOLOGIN NOINHERIT;` + sql
-	}
-	if !hasSchema {
-		sql += schema.sql + `; SET LOCAL ROLE NONE;`
-	}
-	sql += r.visibility(id)
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sql); err != nil || hasSchema {
-			return err
-		}
-		row, err = setReady(ctx, tx, id, schema.version)
-		return err
-	})
-	return row, !hasSchema, err
+	return postgres.Fault(err)
 }
 
 // setReady marks a tenant, whose schema has this version, as ready and returns its row.

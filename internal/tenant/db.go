@@ -347,6 +347,21 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	return tag.RowsAffected(), err
 }
 
+// Script runs statements without parameters in one round trip. They are not prepared.
+func (t *Tx) Script(ctx context.Context, statements ...string) error {
+	return runScript(ctx, t.tx, t.handle, statements)
+}
+
+// execer runs statements: a transaction, or a connection of the pool.
+type execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+func runScript(ctx context.Context, on execer, h *Handle, statements []string) error {
+	_, err := on.Exec(ctx, h.SQL(strings.Join(statements, ";\n")), pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
 // OfIndex returns the same transaction for the tables of the index with this
 // number and generation.
 func (t *Tx) OfIndex(index int64, generation int) *Tx {

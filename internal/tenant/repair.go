@@ -118,7 +118,7 @@ func (r roles) notOwner(ctx context.Context, conn *pgxpool.Conn, id ID, cause er
 // The owner of the schema changes last: until then the tenant counts as one that cannot be
 // served.
 func (r roles) restore(ctx context.Context, conn *pgxpool.Conn, id ID) error {
-	if _, _, err := createSchema(ctx, conn, r, id, newSchema{}); err != nil {
+	if err := ensureRole(ctx, conn, r, id); err != nil {
 		return err
 	}
 	statements, err := ownerStatements(ctx, conn, id)

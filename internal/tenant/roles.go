@@ -73,6 +73,15 @@ func (r roles) membership(id ID) string {
 	return sql + `;`
 }
 
+// makeRole returns statements that create the role of a tenant, unless it exists, and let
+// the admin role and the service role set it.
+func (r roles) makeRole(id ID, exists bool) string {
+	if exists {
+		return r.membership(id)
+	}
+	return `CREATE ROLE ` + id.quoted() + ` NOLOGIN NOINHERIT;` + r.membership(id)
+}
+
 // visibility returns a statement that lets the service role use names in a tenant's
 // schema, because the driver prepares statements before it sets the role. It gives no
 // right to any table.

@@ -133,8 +133,8 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	}, nil
 }
 
-// Create creates a tenant with its role and schema. If an earlier creation of the tenant
-// was interrupted, it completes that. Errors: Exists, Invalid, Exhausted without space on the
+// Create creates a tenant with its role and schema. An interrupted creation leaves nothing,
+// unless there was a schema before: then another call completes it. Errors: Exists, Invalid, Exhausted without space on the
 // disk, Precondition while a tenant of this name is being deleted.
 func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
@@ -158,7 +158,7 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 		return Tenant{}, beingDeleted(id)
 	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
-		row, err = s.provision(ctx, conn, id, displayName, settings)
+		row, err = s.provision(ctx, conn, Tenant{TenantID: id, DisplayName: displayName, Settings: settings})
 		return err
 	})
 	return row.tenant(), err
@@ -168,26 +168,16 @@ func beingDeleted(id ID) error {
 	return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then create it", id)
 }
 
-// provision creates the tenant's row, role and schema, and returns the row. A new schema is
-// created at the newest version in one transaction. A schema that exists, because an
-// earlier creation was interrupted, is migrated.
-func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, id ID, displayName string, settings map[string]any) (tenantRow, error) {
-	row, err := insertTenant(ctx, conn, id, displayName, settings)
+// provision creates a tenant and returns its row. A new schema is created at the newest
+// version, in the transaction that creates the tenant. A schema that exists, because it was
+// restored without the tenant's row, is migrated.
+func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (tenantRow, error) {
+	id := wanted.TenantID
+	row, err := create(ctx, conn, s.store.roles, wanted, newSchema{s.migrator.CreateSQL(id.Schema(), id.Schema()), s.migrator.Newest()})
 	if err != nil {
-		return tenantRow{}, err
+		return tenantRow{}, fmt.Errorf("create the tenant %s: %w", id, err)
 	}
-	switch row.Status {
-	case statusCreating:
-	case statusDeleting:
-		return tenantRow{}, beingDeleted(id)
-	default:
-		return tenantRow{}, fault.New(fault.Exists, "tenant %q exists already", id)
-	}
-	row, created, err := createSchema(ctx, conn, s.store.roles, id, newSchema{s.migrator.CreateSQL(id.Schema(), id.Schema()), s.migrator.Newest()})
-	if err != nil {
-		return tenantRow{}, fmt.Errorf("create the schema of tenant %s: %w", id, err)
-	}
-	if created {
+	if row.Status == statusReady {
 		return row, nil
 	}
 	if _, err := s.migrator.Up(ctx, id.Schema()); err != nil {

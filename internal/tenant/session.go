@@ -61,6 +61,12 @@ func (s *Session) Exec(ctx context.Context, sql string, args ...any) (int64, err
 	return tag.RowsAffected(), err
 }
 
+// Script runs statements without parameters in one round trip and one transaction. They are
+// not prepared.
+func (s *Session) Script(ctx context.Context, statements ...string) error {
+	return runScript(ctx, s.conn, s.handle, statements)
+}
+
 // Set changes a PostgreSQL setting until the session ends.
 func (s *Session) Set(ctx context.Context, name, value string) error {
 	_, err := s.conn.Exec(ctx, "SELECT set_config($1, $2, false)", name, value)

@@ -27,8 +27,9 @@ type store struct {
 	roles roles
 }
 
-// Status of a tenant's row. If a creation or deletion is interrupted, the row keeps the
-// status creating or deleting until the call is repeated; Service.Run repeats deletions.
+// Status of a tenant's row. If a deletion, or the migration of a schema that existed before
+// its tenant, is interrupted, the row keeps the status deleting or creating until the call is
+// repeated; Service.Run repeats deletions.
 const (
 	statusCreating = "creating"
 	statusReady    = "ready"
