@@ -80,7 +80,7 @@ func run(ctx context.Context, o options) error {
 	defer func() { b.pool.Close() }()
 	fmt.Printf("%d tenants of one index with %d vectors of %d dimensions, text and metadata; %s, %d CPUs\n",
 		o.tenants, perTenant, dimension, runtime.GOARCH, runtime.NumCPU())
-	for _, step := range []func(context.Context) error{b.emptyTenants, b.grow, b.interleaved, b.idle} {
+	for _, step := range []func(context.Context) error{b.emptyTenants, b.grow, b.interleaved, b.idle, b.migrate} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -155,7 +155,7 @@ var settingGroups = []struct {
 	names *regexp.Regexp
 }{
 	{"Clients", regexp.MustCompile(`^(server|tenant|api-key)$`)},
-	{"Database and disk", regexp.MustCompile(`^(data-dir|database-.*|min-free-bytes|max-tenant-bytes|statements-per-tenant)$`)},
+	{"Database and disk", regexp.MustCompile(`^(data-dir|database-.*|min-free-bytes|max-tenant-bytes|statements-per-tenant|indexes-per-connection)$`)},
 	{"Model providers", regexp.MustCompile(`^(embedding-model|provider-calls.*|(openai|cohere|jina|voyage|tei)-.*)$`)},
 	{"MCP", regexp.MustCompile(`^(mcp-.*|session-key)$`)},
 	{"Access tokens", regexp.MustCompile(`^oauth-`)},

@@ -124,6 +124,7 @@ func (m *Migrator) Version(ctx context.Context, schema string) (int, error) {
 // readVersion reads the row of a schema's version table, with the rights of the schema's
 // owner. Errors: pgx.ErrNoRows if there is no schema, no table or no row.
 func readVersion(ctx context.Context, tx pgx.Tx, schema string, version *int, dirty *bool) error {
+	Use(tx.Conn(), schema, "")
 	const asOwner = `SELECT set_config('role', pg_get_userbyid(nspowner), true) FROM pg_catalog.pg_namespace WHERE nspname = $1`
 	if _, err := tx.Exec(ctx, asOwner, schema); err != nil {
 		return err
@@ -217,6 +218,7 @@ func (m *Migrator) step(ctx context.Context, schema string, n int) error {
 		return fmt.Errorf("migrate schema %q: %w", schema, Fault(err))
 	}
 	defer conn.Release()
+	Use(conn.Conn(), schema, "")
 	d := &migrateDriver{ctx: ctx, conn: conn, schema: schema, vectorSchema: m.vectorSchema, record: m.record}
 	mig, err := migrate.NewWithInstance("files", m.files, schema, d)
 	if err != nil {

@@ -92,6 +92,10 @@ type Config struct {
 	// ProviderCalls is the number of calls to one provider in flight at once, of all
 	// tenants and of each tenant. Default: those of endpoint.Config.
 	ProviderCalls, ProviderCallsPerTenant int
+	// IndexesPerConnection is the number of indexes whose tables a database connection may
+	// use before it is replaced, which bounds the memory of the server's process. Default:
+	// that of postgres.Config.
+	IndexesPerConnection int
 	// StatementsPerTenant is the number of statements of one tenant that requests may run
 	// in the database at once; others wait. It is at most half of the connections. Default:
 	// the number of CPUs, at least 2.

@@ -61,13 +61,13 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 	}
 	if adminURL != "" { // first, because it may create the vector extension
 		d.admin, err = postgres.Open(ctx, postgres.Config{
-			URL: adminURL, Setting: "database-admin-url", Logger: config.Logger, ApplicationName: "ragd admin", MaxConns: adminConns,
+			URL: adminURL, Setting: "database-admin-url", Logger: config.Logger, ApplicationName: "ragd admin", MaxConns: adminConns, MaxIndexes: config.IndexesPerConnection,
 		})
 		if err != nil {
 			return d, err
 		}
 	}
-	if d.requests, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: config.Logger, Tracer: tracer}); err != nil {
+	if d.requests, err = postgres.Open(ctx, postgres.Config{URL: url, Logger: config.Logger, Tracer: tracer, MaxIndexes: config.IndexesPerConnection}); err != nil {
 		return d, err
 	}
 	if d.admin == nil {
@@ -76,7 +76,7 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 		return d, err
 	}
 	d.work, err = postgres.Open(ctx, postgres.Config{
-		URL: url, Logger: config.Logger, ApplicationName: "ragd ingest", MaxConns: config.Workers + queueConns,
+		URL: url, Logger: config.Logger, ApplicationName: "ragd ingest", MaxConns: config.Workers + queueConns, MaxIndexes: config.IndexesPerConnection,
 	})
 	return d, err
 }

@@ -285,7 +285,52 @@ func (b *Batch) Run(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	return b.handle.translate(ctx, b.handle.pool.SendBatch(ctx, &b.batch).Close())
+	return b.handle.translate(ctx, b.send(ctx))
+}
+
+// send is Run without the translation of errors.
+func (b *Batch) send(ctx context.Context) error {
+	return b.handle.withConn(ctx, func(conn *pgxpool.Conn) error {
+		return conn.SendBatch(ctx, &b.batch).Close()
+	})
+}
+
+// roleAttempts is how often a tenant's role is taken on other connections before an error
+// that denies it is believed.
+const roleAttempts = 3
+
+// withConn calls do with a connection that is about to use the handle's tables. If the
+// server's process knows an old list of the roles that it may take, which happens while
+// other tenants are created and lasts until the next one is, the connection is closed and do
+// is called again, on another one: do must begin with taking the role.
+func (h *Handle) withConn(ctx context.Context, do func(*pgxpool.Conn) error) error {
+	for attempt := 1; ; attempt++ {
+		conn, err := h.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		h.use(conn.Conn())
+		err = do(conn)
+		stale := attempt < roleAttempts && h.deniesRole(err)
+		if stale {
+			_ = conn.Conn().Close(ctx) // the pool opens another one
+		}
+		conn.Release()
+		if !stale {
+			return err
+		}
+	}
+}
+
+// deniesRole reports whether the error says that the service may not take the tenant's role.
+func (h *Handle) deniesRole(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code == insufficientPrivilege && strings.Contains(pgErr.Message, `"`+h.id.Schema()+`"`)
+}
+
+// use notes that the connection is about to use the handle's tables.
+func (h *Handle) use(conn *pgx.Conn) {
+	postgres.Use(conn, h.id.Schema(), h.index)
 }
 
 // Tx is a transaction that runs as the tenant.
@@ -312,15 +357,28 @@ func (h *Handle) run(ctx context.Context, on beginner, do func(tx pgx.Tx) error)
 
 // transact is run without the translation of errors.
 func (h *Handle) transact(ctx context.Context, on beginner, do func(tx pgx.Tx) error) error {
-	tx, err := on.BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.schema})
+	tx, err := h.begin(ctx, on)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
+	h.use(tx.Conn())
 	if err := do(tx); err != nil {
 		return err
 	}
 	return tx.Commit(ctx)
+}
+
+// begin begins a transaction as the tenant. The driver closes a connection on which that
+// fails, so another attempt gets another one; see withConn.
+func (h *Handle) begin(ctx context.Context, on beginner) (tx pgx.Tx, err error) {
+	for range roleAttempts {
+		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.schema})
+		if !h.deniesRole(err) {
+			break
+		}
+	}
+	return tx, err
 }
 
 func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
@@ -365,7 +423,9 @@ func runScript(ctx context.Context, on execer, h *Handle, statements []string) e
 // OfIndex returns the same transaction for the tables of the index with this
 // number and generation.
 func (t *Tx) OfIndex(index int64, generation int) *Tx {
-	return &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx}
+	of := &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx}
+	of.handle.use(t.tx.Conn())
+	return of
 }
 
 // Tenant returns the tenant as which the transaction runs.

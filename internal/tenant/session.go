@@ -24,16 +24,33 @@ func (h *Handle) Session(ctx context.Context, do func(s *Session) error) error {
 
 // session is Session without the translation of errors.
 func (h *Handle) session(ctx context.Context, do func(s *Session) error) error {
-	conn, err := h.pool.Acquire(ctx)
+	conn, err := h.withRole(ctx)
 	if err != nil {
 		return err
 	}
+	h.use(conn.Conn())
 	s := &Session{handle: h, conn: conn}
 	defer s.end(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "SET ROLE "+h.id.quoted()); err != nil {
-		return err
-	}
 	return do(s)
+}
+
+// withRole returns a connection with the tenant's role, until it is reset. For the attempts
+// see withConn.
+func (h *Handle) withRole(ctx context.Context) (conn *pgxpool.Conn, err error) {
+	for range roleAttempts {
+		if conn, err = h.pool.Acquire(ctx); err != nil {
+			return nil, err
+		}
+		if _, err = conn.Exec(ctx, "SET ROLE "+h.id.quoted()); err == nil {
+			return conn, nil
+		}
+		_ = conn.Conn().Close(context.WithoutCancel(ctx))
+		conn.Release()
+		if !h.deniesRole(err) {
+			break
+		}
+	}
+	return nil, err
 }
 
 // end resets the connection and returns it to the pool, or closes it if that fails.
@@ -48,7 +65,9 @@ func (s *Session) end(ctx context.Context) {
 // OfIndex returns the same session for the tables of the index with this number and
 // generation.
 func (s *Session) OfIndex(index int64, generation int) *Session {
-	return &Session{handle: s.handle.OfIndex(index, generation), conn: s.conn}
+	of := &Session{handle: s.handle.OfIndex(index, generation), conn: s.conn}
+	of.handle.use(s.conn.Conn())
+	return of
 }
 
 func (s *Session) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {

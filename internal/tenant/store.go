@@ -154,6 +154,7 @@ func (s *store) withLock(ctx context.Context, id ID, query string, do func(conn 
 		return postgres.Fault(err)
 	}
 	defer conn.Release()
+	postgres.Use(conn.Conn(), id.Schema(), "")
 	var locked bool
 	if err := conn.QueryRow(ctx, query, id.Schema()).Scan(&locked); err != nil || !locked {
 		return postgres.Fault(err)

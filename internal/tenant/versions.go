@@ -146,26 +146,7 @@ const versionsAtOnce = 200
 // of the tenants' roles.
 func eachVersion(ctx context.Context, pool *pgxpool.Pool, do func(tenantVersion)) error {
 	for after, more := "", true; more; {
-		rows, err := pool.Query(ctx, `
-			WITH batch AS MATERIALIZED (
-				SELECT t.tenant_id, t.schema_version, t.migration_error FROM ragd.tenants AS t
-				WHERE t.status = 'ready' AND t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2
-			), readable AS MATERIALIZED (
-				SELECT batch.*, n.nspname, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS may
-				FROM batch LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || batch.tenant_id
-				LEFT JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'schema_migrations'
-			), raw AS (
-				SELECT r.*, CASE WHEN r.may THEN
-					query_to_xml(format('SELECT version, dirty FROM %I.schema_migrations', r.nspname), false, true, '')::text END AS actual
-				FROM readable AS r
-			)
-			SELECT tenant_id, schema_version, substring(actual FROM '<version>(\d+)</version>')::int AS actual,
-				coalesce(actual LIKE '%<dirty>true</dirty>%', false), coalesce(migration_error, '')
-			FROM raw ORDER BY tenant_id`, after, versionsAtOnce)
-		if err != nil {
-			return fmt.Errorf("read the versions of tenants: %w", postgres.Fault(err))
-		}
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[tenantVersion])
+		found, err := readVersions(ctx, pool, after)
 		if err != nil {
 			return fmt.Errorf("read the versions of tenants: %w", postgres.Fault(err))
 		}
@@ -176,6 +157,39 @@ func eachVersion(ctx context.Context, pool *pgxpool.Pool, do func(tenantVersion)
 		more = len(found) == versionsAtOnce
 	}
 	return nil
+}
+
+// readVersions returns the versions of the next tenants after one.
+func readVersions(ctx context.Context, pool *pgxpool.Pool, after string) ([]tenantVersion, error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	rows, err := conn.Query(ctx, `
+		WITH batch AS MATERIALIZED (
+			SELECT t.tenant_id, t.schema_version, t.migration_error FROM ragd.tenants AS t
+			WHERE t.status = 'ready' AND t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2
+		), readable AS MATERIALIZED (
+			SELECT batch.*, n.nspname, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS may
+			FROM batch LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || batch.tenant_id
+			LEFT JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'schema_migrations'
+		), raw AS (
+			SELECT r.*, CASE WHEN r.may THEN
+				query_to_xml(format('SELECT version, dirty FROM %I.schema_migrations', r.nspname), false, true, '')::text END AS actual
+			FROM readable AS r
+		)
+		SELECT tenant_id, schema_version, substring(actual FROM '<version>(\d+)</version>')::int AS actual,
+			coalesce(actual LIKE '%<dirty>true</dirty>%', false), coalesce(migration_error, '')
+		FROM raw ORDER BY tenant_id`, after, versionsAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[tenantVersion])
+	for _, v := range found {
+		postgres.Use(conn.Conn(), v.Tenant.Schema(), "")
+	}
+	return found, err
 }
 
 // Versions are the versions of the schemas of a database.
