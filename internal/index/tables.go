@@ -123,10 +123,10 @@ func (i Index) storage() string {
 func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension) }
 
 // makeTermsTrigger returns the statement that makes the trigger that sets the terms of a
-// chunk when it is written.
+// chunk that is written without them.
 func (i Index) makeTermsTrigger() string {
 	return `CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk FOR EACH ROW
-		WHEN (NEW.text <> '' OR NEW.title <> '')
+		WHEN (NEW.terms IS NULL AND (NEW.text <> '' OR NEW.title <> ''))
 		EXECUTE FUNCTION ragd_shared.weigh_terms('` + i.TextLanguage + `')`
 }
 

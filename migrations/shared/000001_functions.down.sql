@@ -1,11 +1,13 @@
 DROP FUNCTION record_changed_documents();
 DROP FUNCTION delete_edges();
 DROP FUNCTION edges_changed();
+DROP FUNCTION count_edges(name, bigint, int, bigint, bigint, bigint);
 DROP TYPE edge_type;
 DROP FUNCTION weigh_terms();
 DROP FUNCTION term_dimension(text);
 DROP FUNCTION index_changed();
-DROP FUNCTION documents_changed();
-DROP FUNCTION announce_documents(name, bigint, uuid[]);
-DROP FUNCTION add_index_counts(name, bigint, bigint, bigint, bigint, bigint, bigint);
+DROP FUNCTION documents_deleted();
+DROP FUNCTION documents_updated();
+DROP FUNCTION documents_inserted();
+DROP FUNCTION count_documents(name, bigint, bigint, bigint, bigint, bigint, bigint, uuid[]);
 DROP FUNCTION current_tenant();

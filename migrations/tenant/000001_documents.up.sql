@@ -116,8 +116,8 @@ CREATE INDEX jobs_of_document ON jobs (document_id);
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON indexes
 	FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_changed();
 CREATE TRIGGER inserted AFTER INSERT ON documents REFERENCING NEW TABLE AS after
-	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_inserted();
 CREATE TRIGGER updated AFTER UPDATE ON documents REFERENCING OLD TABLE AS before NEW TABLE AS after
-	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_updated();
 CREATE TRIGGER deleted AFTER DELETE ON documents REFERENCING OLD TABLE AS before
-	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+	FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_deleted();

@@ -75,4 +75,4 @@ CREATE TRIGGER deleted AFTER DELETE ON tenant.edge_1 REFERENCING OLD TABLE AS ch
 
 CREATE TRIGGER inserted AFTER INSERT ON tenant.edge_1 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('1');
 
-CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk_1 FOR EACH ROW WHEN (((new.text <> ''::text) OR (new.title <> ''::text))) EXECUTE FUNCTION ragd_shared.weigh_terms('english');
+CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk_1 FOR EACH ROW WHEN (((new.terms IS NULL) AND ((new.text <> ''::text) OR (new.title <> ''::text)))) EXECUTE FUNCTION ragd_shared.weigh_terms('english');

@@ -8,34 +8,41 @@ CREATE TYPE ragd_shared.edge_type AS ENUM (
     'section'
 );
 
-CREATE FUNCTION ragd_shared.add_index_counts(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint) RETURNS void
+CREATE FUNCTION ragd_shared.count_documents(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint, announced uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $_$
 BEGIN
-	IF (chunks, written, ready, pending, failed) = (0, 0, 0, 0, 0) THEN
-		RETURN;
+	IF (chunks, written, ready, pending, failed) <> (0, 0, 0, 0, 0) THEN
+		EXECUTE format('
+			INSERT INTO %1$I.index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
+			SELECT i.index_id, pg_backend_pid() %% 16, $2, $3, $4, $5, $6 FROM %1$I.indexes AS i WHERE i.index_id = $1
+			ON CONFLICT (index_id, slot) DO UPDATE SET
+				chunks  = c.chunks + excluded.chunks,
+				written = c.written + excluded.written,
+				ready   = c.ready + excluded.ready,
+				pending = c.pending + excluded.pending,
+				failed  = c.failed + excluded.failed', schema) USING index_id, chunks, written, ready, pending, failed;
 	END IF;
-	EXECUTE format('
-		INSERT INTO %1$I.index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
-		SELECT i.index_id, pg_backend_pid() %% 16, $2, $3, $4, $5, $6 FROM %1$I.indexes AS i WHERE i.index_id = $1
-		ON CONFLICT (index_id, slot) DO UPDATE SET
-			chunks  = c.chunks + excluded.chunks,
-			written = c.written + excluded.written,
-			ready   = c.ready + excluded.ready,
-			pending = c.pending + excluded.pending,
-			failed  = c.failed + excluded.failed', schema) USING index_id, chunks, written, ready, pending, failed;
+	IF announced IS NOT NULL THEN
+		EXECUTE format('
+			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''index'', i.index_name, ''document'', d.document_id)::text)
+			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, announced;
+	END IF;
 END
 $_$;
 
-CREATE FUNCTION ragd_shared.announce_documents(schema name, index_id bigint, document_ids uuid[]) RETURNS void
+CREATE FUNCTION ragd_shared.count_edges(schema name, index_id bigint, sign integer, names bigint, mentions bigint, similarities bigint) RETURNS void
     LANGUAGE plpgsql
     AS $_$
 BEGIN
-	IF document_ids IS NOT NULL THEN
-		EXECUTE format('
-			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''index'', i.index_name, ''document'', d.document_id)::text)
-			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, document_ids;
-	END IF;
+	EXECUTE format('
+		INSERT INTO %1$I.index_counts AS c (index_id, slot, graph_version, names, mentions, similarities)
+		SELECT i.index_id, pg_backend_pid() %% 16, 1, $2, $3, $4 FROM %1$I.indexes AS i WHERE i.index_id = $1
+		ON CONFLICT (index_id, slot) DO UPDATE SET
+			graph_version = c.graph_version + 1,
+			names         = c.names + excluded.names,
+			mentions      = c.mentions + excluded.mentions,
+			similarities  = c.similarities + excluded.similarities', schema) USING index_id, sign * names, sign * mentions, sign * similarities;
 END
 $_$;
 
@@ -70,70 +77,60 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION ragd_shared.documents_changed() RETURNS trigger
+CREATE FUNCTION ragd_shared.documents_deleted() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
-DECLARE
-	c record;
 BEGIN
-	IF TG_OP = 'UPDATE' THEN
-		FOR c IN
-			SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
-				coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
-				sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
-				sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
-				sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed,
-				array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed') AND a.status <> b.status) AS ended
-			FROM after AS a JOIN before AS b USING (document_id)
-			WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
-			GROUP BY a.index_id ORDER BY a.index_id
-		LOOP
-			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, c.chunks, c.written, c.ready, c.pending, c.failed);
-			PERFORM ragd_shared.announce_documents(TG_TABLE_SCHEMA, c.index_id, c.ended);
-		END LOOP;
-	ELSIF TG_OP = 'INSERT' THEN
-		FOR c IN SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id LOOP
-			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, 0, 0, 0, c.documents, 0);
-		END LOOP;
-	ELSE
-		FOR c IN
-			SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
-				-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
-				-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
-			FROM before AS b GROUP BY b.index_id ORDER BY b.index_id
-		LOOP
-			PERFORM ragd_shared.add_index_counts(TG_TABLE_SCHEMA, c.index_id, c.chunks, 0, c.ready, c.pending, c.failed);
-			PERFORM ragd_shared.announce_documents(TG_TABLE_SCHEMA, c.index_id, c.deleted);
-		END LOOP;
-	END IF;
+	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, 0, n.ready, n.pending, n.failed, n.deleted) FROM (
+		SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
+			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
+			-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
+		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.documents_inserted() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, 0, 0, 0, n.documents, 0, NULL)
+	FROM (SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id) AS n;
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.documents_updated() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, n.written, n.ready, n.pending, n.failed, n.ended) FROM (
+		SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
+			coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
+			sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
+			sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
+			sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed,
+			array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed') AND a.status <> b.status) AS ended
+		FROM after AS a JOIN before AS b USING (document_id)
+		WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
+		GROUP BY a.index_id ORDER BY a.index_id) AS n;
 	RETURN NULL;
 END
 $$;
 
 CREATE FUNCTION ragd_shared.edges_changed() RETURNS trigger
     LANGUAGE plpgsql
-    AS $_$
-DECLARE
-	sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-	n    record;
+    AS $$
 BEGIN
-	SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
-		count(*) FILTER (WHERE type = 'similar') AS similarities, count(*) AS rows
-	INTO n FROM changed;
-	IF n.rows > 0 THEN
-		EXECUTE format('
-			INSERT INTO %1$I.index_counts AS c (index_id, slot, graph_version, names, mentions, similarities)
-			SELECT i.index_id, pg_backend_pid() %% 16, 1, $2, $3, $4 FROM %1$I.indexes AS i WHERE i.index_id = $1
-			ON CONFLICT (index_id, slot) DO UPDATE SET
-				graph_version = c.graph_version + 1,
-				names         = c.names + excluded.names,
-				mentions      = c.mentions + excluded.mentions,
-				similarities  = c.similarities + excluded.similarities', TG_TABLE_SCHEMA)
-		USING TG_ARGV[0]::bigint, sign * n.names, sign * n.mentions, sign * n.similarities;
-	END IF;
+	PERFORM ragd_shared.count_edges(TG_TABLE_SCHEMA, TG_ARGV[0]::bigint, CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END, n.names, n.mentions, n.similarities)
+	FROM (
+		SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
+			count(*) FILTER (WHERE type = 'similar') AS similarities, count(*) AS rows
+		FROM changed) AS n
+	WHERE n.rows > 0;
 	RETURN NULL;
 END
-$_$;
+$$;
 
 CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
     LANGUAGE plpgsql
@@ -186,9 +183,6 @@ DECLARE
 	max_terms      CONSTANT int := 16000; -- the capacity of a sparsevec
 	length         float8;
 BEGIN
-	IF NEW.terms IS NOT NULL THEN
-		RETURN NEW;
-	END IF;
 	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.text);
 	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
 	NEW.term_weights := (

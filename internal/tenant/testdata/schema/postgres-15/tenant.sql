@@ -137,11 +137,11 @@ CREATE INDEX jobs_of_document ON tenant.jobs USING btree (document_id);
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tenant.indexes FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_changed();
 
-CREATE TRIGGER deleted AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+CREATE TRIGGER deleted AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_deleted();
 
-CREATE TRIGGER inserted AFTER INSERT ON tenant.documents REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+CREATE TRIGGER inserted AFTER INSERT ON tenant.documents REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_inserted();
 
-CREATE TRIGGER updated AFTER UPDATE ON tenant.documents REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_changed();
+CREATE TRIGGER updated AFTER UPDATE ON tenant.documents REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_updated();
 
 ALTER TABLE ONLY tenant.document_contents
     ADD CONSTRAINT document_contents_document_id_fkey FOREIGN KEY (document_id) REFERENCES tenant.documents(document_id) ON DELETE CASCADE;
