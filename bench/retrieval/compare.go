@@ -77,6 +77,7 @@ func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) er
 		{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), "") }},
 		{"ragd over Connect", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), ""); return err }},
 		{"ragd over MCP", func(ctx context.Context, n int) error { return r.ask(ctx, d.question(n)) }},
+		{"ragd over MCP, plain client", func(ctx context.Context, n int) error { return r.plain.ask(ctx, d.question(n)) }},
 	}
 	for _, clients := range []int{1, 8} {
 		rates, err := measure(ctx, clients, o.duration, sides, r.used)

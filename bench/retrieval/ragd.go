@@ -30,6 +30,7 @@ type ragd struct {
 	vectors   ragdv1connect.VectorServiceClient
 	documents ragdv1connect.DocumentServiceClient
 	mcp       *client.Client
+	plain     *plainMCP
 	used      func() cpu // by this program, the service and its database
 }
 
@@ -54,6 +55,7 @@ func connectTo(ctx context.Context, d *daemon.Daemon) (*ragd, error) {
 		vectors:   ragdv1connect.NewVectorServiceClient(connections, url, withHeaders(headers)),
 		documents: ragdv1connect.NewDocumentServiceClient(connections, url, withHeaders(headers)),
 	}
+	r.plain = newPlainMCP(connections, url+"/mcp", key.GetSecret())
 	if _, err := r.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: indexName, Dimension: synthetic.Dimension}); err != nil {
 		return nil, err
 	}
