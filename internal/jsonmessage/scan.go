@@ -11,9 +11,16 @@ import (
 // object; a caller must not use what it was called with otherwise. It also reports false
 // for objects that need more care: with escapes in names, or nested deeper than maxNested.
 func Members(data []byte, each func(name []byte, begin, end int) bool) bool {
-	s := scanner{data: data}
+	return NestedMembers(data, 1, func(_ int, name []byte, begin, end int) bool { return each(name, begin, end) })
+}
+
+// NestedMembers is Members also for the members of objects that are members, down to levels
+// levels, of which the outermost is 1. It calls each for the members of a value before the
+// value itself.
+func NestedMembers(data []byte, levels int, each func(level int, name []byte, begin, end int) bool) bool {
+	s := scanner{data: data, levels: levels, each: each}
 	s.space()
-	if !s.object(0, each) {
+	if !s.object(1) {
 		return false
 	}
 	s.space()
@@ -56,6 +63,9 @@ const maxNested = 100
 type scanner struct {
 	data []byte
 	at   int // of the next byte
+	// each is called for the members of objects down to levels.
+	levels int
+	each   func(level int, name []byte, begin, end int) bool
 }
 
 func (s *scanner) space() {
@@ -78,19 +88,20 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// object reads an object and calls each, unless it is nil, for its members.
-func (s *scanner) object(depth int, each func(name []byte, begin, end int) bool) bool {
-	if depth > maxNested || !s.take('{') {
+// object reads an object at the level.
+func (s *scanner) object(level int) bool {
+	if level > maxNested || !s.take('{') {
 		return false
 	}
 	if s.space(); s.take('}') {
 		return true
 	}
+	reports := level <= s.levels
 	for {
 		s.space()
 		from := s.at
 		escaped, ok := s.text()
-		if !ok || escaped && each != nil {
+		if !ok || escaped && reports {
 			return false
 		}
 		name := s.data[from+1 : s.at-1]
@@ -99,7 +110,7 @@ func (s *scanner) object(depth int, each func(name []byte, begin, end int) bool)
 		}
 		s.space()
 		begin := s.at
-		if !s.value(depth) || each != nil && !each(name, begin, s.at) {
+		if !s.value(level) || reports && !s.each(level, name, begin, s.at) {
 			return false
 		}
 		if s.space(); !s.take(',') {
@@ -108,15 +119,16 @@ func (s *scanner) object(depth int, each func(name []byte, begin, end int) bool)
 	}
 }
 
-func (s *scanner) list(depth int) bool {
-	if depth > maxNested || !s.take('[') {
+// list reads a list at the level. The objects in it are below all levels that are reported.
+func (s *scanner) list(level int) bool {
+	if level > maxNested || !s.take('[') {
 		return false
 	}
 	if s.space(); s.take(']') {
 		return true
 	}
 	for {
-		if s.space(); !s.value(depth) {
+		if s.space(); !s.value(max(level, s.levels)) {
 			return false
 		}
 		if s.space(); !s.take(',') {
@@ -125,15 +137,16 @@ func (s *scanner) list(depth int) bool {
 	}
 }
 
-func (s *scanner) value(depth int) bool {
+// value reads a value that is in an object or a list at the level.
+func (s *scanner) value(level int) bool {
 	if s.at == len(s.data) {
 		return false
 	}
 	switch s.data[s.at] {
 	case '{':
-		return s.object(depth+1, nil)
+		return s.object(level + 1)
 	case '[':
-		return s.list(depth + 1)
+		return s.list(level + 1)
 	case '"':
 		_, ok := s.text()
 		return ok

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
 // This file formats answers as text beside the structured content. Models cite from it,
@@ -66,21 +67,25 @@ func writeStages(b *strings.Builder, stages []*ragdv1.Stage) {
 }
 
 func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
+	var line []byte
 	for i, source := range sources {
+		line = line[:0]
 		if i > 0 {
-			b.WriteString("\n\n")
+			line = append(line, "\n\n"...)
 		}
-		fmt.Fprintf(b, "[%d]", i+1)
+		line = append(strconv.AppendInt(append(line, '['), int64(i+1), 10), ']')
 		for _, part := range []string{source.GetTitle(), source.GetUri()} {
 			if part != "" {
-				b.WriteString(" " + oneLine(part))
+				line = append(append(line, ' '), oneLine(part)...)
 			}
 		}
-		fmt.Fprintf(b, " (score %.3f)\n", source.GetScore())
+		const digits = 3
+		line = strconv.AppendFloat(append(line, " (score "...), source.GetScore(), 'f', digits, 64)
+		line = append(line, ")\n"...)
 		if source.GetPath() != "" {
-			fmt.Fprintf(b, "path: %s\n", oneLine(source.GetPath()))
+			line = append(append(append(line, "path: "...), oneLine(source.GetPath())...), '\n')
 		}
-		writeMetadata(b, withoutText(source))
+		b.Write(appendMetadata(line, withoutText(source)))
 		b.WriteString(source.GetDocument())
 	}
 }
@@ -101,18 +106,28 @@ func withoutText(source *ragdv1.Source) *structpb.Struct {
 	if fields["text"].GetStringValue() != source.GetDocument() {
 		return source.GetMetadata()
 	}
+	if len(fields) <= 1 {
+		return nil
+	}
 	rest := maps.Clone(fields)
 	delete(rest, "text")
 	return &structpb.Struct{Fields: rest}
 }
 
 func writeMetadata(b *strings.Builder, metadata *structpb.Struct) {
+	b.Write(appendMetadata(nil, metadata))
+}
+
+// appendMetadata appends a line with the metadata, if there is any.
+func appendMetadata(dst []byte, metadata *structpb.Struct) []byte {
 	if len(metadata.GetFields()) == 0 {
-		return
+		return dst
 	}
-	if raw, err := encode(metadata); err == nil {
-		fmt.Fprintf(b, "metadata: %s\n", raw)
+	with, err := jsonmessage.Append(append(dst, "metadata: "...), metadata)
+	if err != nil {
+		return dst
 	}
+	return append(with, '\n')
 }
 
 func rerankedText(_ *ragdv1.RerankRequest, res *ragdv1.RerankResponse) string {

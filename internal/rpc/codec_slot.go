@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/query"
 )
 
 // largeMessage is the size of a message from which it is decoded and encoded in a slot of
@@ -23,6 +24,7 @@ type codecSlot struct {
 	processor *limit.Processor
 	tenant    string
 	held      func() // gives the slot back; nil while there is none
+	small     bool   // the answer is known to be small
 }
 
 type codecSlotKey struct{}
@@ -55,10 +57,30 @@ func (s *codecSlot) leave() {
 
 // encodes takes the slot for an answer that the library is about to encode.
 func (s *codecSlot) encodes(ctx context.Context, answer any) error {
-	if m, ok := answer.(proto.Message); ok && s != nil {
+	if m, ok := answer.(proto.Message); ok && s != nil && !s.small {
 		return s.enter(ctx, proto.Size(m))
 	}
 	return nil
+}
+
+// answers says what the answer is made of, which is cheaper than to measure the answer.
+func (s *codecSlot) answers(sources []query.Source) {
+	if s == nil {
+		return
+	}
+	// A text is in the metadata and in the context, too. The shortest values of metadata, such as 1, take
+	// up to this many times as many bytes in the answer as in JSON.
+	const copies, metadataFactor, numberBytes, otherBytes = 3, 8, 10, 1 << 10
+	bytes := 0
+	for i := range sources {
+		source := &sources[i]
+		if source.Highlight != nil || source.Details != nil {
+			return
+		}
+		bytes += copies*len(source.Text) + metadataFactor*len(source.Metadata) + numberBytes*len(source.Vector) +
+			len(source.ID) + len(source.URI) + len(source.Title) + otherBytes
+	}
+	s.small = bytes < largeMessage
 }
 
 // slotWriter gives the slot back when the encoded answer is written, because the reader of

@@ -82,7 +82,7 @@ func admitted(gate *admission.Gate, processor *limit.Processor, shapes map[strin
 		defer slot.leave()
 		in := &inbound{ctx: r.Context(), body: r.Body, length: r.ContentLength, shape: shape, memory: gate.Open(of), slot: slot, drains: r.ProtoMajor == 1}
 		defer in.memory.Close()
-		r = r.Clone(context.WithValue(r.Context(), codecSlotKey{}, slot))
+		r = r.WithContext(context.WithValue(r.Context(), codecSlotKey{}, slot))
 		in.protocol(r.Header)
 		r.Body = in
 		next.ServeHTTP(slotWriter{w, slot}, r)

@@ -35,6 +35,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 		return nil, err
 	}
 	logReranking(ctx, found.Reranking)
+	codecSlotOf(ctx).answers(found.Sources)
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),

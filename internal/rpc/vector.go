@@ -64,6 +64,7 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 	if err != nil {
 		return nil, err
 	}
+	codecSlotOf(ctx).answers(found.Sources)
 	results, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).resultMessage)
 	return &ragdv1.QueryResponse{Results: results, Warnings: found.Warnings, Explain: explainMessage(found.Explain, nil)}, err
 }

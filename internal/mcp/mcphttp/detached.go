@@ -81,29 +81,27 @@ func (d *detached) splice(p []byte) []byte {
 // different ways.
 func detach(body []byte) (rest []byte, arguments json.RawMessage) {
 	var call, params bool
-	var found, at [2]int
-	whole := jsonmessage.Members(body, func(name []byte, begin, end int) bool {
-		switch {
-		case string(name) == "method":
+	var inner, found [2]int // ranges of the arguments in the last value and in params
+	whole := jsonmessage.NestedMembers(body, 2, func(level int, name []byte, begin, end int) bool {
+		switch key := string(name); {
+		case level > 1:
+			if key == "arguments" && inner[1] == 0 {
+				inner = [2]int{begin, end}
+				return true
+			}
+			return !strings.EqualFold(key, "arguments")
+		case key == "method":
 			call = string(body[begin:end]) == `"`+string(mcpgo.MethodToolsCall)+`"`
 			return call
-		case string(name) == "params" && !params:
-			params, at = true, [2]int{begin, end}
-			return true
+		case key == "params" && !params:
+			params, found = true, inner
+		case strings.EqualFold(key, "method") || strings.EqualFold(key, "params"):
+			return false
 		}
-		return !strings.EqualFold(string(name), "method") && !strings.EqualFold(string(name), "params")
+		inner = [2]int{}
+		return true
 	})
-	if !whole || !call || !params {
-		return body, nil
-	}
-	whole = jsonmessage.Members(body[at[0]:at[1]], func(name []byte, begin, end int) bool {
-		if string(name) == "arguments" && found[1] == 0 {
-			found = [2]int{at[0] + begin, at[0] + end}
-			return true
-		}
-		return !strings.EqualFold(string(name), "arguments")
-	})
-	if !whole || found[1] == 0 {
+	if !whole || !call || found[1] == 0 {
 		return body, nil
 	}
 	const nothing = "{}"

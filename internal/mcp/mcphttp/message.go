@@ -122,8 +122,8 @@ func (m *message) decode() error {
 			Meta *mcpgo.Meta `json:"_meta"`
 		} `json:"params"`
 	}
-	if json.Unmarshal(m.body, &params) == nil {
-		m.modern = m.modern || mcpgo.IsModernProtocol(params.Params.Meta.ProtocolVersion())
+	if !m.modern && json.Unmarshal(m.body, &params) == nil {
+		m.modern = mcpgo.IsModernProtocol(params.Params.Meta.ProtocolVersion())
 	}
 	return nil
 }
