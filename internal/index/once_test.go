@@ -98,6 +98,9 @@ func TestNoTableIsMadeForADeletedIndex(t *testing.T) {
 	i, h := resolve(t, s, "main")
 	must(t, index.MakeEdges(t.Context(), h, i))
 	must(t, index.MakeTerms(t.Context(), h, i))
+	if got := names(t, s, "acme", `_1(_|$)`); len(got) != 11 { // and one over the embeddings
+		t.Errorf("an index with all its tables has %v", got)
+	}
 	_, err := c.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "main"})
 	must(t, err)
 	for _, err := range []error{index.MakeEdges(t.Context(), h, i), index.MakeTerms(t.Context(), h, i)} {
