@@ -77,3 +77,15 @@ func write(w io.Writer, prefix string, docs []document) (bytesOfText int64, err 
 	_, err = w.Write(lines.Bytes())
 	return bytesOfText, err
 }
+
+// join joins the texts of neighbouring documents to texts of about as many bytes as given.
+func join(docs []document, bytes int) (joined []document) {
+	for _, d := range docs {
+		if last := len(joined) - 1; last >= 0 && len(joined[last].Text) < bytes {
+			joined[last].Text += "\n\n" + d.Text
+		} else {
+			joined = append(joined, d)
+		}
+	}
+	return joined
+}

@@ -9,9 +9,10 @@
 //	go run ./bench/ingest -ragd bin/ragd -corpus corpus.jsonl.gz -bytes 1000000000
 //
 // It prints rows of Markdown, one for each run into a fresh index and one for the same
-// documents again. With -bytes it repeats the corpus, under other ids, until that many
-// bytes of text have gone through one upload stream, and prints the memory of ragd every
-// ten seconds.
+// documents again. With -bytes it repeats the corpus, in documents of 4 kB and under other
+// ids, until that many bytes of text have gone through one `ragd ingest` with one upload
+// stream at a time. It prints the memory of ragd every ten seconds and whether all
+// documents are ready at the end.
 package main
 
 import (

@@ -10,9 +10,13 @@ import (
 // memoryInterval is the interval between two reports of ragd's memory.
 const memoryInterval = 10 * time.Second
 
+// streamedBytes is about how long the documents of a stream are.
+const streamedBytes = 4000
+
 // stream sends the corpus again and again, under other ids, until as many bytes of text as
 // the options say have gone through one `ragd ingest` with a single upload stream.
 func (a *arena) stream(ctx context.Context, docs []document) error {
+	docs = join(docs, streamedBytes)
 	reader, writer := io.Pipe()
 	sent := 0
 	go func() {
