@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/lexical"
 )
@@ -96,7 +97,7 @@ const (
 // the first paths, whole and by their ends, with up to maxPathKeys keys.
 func References(text string) []Key {
 	var identifiers, paths nameList
-	for _, word := range strings.FieldsFunc(text, endsReference) {
+	for word := range references(text) {
 		word = strings.Trim(word, ".,:;!?-/*_")
 		if len(identifiers.names) < maxIdentifiers && isIdentifier(word) {
 			identifiers.add(Identifier, word)
@@ -115,8 +116,44 @@ func References(text string) []Key {
 // fileName matches a file name with an extension.
 var fileName = regexp.MustCompile(`^[\p{L}\d_-]+(\.[\p{L}\d_-]+)*\.\p{L}[\p{L}\d]{0,4}$`)
 
+// references yields the words of a text that may be identifiers or paths: those with a
+// digit, a dot or a slash. Most texts have few.
+func references(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		begin, candidate := 0, false
+		for at, r := range text {
+			switch {
+			case r >= '0' && r <= '9' || r == '.' || r == '/':
+				candidate = true
+			case endsReference(r):
+				if candidate && !yield(text[begin:at]) {
+					return
+				}
+				begin, candidate = at+utf8.RuneLen(r), false
+			}
+		}
+		if candidate {
+			yield(text[begin:])
+		}
+	}
+}
+
+// delimiters are the characters besides white space that end a reference.
+const delimiters = "()[]{}<>\"'`|“”‘’«»#?=&,;"
+
+// endsASCII says which ASCII characters end a reference.
+var endsASCII = func() (ends [utf8.RuneSelf]bool) {
+	for r := range ends {
+		ends[r] = unicode.IsSpace(rune(r)) || strings.ContainsRune(delimiters, rune(r))
+	}
+	return ends
+}()
+
 func endsReference(r rune) bool {
-	return unicode.IsSpace(r) || strings.ContainsRune("()[]{}<>\"'`|“”‘’«»#?=&,;", r)
+	if r < utf8.RuneSelf {
+		return endsASCII[r]
+	}
+	return unicode.IsSpace(r) || strings.ContainsRune(delimiters, r)
 }
 
 // word is a word of a text in the form that names are compared in.

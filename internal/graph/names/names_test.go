@@ -169,3 +169,12 @@ func BenchmarkPhrases(b *testing.B) {
 		Phrases(text)
 	}
 }
+
+func TestReferencesAreWordsOfTheText(t *testing.T) {
+	t.Parallel()
+	text := "a.b «c/d»—e1 ‘f2’\u00a0g3\xffh4;.5 plain"
+	want := []string{"a.b", "c/d", "—e1", "f2", "g3\xffh4", ".5"}
+	if got := slices.Collect(references(text)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
