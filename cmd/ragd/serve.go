@@ -51,6 +51,7 @@ data directory are lost, the next start makes new ones.`),
 // serve runs the service until ctx ends.
 func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 	limitMemory(os.DirFS("/"), p.getenv)
+	collectLess(p.getenv)
 	cfg, err := p.settings.serviceConfig(log)
 	if err != nil {
 		return err
