@@ -219,6 +219,10 @@ func (b *bench) idle(ctx context.Context) error {
 	if err := b.settle(ctx); err != nil {
 		return err
 	}
+	// What autovacuum has to do for so many new tables takes it minutes.
+	if _, err := b.pool.Exec(ctx, `VACUUM (ANALYZE)`); err != nil {
+		return err
+	}
 	b.pool.Reset() // no connection of the bench
 	ragd, server := b.daemon.CPU(), serverCPU(b.daemon.Postmaster())
 	select {

@@ -83,14 +83,21 @@ func children(pid int) []process {
 // serverCPU returns the processor time of the server with this postmaster, of the
 // processes that run and of those that have ended.
 func serverCPU(postmaster int) time.Duration {
-	var total time.Duration
-	if fields := statFields(fmt.Sprintf("/proc/%d/stat", postmaster)); len(fields) > 14 {
-		total = ticks(fields[11:15]...)
+	own := func() time.Duration { // with that of the processes that have ended
+		if fields := statFields(fmt.Sprintf("/proc/%d/stat", postmaster)); len(fields) > 14 {
+			return ticks(fields[11:15]...)
+		}
+		return 0
 	}
-	for _, p := range children(postmaster) {
-		total += p.cpu
+	for {
+		before, total := own(), time.Duration(0)
+		for _, p := range children(postmaster) {
+			total += p.cpu
+		}
+		if own() == before { // none ended meanwhile
+			return before + total
+		}
 	}
-	return total
 }
 
 // statFields returns the fields of a stat file from the third on: state, parent, ...

@@ -35,6 +35,7 @@ func (c *cluster) configure(extra map[string]string) error {
 		// 64 MB. Files in the data directory have no such limit.
 		settings["dynamic_shared_memory_type"] = "mmap"
 	}
+	settings["autovacuum_naptime"] = vacuumPause(countFiles(filepath.Join(c.dir, "base")))
 	maps.Copy(settings, extra)
 	var text strings.Builder
 	text.WriteString("# Written by ragd at each start; see docs/how-to/postgres.md.\n")
@@ -46,6 +47,30 @@ func (c *cluster) configure(extra map[string]string) error {
 		return fmt.Errorf("write the server's settings: %w", err)
 	}
 	return c.account.own(path)
+}
+
+// vacuumPause returns the setting autovacuum_naptime for a cluster with this number of
+// files, about one for each table and index. After each pause a worker of autovacuum looks
+// at all of them, which took 0.3 s of a CPU for 80,000: the pause keeps that below 0.5 % of
+// a CPU. Hot tables should not wait for longer than a few minutes.
+func vacuumPause(files int) string {
+	const least, most, perMinute = 60, 600, 80_000
+	return fmt.Sprintf("%ds", min(max(files*60/perMinute, least), most))
+}
+
+// countFiles returns the number of files in the folders of a folder.
+func countFiles(dir string) (n int) {
+	databases, _ := os.ReadDir(dir) // a new cluster may have none yet
+	for _, database := range databases {
+		f, err := os.Open(filepath.Join(dir, database.Name()))
+		if err != nil {
+			continue
+		}
+		names, _ := f.Readdirnames(-1)
+		n += len(names)
+		_ = f.Close()
+	}
+	return n
 }
 
 const (

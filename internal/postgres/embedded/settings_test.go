@@ -1,6 +1,9 @@
 package embedded
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,5 +33,27 @@ func TestSettingsDependOnMemoryAndCPUs(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestManyTablesMakeAutovacuumPauseLonger(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range 7 {
+		database := filepath.Join(dir, fmt.Sprint(n%2))
+		if err := os.MkdirAll(database, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(database, fmt.Sprint(n)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := countFiles(dir); n != 7 {
+		t.Errorf("%d files counted, want 7", n)
+	}
+	for files, want := range map[int]string{0: "60s", 80_000: "60s", 160_000: "120s", 340_000: "255s", 5_000_000: "600s"} {
+		if got := vacuumPause(files); got != want {
+			t.Errorf("%d files: pause %s, want %s", files, got, want)
+		}
 	}
 }
