@@ -75,19 +75,26 @@ type Health struct {
 	Behind   int        // tenants that are not migrated to the newest version yet
 }
 
-// healthFor is how long the result of Service.Health is cached.
-const healthFor = 15 * time.Second
+const (
+	// healthFor is how long the result of Service.Health is cached at least.
+	healthFor = 15 * time.Second
+	// healthPause is how many times as long as the check took its result is cached: the
+	// check of 10,000 tenants must not keep a CPU busy.
+	healthPause = 500
+)
 
-// Health returns the health of the tenants. It may be up to healthFor old.
+// Health returns the health of the tenants. It may be up to healthFor old, or healthPause
+// times the duration of the check.
 func (s *Service) Health(ctx context.Context) (Health, error) {
 	s.health.Lock()
 	defer s.health.Unlock()
 	now := s.now()
-	if !s.health.checked.IsZero() && now.Sub(s.health.checked) < healthFor {
+	if !s.health.checked.IsZero() && now.Sub(s.health.checked) < s.health.valid {
 		return s.health.last, nil
 	}
 	var h Health
 	var err error
+	start := time.Now()
 	if h.Unserved, err = s.store.roles.unserved(ctx, s.store.pool, ""); err != nil {
 		return Health{}, err
 	}
@@ -97,7 +104,7 @@ func (s *Service) Health(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, postgres.Fault(err)
 	}
-	s.health.checked, s.health.last = now, h
+	s.health.checked, s.health.last, s.health.valid = now, h, max(healthFor, healthPause*time.Since(start))
 	return h, nil
 }
 

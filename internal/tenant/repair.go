@@ -57,7 +57,7 @@ func (s *Service) Repair(ctx context.Context, names []string, report func(Repair
 	err = group.Wait()
 	s.health.Lock()
 	defer s.health.Unlock()
-	s.health.checked = s.health.checked.Add(-healthFor) // the cached result is no longer true
+	s.health.valid = 0 // the cached result is no longer true
 	return failed, err
 }
 

@@ -91,6 +91,7 @@ type Service struct {
 	health   struct { // the cached result of Health
 		sync.Mutex
 		checked time.Time
+		valid   time.Duration // how long last is valid after checked
 		last    Health
 	}
 }

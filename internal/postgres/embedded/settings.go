@@ -35,7 +35,9 @@ func (c *cluster) configure(extra map[string]string) error {
 		// 64 MB. Files in the data directory have no such limit.
 		settings["dynamic_shared_memory_type"] = "mmap"
 	}
-	settings["autovacuum_naptime"] = vacuumPause(countFiles(filepath.Join(c.dir, "base")))
+	files := countFiles(filepath.Join(c.dir, "base"))
+	settings["autovacuum_naptime"] = vacuumPause(files)
+	settings["max_locks_per_transaction"] = locks(files)
 	maps.Copy(settings, extra)
 	var text strings.Builder
 	text.WriteString("# Written by ragd at each start; see docs/how-to/postgres.md.\n")
@@ -56,6 +58,14 @@ func (c *cluster) configure(extra map[string]string) error {
 func vacuumPause(files int) string {
 	const least, most, perMinute = 60, 600, 80_000
 	return fmt.Sprintf("%ds", min(max(files*60/perMinute, least), most))
+}
+
+// locks returns the setting max_locks_per_transaction for a cluster with this number of
+// files. The server has as many locks for each of its connections, at least 100. pg_dump
+// locks all tables at once, of which there are fewer than half as many as files.
+func locks(files int) string {
+	const least, most, connections = 256, 8192, 100
+	return fmt.Sprint(min(max(files/2/connections, least), most))
 }
 
 // countFiles returns the number of files in the folders of a folder.
@@ -94,8 +104,6 @@ func machineSettings(memory int64, cpus int) map[string]string {
 		"work_mem":                         megabytes(memory/512, 4*mib, 32*mib),
 		"max_parallel_maintenance_workers": fmt.Sprint(min(max(cpus/2, 2), 8)),
 		"max_connections":                  fmt.Sprint(max(100, 10*cpus)),
-		// Dropping a tenant locks each of its relations in one transaction.
-		"max_locks_per_transaction": "256",
 		// Compiling would take longer than queries of a few milliseconds.
 		"jit":              "off",
 		"random_page_cost": "1.1",

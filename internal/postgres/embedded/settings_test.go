@@ -36,7 +36,7 @@ func TestSettingsDependOnMemoryAndCPUs(t *testing.T) {
 	}
 }
 
-func TestManyTablesMakeAutovacuumPauseLonger(t *testing.T) {
+func TestSettingsDependOnTheNumberOfTables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for n := range 7 {
@@ -51,9 +51,11 @@ func TestManyTablesMakeAutovacuumPauseLonger(t *testing.T) {
 	if n := countFiles(dir); n != 7 {
 		t.Errorf("%d files counted, want 7", n)
 	}
-	for files, want := range map[int]string{0: "60s", 80_000: "60s", 160_000: "120s", 340_000: "255s", 5_000_000: "600s"} {
-		if got := vacuumPause(files); got != want {
-			t.Errorf("%d files: pause %s, want %s", files, got, want)
+	for files, want := range map[int][2]string{
+		0: {"60s", "256"}, 80_000: {"60s", "400"}, 160_000: {"120s", "800"}, 340_000: {"255s", "1700"}, 5_000_000: {"600s", "8192"},
+	} {
+		if got := [2]string{vacuumPause(files), locks(files)}; got != want {
+			t.Errorf("%d files: pause and locks %s, want %s", files, got, want)
 		}
 	}
 }

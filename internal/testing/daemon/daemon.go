@@ -78,11 +78,14 @@ func Start(ctx context.Context, config Config) (*Daemon, error) {
 // Restart ends the program and starts it again on the same data. It returns the time from
 // the second start until the service was ready.
 func (d *Daemon) Restart(ctx context.Context) (time.Duration, error) {
-	d.end()
+	d.end(startPatience) // PostgreSQL writes what it has in memory
 	start := time.Now()
 	err := d.launch(ctx)
 	return time.Since(start), err
 }
+
+// startPatience is how long a start, or the end before a restart, may take.
+const startPatience = 2 * time.Minute
 
 // launch starts the program and waits until it is ready.
 func (d *Daemon) launch(ctx context.Context) error {
@@ -106,9 +109,8 @@ func (d *Daemon) launch(ctx context.Context) error {
 		_ = command.Wait()
 		close(ended)
 	}()
-	const patience = 2 * time.Minute
-	if !d.AwaitReady(ctx, patience) {
-		return fmt.Errorf("%s did not answer within %v", d.config.Program, patience)
+	if !d.AwaitReady(ctx, startPatience) {
+		return fmt.Errorf("%s did not answer within %v", d.config.Program, startPatience)
 	}
 	return nil
 }
@@ -186,14 +188,14 @@ func (d *Daemon) Postmaster() int {
 // Stop ends the service and its PostgreSQL, by force if they do not end in time, and
 // removes its data.
 func (d *Daemon) Stop() {
-	d.end()
+	const patience = 15 * time.Second
+	d.end(patience)
 	d.group.remove()
 	_ = os.RemoveAll(d.Dir)
 }
 
 // end ends the service and its PostgreSQL, by force if they do not end in time.
-func (d *Daemon) end() {
-	const patience = 15 * time.Second
+func (d *Daemon) end(patience time.Duration) {
 	if d.command.Process != nil {
 		_ = d.command.Process.Signal(os.Interrupt)
 		select {
