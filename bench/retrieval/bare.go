@@ -16,8 +16,9 @@ import (
 // bare is pgx and pgvector alone: a table with the same Postgres indexes as ragd's
 // tables, and one prepared statement per question.
 type bare struct {
-	pool  *pgxpool.Pool
-	width int
+	pool      *pgxpool.Pool
+	width     int
+	iterative bool // scans of the index go on until they have topK vectors that match a filter
 }
 
 func openBare(ctx context.Context, url string) (*bare, error) {
@@ -32,7 +33,11 @@ func openBare(ctx context.Context, url string) (*bare, error) {
 		if err := pgxvector.RegisterTypes(ctx, conn); err != nil || b.width == 0 {
 			return err
 		}
-		_, err := conn.Exec(ctx, `SELECT set_config('hnsw.ef_search', $1, false)`, strconv.Itoa(b.width))
+		scan := "off"
+		if b.iterative {
+			scan = "relaxed_order"
+		}
+		_, err := conn.Exec(ctx, `SELECT set_config('hnsw.ef_search', $1, false), set_config('hnsw.iterative_scan', $2, false)`, strconv.Itoa(b.width), scan)
 		return err
 	}
 	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -85,6 +90,13 @@ func (b *bare) takeWidth(ctx context.Context) (int, error) {
 	return b.width, nil
 }
 
+// iterate makes scans of the index find topK vectors under a filter. Otherwise those that do
+// not match are missing from an answer.
+func (b *bare) iterate() {
+	b.iterative = true
+	b.pool.Reset()
+}
+
 // row is one result.
 type row struct {
 	ID       string
@@ -93,7 +105,9 @@ type row struct {
 	Score    float64
 }
 
-func (b *bare) query(ctx context.Context, question []float32, field string) error {
+// query returns the ids of the nearest vectors with the field set to 1; an empty field means
+// all vectors.
+func (b *bare) query(ctx context.Context, question []float32, field string) ([]string, error) {
 	statement, args := `SELECT id, metadata, document, 1 - (embedding <=> $1) FROM bare.vectors`, []any{pgvector.NewVector(question)}
 	if field != "" {
 		statement += ` WHERE metadata @> $2`
@@ -101,8 +115,12 @@ func (b *bare) query(ctx context.Context, question []float32, field string) erro
 	}
 	rows, err := b.pool.Query(ctx, statement+` ORDER BY embedding <=> $1 LIMIT `+strconv.Itoa(topK), args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row])
-	return err
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+	ids := make([]string, len(found))
+	for n := range found {
+		ids[n] = found[n].ID
+	}
+	return ids, err
 }

@@ -74,7 +74,7 @@ func inBatches(ctx context.Context, d data, from, to, size int, write func(ctx c
 func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) error {
 	fmt.Printf("\n| query, clients | p50 ms | p99 ms | queries/s | p50 ratio | queries/s ratio | client CPU us | ragd CPU us | PostgreSQL CPU us |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	sides := []side{
-		{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), "") }},
+		{"bare", func(ctx context.Context, n int) error { _, err := b.query(ctx, d.question(n), ""); return err }},
 		{"ragd over Connect", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), ""); return err }},
 		{"ragd over MCP", func(ctx context.Context, n int) error { return r.ask(ctx, d.question(n)) }},
 		{"ragd over MCP, plain client", func(ctx context.Context, n int) error { return r.plain.ask(ctx, d.question(n)) }},
@@ -94,18 +94,20 @@ func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) er
 
 // compareFilters measures queries with filters, one client at a time.
 func compareFilters(ctx context.Context, o options, d data, r *ragd, b *bare) error {
-	fmt.Printf("\n| filter keeps | bare p50 ms | ragd p50 ms | ragd p99 ms | ragd recall@%d |\n| --- | --- | --- | --- | --- |\n", topK)
+	fmt.Printf("\n| filter keeps | bare p50 ms | bare recall@%d | ragd p50 ms | ragd p99 ms | ragd recall@%[1]d |\n| --- | --- | --- | --- | --- | --- |\n", topK)
+	b.iterate()
 	for _, share := range []struct{ keeps, field string }{
 		{"50 %", "half"}, {"10 %", "tenth"}, {"5 %", "twentieth"}, {"1 %", "hundredth"}, {"0.1 %", "thousandth"},
 	} {
 		rates, err := measure(ctx, 1, o.duration, []side{
-			{"bare", func(ctx context.Context, n int) error { return b.query(ctx, d.question(n), share.field) }},
+			{"bare", func(ctx context.Context, n int) error { _, err := b.query(ctx, d.question(n), share.field); return err }},
 			{"ragd", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), share.field); return err }},
 		}, r.used)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %s | %s | %s | %s | %.3f |\n", share.keeps, ms(rates[0].p50), ms(rates[1].p50), ms(rates[1].p99), recall(ctx, d, r, share.field))
+		fmt.Printf("| %s | %s | %.3f | %s | %s | %.3f |\n", share.keeps, ms(rates[0].p50), recall(ctx, d, b.query, share.field),
+			ms(rates[1].p50), ms(rates[1].p99), recall(ctx, d, r.query, share.field))
 	}
 	return nil
 }

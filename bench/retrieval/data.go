@@ -20,9 +20,9 @@ func (d data) question(n int) []float32 { return d.asked[n%len(d.asked)] }
 
 func entryID(n int) string { return fmt.Sprintf("%06d", n) }
 
-// recall returns the fraction of the nearest loaded vectors with the field set to 1 that
-// ragd finds; an empty field means all vectors. A query that fails finds nothing.
-func recall(ctx context.Context, d data, r *ragd, field string) float64 {
+// recall returns the fraction of the nearest loaded vectors with the field set to 1 that a
+// query finds; an empty field means all vectors. A query that fails finds nothing.
+func recall(ctx context.Context, d data, query func(ctx context.Context, question []float32, field string) ([]string, error), field string) float64 {
 	found, wanted := 0, 0
 	for _, question := range d.asked[:min(len(d.asked), 50)] {
 		exact := map[string]bool{}
@@ -30,7 +30,7 @@ func recall(ctx context.Context, d data, r *ragd, field string) float64 {
 			exact[entryID(n)] = true
 		}
 		wanted += len(exact)
-		ids, _ := r.query(ctx, question, field)
+		ids, _ := query(ctx, question, field)
 		for _, id := range ids {
 			if exact[id] {
 				found++

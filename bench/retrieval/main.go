@@ -80,7 +80,7 @@ func compare(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nsearch width %d, as ragd measured it; recall@%d %.3f\n", width, topK, recall(ctx, d, r, ""))
+	fmt.Printf("\nsearch width %d, as ragd measured it; recall@%d %.3f\n", width, topK, recall(ctx, d, r.query, ""))
 	if err := compareQueries(ctx, o, d, r, b); err != nil {
 		return err
 	}
