@@ -22,6 +22,9 @@
 // would let one caller cancel another's request, so cancellations outside a session are
 // dropped here; a modern client cancels by closing the connection.
 //
+// The library decodes each message several times. The arguments of tool calls, and their
+// answers, can pass it by, see Config.Detached.
+//
 // Every tenant has its own MCP server, created at its first call and dropped after a
 // period without calls. Notifications, lists and sessions of the library never cross
 // servers.
