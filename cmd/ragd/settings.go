@@ -97,7 +97,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
 	flags.IntVar(&c.IndexesPerConnection, "indexes-per-connection", 750, "indexes, of all tenants, whose tables a database connection may use before it is replaced: bounds the memory of the server's process")
-	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once; set it to the processors of an external database")
+	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once, twice as many while no other tenant is active; set it to the processors of an external database")
 	config.MarkSettings(flags, "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)

@@ -96,9 +96,9 @@ type Config struct {
 	// use before it is replaced, which bounds the memory of the server's process. Default:
 	// that of postgres.Config.
 	IndexesPerConnection int
-	// StatementsPerTenant is the number of statements of one tenant that requests may run
-	// in the database at once; others wait. It is at most half of the connections. Default:
-	// the number of CPUs, at least 2.
+	// StatementsPerTenant is the number of processors of the database, divided by the number
+	// of instances. It bounds the statements of one tenant that requests run in the database
+	// at once (see tenant.NewDB); others wait. Default: the number of CPUs, at least 2.
 	StatementsPerTenant int
 	// TenantConcurrentRequests and TenantRequestRate are the requests that a tenant may have
 	// running on this instance, and make in a second with bursts of twice as many, unless

@@ -14,17 +14,20 @@ import (
 const connectionWait = 15 * time.Second
 
 // connections bounds how many connections each tenant uses at a time, so that slow
-// statements of one tenant cannot occupy the whole pool. While other tenants run statements
-// too, it is a quarter less, at least one less of several, so that these find a processor of
-// the database free.
+// statements of one tenant cannot occupy the whole pool: alone of them while no other tenant
+// runs statements, else beside.
 type connections struct {
-	each    int
-	limiter *limit.Limiter[ID]
-	recent  *recent
+	alone, beside int64
+	limiter       *limit.Limiter[ID]
+	recent        *recent
 }
 
-func newConnections(each int) *connections {
-	return &connections{each, limit.New[ID](0, 0), &recent{}}
+// newConnections returns connections of which a tenant uses at most alone, and while other
+// tenants are active a quarter less than processors, at least one less of several, so that
+// their statements find a processor.
+func newConnections(alone, processors int) *connections {
+	beside := max(1, processors-max(1, processors/4))
+	return &connections{int64(alone), int64(min(alone, beside)), limit.New[ID](0, 0), &recent{}}
 }
 
 // acquire waits until the tenant may use another connection. The caller must call release
@@ -32,17 +35,16 @@ func newConnections(each int) *connections {
 // context's error.
 func (c *connections) acquire(ctx context.Context, id ID) (release func(), err error) {
 	release = func() { c.limiter.Release(id, 1) }
-	each := c.each
+	each := c.alone
 	if c.recent.others(id, time.Now()) {
-		each -= max(1, each/4)
+		each = c.beside
 	}
-	each = max(1, each)
-	if c.limiter.TryAcquireWithin(id, int64(each)) {
+	if c.limiter.TryAcquireWithin(id, each) {
 		return release, nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, connectionWait)
 	defer cancel()
-	if err := c.limiter.AcquireWithin(waiting, id, int64(each)); err == nil {
+	if err := c.limiter.AcquireWithin(waiting, id, each); err == nil {
 		return release, nil
 	}
 	if err := ctx.Err(); err != nil {

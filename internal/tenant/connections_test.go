@@ -14,7 +14,7 @@ import (
 func TestATenantLeavesConnectionsToActiveOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newConnections(8)
+		c := newConnections(8, 8)
 		most := func(id ID) (n int) {
 			var taken []func()
 			for {
@@ -50,7 +50,7 @@ func TestATenantLeavesConnectionsToActiveOthers(t *testing.T) {
 func TestATenantHasOnlySoManyConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newConnections(2)
+		c := newConnections(2, 2)
 		acquire := func(ctx context.Context, id ID) func() {
 			t.Helper()
 			release, err := c.acquire(ctx, id)

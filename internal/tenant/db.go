@@ -25,10 +25,13 @@ type DB struct {
 }
 
 // NewDB returns a DB that uses the pool and does not close it. No tenant uses more than
-// half of the pool's connections at a time, nor more than perTenant, unless that is 0.
+// half of the pool's connections at a time. With perTenant, a tenant uses at most twice as
+// many while no other does, so that the database has work while ragd reads an answer; else
+// three quarters, so that a statement of another tenant finds a processor.
 func NewDB(pool *pgxpool.Pool, perTenant int) *DB {
-	most := max(1, int(pool.Config().MaxConns)/2)
-	return &DB{pool: pool, connections: newConnections(min(most, cmp.Or(perTenant, most)))}
+	half := max(1, int(pool.Config().MaxConns)/2)
+	most := min(half, cmp.Or(perTenant, half))
+	return &DB{pool: pool, connections: newConnections(min(half, 2*most), most)}
 }
 
 // WithStorage returns a DB whose handles ask the guard in Admit, and report a full disk to
