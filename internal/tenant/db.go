@@ -216,9 +216,11 @@ func (h *Handle) query(ctx context.Context, sql string, args []any, read func(pg
 func (h *Handle) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	var n int64
 	b := h.Batch()
-	b.queue(sql, args).Exec(func(tag pgconn.CommandTag) error {
-		n = tag.RowsAffected()
-		return nil
+	b.add(sql, args, func(q *pgx.QueuedQuery) {
+		q.Exec(func(tag pgconn.CommandTag) error {
+			n = tag.RowsAffected()
+			return nil
+		})
 	})
 	return n, b.Run(ctx)
 }
@@ -233,9 +235,16 @@ func (h *Handle) QueryAsService(ctx context.Context, read func(pgx.Rows) error, 
 // Batch is a set of statements that are sent in one round trip and run in one transaction,
 // as the tenant and with the batch's settings.
 type Batch struct {
-	handle   *Handle
-	settings []any // names and values, alternating
-	batch    pgx.Batch
+	handle     *Handle
+	settings   []any // names and values, alternating
+	statements []statement
+}
+
+// statement is a statement of a Batch. result says what to do with its result.
+type statement struct {
+	sql    string
+	args   []any
+	result func(*pgx.QueuedQuery)
 }
 
 // Batch returns an empty batch.
@@ -243,18 +252,24 @@ func (h *Handle) Batch() *Batch {
 	return &Batch{handle: h, settings: []any{"role", h.id.Schema()}}
 }
 
-// Set changes a PostgreSQL setting for the batch. It must come before the first
-// statement.
+// Set changes a PostgreSQL setting for the batch, before its first statement.
 func (b *Batch) Set(name, value string) {
 	b.settings = append(b.settings, name, value)
 }
 
-// queue adds a statement. The first call adds the statement with the settings before it.
-func (b *Batch) queue(sql string, args []any) *pgx.QueuedQuery {
-	if b.batch.Len() == 0 {
-		b.batch.Queue(settingsSQL(len(b.settings)/2), b.settings...)
+func (b *Batch) add(sql string, args []any, result func(*pgx.QueuedQuery)) {
+	b.statements = append(b.statements, statement{b.handle.SQL(sql), args, result})
+}
+
+// queued returns the statements for one connection: the driver notes in them what it
+// prepared there. The first one has the settings.
+func (b *Batch) queued() *pgx.Batch {
+	queued := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(b.statements)+1)}
+	queued.Queue(settingsSQL(len(b.settings)/2), b.settings...)
+	for _, s := range b.statements {
+		s.result(queued.Queue(s.sql, s.args...))
 	}
-	return b.batch.Queue(b.handle.SQL(sql), args...)
+	return queued
 }
 
 // settingsSQL returns a statement that changes n settings until the end of the transaction.
@@ -274,15 +289,18 @@ func settingsSQL(n int) string {
 }
 
 // Exec adds a statement.
-func (b *Batch) Exec(sql string, args ...any) { b.queue(sql, args) }
+func (b *Batch) Exec(sql string, args ...any) { b.add(sql, args, func(*pgx.QueuedQuery) {}) }
 
 // Query adds a query. Run passes its rows to read.
 func (b *Batch) Query(read func(pgx.Rows) error, sql string, args ...any) {
-	b.queue(sql, args).Query(read)
+	b.add(sql, args, func(q *pgx.QueuedQuery) { q.Query(read) })
 }
 
 // Run sends the batch and reads its results.
 func (b *Batch) Run(ctx context.Context) error {
+	if len(b.statements) == 0 {
+		return nil
+	}
 	release, err := b.handle.connections.acquire(ctx, b.handle.id)
 	if err != nil {
 		return err
@@ -294,7 +312,7 @@ func (b *Batch) Run(ctx context.Context) error {
 // send is Run without the translation of errors.
 func (b *Batch) send(ctx context.Context) error {
 	return b.handle.withConn(ctx, func(conn *pgxpool.Conn) error {
-		return conn.SendBatch(ctx, &b.batch).Close()
+		return conn.SendBatch(ctx, b.queued()).Close()
 	})
 }
 

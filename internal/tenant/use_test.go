@@ -54,3 +54,21 @@ func TestAConnectionIsReplacedAfterTheTablesOfManyIndexes(t *testing.T) {
 		t.Errorf("the indexes of one tenant used the connections %v, want a new one after %d", pids, most)
 	}
 }
+
+// A batch that is sent again, because a connection could not take the tenant's role, finds
+// nothing of what the driver prepared on the first connection.
+func TestABatchCanBeSentOnAnotherConnection(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	h := tenant.NewDB(f.service, 0).Handle(f.createAll(t, "a")[0])
+	var counts []int
+	batch := h.Batch()
+	batch.Query(tenant.Column(&counts), `SELECT count(*)::int FROM tenant.documents WHERE uri <> $1`, "")
+	for range 2 {
+		must(t, batch.Run(t.Context()))
+		f.service.Reset()
+	}
+	if len(counts) != 1 {
+		t.Errorf("the counts are %v", counts)
+	}
+}
