@@ -20,7 +20,7 @@ const maxRates = 10_000
 // the place of the Config's. The caller must call end once, when the request is answered.
 // Errors: Exhausted with a delay; that of ctx.
 func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (end func(), err error) {
-	if err := g.Count(of, quotas); err != nil {
+	if err := g.count(of, quotas); err != nil {
 		return nil, err
 	}
 	most := cmp.Or(quotas.ConcurrentRequests, g.config.ConcurrentRequests)
@@ -35,10 +35,18 @@ func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (e
 	return func() { g.running.Release(of, 1) }, nil
 }
 
-// Count admits a request that may last, such as a stream, whose number at once has another
-// limit. Errors: Exhausted over the rate of the tenant, with the time until the next request
-// is allowed.
-func (g *Gate) Count(of tenant.ID, quotas tenant.Quotas) error {
+// BeginStream is Begin for a request that may last, such as a stream: it does not count as
+// running, and does not wait.
+func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (end func(), err error) {
+	if err := g.count(of, quotas); err != nil {
+		return nil, err
+	}
+	return func() {}, ctx.Err()
+}
+
+// count counts a request. Errors: Exhausted over the rate of the tenant, with the time until
+// the next request is allowed.
+func (g *Gate) count(of tenant.ID, quotas tenant.Quotas) error {
 	perSecond := cmp.Or(quotas.RequestsPerSecond, g.config.RequestsPerSecond)
 	if perSecond == 0 {
 		return nil

@@ -43,7 +43,7 @@ func TestRequestsOfATenantAtOnceAreLimited(t *testing.T) {
 		if _, err := begin("bolt", 0); err != nil {
 			t.Errorf("another tenant: %v", err)
 		}
-		if err := g.Count("acme", tenant.Quotas{}); err != nil {
+		if _, err := g.BeginStream(t.Context(), "acme", tenant.Quotas{}); err != nil {
 			t.Errorf("a stream: %v", err)
 		}
 	})
@@ -54,7 +54,7 @@ func TestTheRateOfATenantIsLimited(t *testing.T) {
 	g := New(Config{RequestsPerSecond: 1})
 	refused := func(of tenant.ID, own, calls int) (last error) {
 		for range calls {
-			last = g.Count(of, tenant.Quotas{RequestsPerSecond: own})
+			last = g.count(of, tenant.Quotas{RequestsPerSecond: own})
 		}
 		return last
 	}
@@ -74,7 +74,7 @@ func TestTheRateOfATenantIsLimited(t *testing.T) {
 	if err := refused("corp", 1, 3); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("a lowered quota: %v", err)
 	}
-	if err := New(Config{}).Count("acme", tenant.Quotas{}); err != nil {
+	if err := New(Config{}).count("acme", tenant.Quotas{}); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
 }

@@ -47,12 +47,11 @@ func counted(gate *admission.Gate, calls map[string]procedure, next http.Handler
 			next.ServeHTTP(w, r)
 			return
 		}
-		end, err := func() {}, error(nil)
+		begin := gate.Begin
 		if calls[r.URL.Path].streams {
-			err = gate.Count(caller.Tenant, caller.Quotas)
-		} else {
-			end, err = gate.Begin(r.Context(), caller.Tenant, caller.Quotas)
+			begin = gate.BeginStream
 		}
+		end, err := begin(r.Context(), caller.Tenant, caller.Quotas)
 		if err != nil {
 			refuse(w, r, err)
 			return

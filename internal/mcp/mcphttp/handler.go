@@ -218,10 +218,11 @@ func (h *Handler) admit(r *http.Request) (_ *tenant.Request, end func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Method == http.MethodGet { // a stream, which may last
-		return caller, func() {}, h.cfg.Gate.Count(caller.Tenant, caller.Quotas)
+	begin := h.cfg.Gate.Begin
+	if r.Method == http.MethodGet {
+		begin = h.cfg.Gate.BeginStream
 	}
-	end, err = h.cfg.Gate.Begin(r.Context(), caller.Tenant, caller.Quotas)
+	end, err = begin(r.Context(), caller.Tenant, caller.Quotas)
 	return caller, end, err
 }
 
