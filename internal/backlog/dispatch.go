@@ -12,6 +12,9 @@ const (
 	// pollInterval is how often the backlog is read for documents that other instances
 	// added or that are due again. Wake makes this instance read it at once.
 	pollInterval = 250 * time.Millisecond
+	// idlePollInterval is the same after idleAfter without documents.
+	idlePollInterval = time.Second
+	idleAfter        = 5 * time.Second
 	// errorPause is the pause after an error while reading the backlog.
 	errorPause = time.Second
 	// maxLeasedBytes is how much content may be in work for another batch to be claimed.
@@ -98,8 +101,7 @@ func (b *Backlog) dispatch(ctx context.Context, process Processor) {
 	defer stop()
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
+	active := time.Now() // the last time that there were documents
 	for ctx.Err() == nil {
 		var batch []Claim
 		var err error
@@ -114,16 +116,22 @@ func (b *Backlog) dispatch(ctx context.Context, process Processor) {
 			case <-time.After(errorPause):
 			}
 		case len(batch) > 0:
+			active = time.Now()
 			workers.Go(func() {
 				defer b.Wake()
 				defer b.leases.release(batch)
 				process(work, batch)
 			})
 		default:
+			interval := pollInterval
+			if time.Since(active) > idleAfter {
+				interval = idlePollInterval
+			}
 			select {
 			case <-ctx.Done():
 			case <-b.woken:
-			case <-ticker.C:
+				active = time.Now()
+			case <-time.After(interval):
 			}
 		}
 	}
@@ -139,8 +147,11 @@ func (b *Backlog) next(ctx context.Context) ([]Claim, error) {
 	if err == nil && len(batch) == 0 && b.leases.last != "" { // start again with the first tenant
 		batch, err = b.claim(ctx, "", full, busy)
 	}
-	if len(batch) > 0 {
+	switch {
+	case len(batch) > 0:
 		b.leases.add(batch)
+	case err == nil:
+		b.leases.last = "" // nobody waits
 	}
 	return batch, err
 }
