@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
@@ -21,9 +22,13 @@ import (
 type detached struct {
 	arguments json.RawMessage // nil if they are in the message
 	splices   bool            // marks are replaced
-	// text and structured replace the marks, as JSON; nil until there is an answer.
-	text, structured []byte
+	// answer is nil until the tool has returned. Notifications are written meanwhile, by
+	// another goroutine.
+	answer atomic.Pointer[toolAnswer]
 }
+
+// toolAnswer replaces the marks, as JSON.
+type toolAnswer struct{ text, structured []byte }
 
 type detachedKey struct{}
 
@@ -47,7 +52,7 @@ func Result(ctx context.Context, text string, structured json.RawMessage) (*mcpg
 	if err != nil {
 		return nil, err
 	}
-	d.text, d.structured = encoded, structured
+	d.answer.Store(&toolAnswer{encoded, structured})
 	return newResult(textMark, json.RawMessage(`"`+structuredMark+`"`)), nil
 }
 
@@ -61,7 +66,11 @@ var textMark, structuredMark = "text " + rand.Text(), "structured " + rand.Text(
 // splice returns the encoded message p with the answer in place of the marks. p without
 // both marks is returned as it is.
 func (d *detached) splice(p []byte) []byte {
-	if d == nil || d.structured == nil {
+	if d == nil {
+		return p
+	}
+	a := d.answer.Load()
+	if a == nil {
 		return p
 	}
 	before, rest, hasText := bytes.Cut(p, []byte(`"`+textMark+`"`))
@@ -69,8 +78,8 @@ func (d *detached) splice(p []byte) []byte {
 	if !hasText || !hasStructured { // a notification, or another answer
 		return p
 	}
-	whole := make([]byte, 0, len(p)+len(d.text)+len(d.structured))
-	for _, piece := range [][]byte{before, d.text, between, d.structured, after} {
+	whole := make([]byte, 0, len(p)+len(a.text)+len(a.structured))
+	for _, piece := range [][]byte{before, a.text, between, a.structured, after} {
 		whole = append(whole, piece...)
 	}
 	return whole
