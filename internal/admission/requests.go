@@ -24,9 +24,7 @@ func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (e
 		return nil, err
 	}
 	most := cmp.Or(quotas.ConcurrentRequests, g.config.ConcurrentRequests)
-	waiting, cancel := context.WithTimeout(ctx, maxWait)
-	defer cancel()
-	if err := g.running.AcquireWithin(waiting, of, int64(most)); err != nil {
+	if err := g.running.AcquireWithin(ctx, of, int64(most), maxWait); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}

@@ -151,7 +151,7 @@ func (b *Backlog) next(ctx context.Context) ([]Claim, error) {
 	case len(batch) > 0:
 		b.leases.add(batch)
 	case err == nil:
-		b.leases.last = "" // nobody waits
+		b.leases.last = "" // nothing is due: the next turn may begin with any tenant
 	}
 	return batch, err
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"time"
 )
 
 // Limiter limits the units in use, of all keys together and of each key. The caller
@@ -83,21 +84,27 @@ func (l *Limiter[K]) AcquireN(ctx context.Context, key K, n int64) error {
 	return l.acquire(ctx, key, n, l.each)
 }
 
-// TryAcquireWithin is TryAcquire of one unit with the limit of AcquireWithin.
-func (l *Limiter[K]) TryAcquireWithin(key K, each int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.take(key, 1, each)
-}
-
 // AcquireWithin is Acquire for a key with a limit of its own, of each units, in place of the
-// Limiter's. It may differ from call to call: the last one counts, also for those that wait.
-// 0 means no limit. Do not call it for keys of which the other methods take units.
-func (l *Limiter[K]) AcquireWithin(ctx context.Context, key K, each int64) error {
+// Limiter's, and waits at most for the given time. The limit may differ from call to call: the
+// last one counts, also for those that wait. 0 means no limit. Errors: that of the context;
+// context.DeadlineExceeded when the time has passed. Do not call it for keys of which the
+// other methods take units.
+func (l *Limiter[K]) AcquireWithin(ctx context.Context, key K, each int64, wait time.Duration) error {
 	if each == 0 {
 		each = math.MaxInt64
 	}
-	return l.acquire(ctx, key, 1, each)
+	if ctx.Err() == nil && l.tryAcquire(key, each) {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return l.acquire(waiting, key, 1, each)
+}
+
+func (l *Limiter[K]) tryAcquire(key K, each int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.take(key, 1, each)
 }
 
 func (l *Limiter[K]) acquire(ctx context.Context, key K, n, each int64) error {

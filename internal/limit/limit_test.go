@@ -292,7 +292,7 @@ func TestTheLimitOfAKeyMayChange(t *testing.T) {
 		l := New[string](0, 0)
 		var running atomic.Int32
 		acquire := func(each int64) {
-			if l.AcquireWithin(t.Context(), "acme", each) == nil {
+			if l.AcquireWithin(t.Context(), "acme", each, time.Hour) == nil {
 				running.Add(1)
 			}
 		}
@@ -320,7 +320,7 @@ func TestTheLimitOfAKeyMayChange(t *testing.T) {
 		if got := running.Load(); got != 5 {
 			t.Errorf("%d of 5 have run", got)
 		}
-		if err := l.AcquireWithin(t.Context(), "bolt", 0); err != nil {
+		if err := l.AcquireWithin(t.Context(), "bolt", 0, time.Hour); err != nil {
 			t.Error(err)
 		}
 	})

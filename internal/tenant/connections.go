@@ -39,12 +39,7 @@ func (c *connections) acquire(ctx context.Context, id ID) (release func(), err e
 	if c.recent.others(id, time.Now()) {
 		each = c.beside
 	}
-	if c.limiter.TryAcquireWithin(id, each) {
-		return release, nil
-	}
-	waiting, cancel := context.WithTimeout(ctx, connectionWait)
-	defer cancel()
-	if err := c.limiter.AcquireWithin(waiting, id, each); err == nil {
+	if err := c.limiter.AcquireWithin(ctx, id, each, connectionWait); err == nil {
 		return release, nil
 	}
 	if err := ctx.Err(); err != nil {
