@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/jsonmessage":         {"internal/fault", "internal/nearest", "internal/textlimit"},
 	"internal/lexical":             {},
 	"internal/limit":               {"internal/fault"},
-	"internal/llm":                 {"internal/endpoint", "internal/fault"},
+	"internal/llm":                 {"internal/endpoint"},
 	"internal/logrepeat":           {},
 	"internal/mcp":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/admission", "internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/mcp/mcphttp", "internal/nearest", "internal/tenant", "internal/textlimit"},
 	"internal/mcp/mcphttp":         {"internal/admission", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},

@@ -81,7 +81,7 @@ model later, use "ragd index reembed".`,
 		Args: arguments("INDEX"),
 	}
 	flags := cmd.Flags()
-	model := flags.String("embedding-model", "", "provider/model (default of the service)")
+	model := flags.String("embedding-model", "", "endpoint/model (default of the service)")
 	dimension := flags.Int32("dimension", 0, "of the embeddings (default that of the model)")
 	metric := flags.String("metric", "", "cosine, euclidean or dotproduct (default cosine)")
 	kind := flags.String("type", "", "hnsw, or flat for exact search (default hnsw)")
@@ -251,7 +251,7 @@ end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the ind
 		Args: arguments("INDEX"),
 	}
 	flags := cmd.Flags()
-	model := flags.String("model", "", "the new model, as provider/model")
+	model := flags.String("model", "", "the new model, as endpoint/model")
 	dimension := flags.Int32("dimension", 0, "of the new embeddings (default the model's own)")
 	wait := flags.Bool("wait", true, "follow the job to its end")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ func TestQuery(t *testing.T) {
 	long := strings.Repeat("the quick brown fox ", 40)
 	lines := file(t, "c.jsonl", `{"id":"a","title":"Fox\u001b[31m","text":"`+long+`"}`+"\n"+`{"id":"b","text":"a fox"}`)
 	s.want(t, step{args: append(args("ingest --jsonl --concurrency 1"), lines), stdout: anything, stderr: anything})
-	const noModel = "ragd: model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL\n"
+	const noModel = "ragd: model: the endpoint openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL, or the tenant makes an endpoint of this name\n"
 	for _, want := range []step{
 		{args: args("query fox"), stdout: `
 1. 0.9990  Fox�[31m, a  (line 1)

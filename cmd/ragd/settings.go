@@ -54,7 +54,7 @@ func (s *settings) registerClient(flags *pflag.FlagSet) {
 func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) string) {
 	c := &s.Service
 	flags.StringVar(&c.DataDir, "data-dir", defaultDataDir(getenv), "folder of the embedded database")
-	flags.StringVar(&c.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as provider/model")
+	flags.StringVar(&c.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as endpoint/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
 	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")

@@ -124,8 +124,8 @@ func mistakes(folder, plain string) []mistake {
 			cause: "The index was made with `--dimension` and no model.", remedy: "Make an index with `--embedding-model`."},
 		{name: "an index of vectors", args: args("index create more_vecs --dimension 3"), says: []string{"ready-made vectors only"},
 			cause: "Not a mistake, unless documents were meant.", remedy: "Give `--embedding-model` for documents and questions."},
-		{name: "an unknown provider", args: args("index create x --embedding-model openia/m"), says: []string{"the providers are"},
-			cause: "Names of models begin with their provider.", remedy: "Use a provider in the message."},
+		{name: "an unknown endpoint", args: args("index create x --embedding-model openia/m"), says: []string{"there is no endpoint"},
+			cause: "Names of models begin with the endpoint that serves them.", remedy: "Use an endpoint in the message, or make one with `ragd endpoint create`."},
 
 		// Files.
 		{name: "a file that there is not", args: []string{"ingest", in("nosuch.md"), "--index", "docs"}, says: []string{"no such file"},

@@ -43,5 +43,5 @@ type provider struct {
 // providers returns all model providers. Their names begin the names of their settings.
 func (s *settings) providers() []provider {
 	p := &s.Service.Providers
-	return []provider{{"openai", &p.OpenAI}, {"cohere", &p.Cohere}, {"jina", &p.Jina}, {"voyage", &p.Voyage}, {"tei", &p.TEI}}
+	return []provider{{"openai", &p.OpenAI}, {"cohere", &p.Cohere}, {"jina", &p.Jina}, {"voyage", &p.Voyage}, {"tei", &p.TEI}, {"ollama", &p.Ollama}, {"gemini", &p.Gemini}}
 }

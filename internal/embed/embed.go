@@ -1,16 +1,15 @@
 // Package embed turns texts into vectors, with the models of embedding providers or
 // with a builtin model that needs none.
 //
-//	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: key}})
-//	model, err := registry.Model("openai/text-embedding-3-small")
+//	registry := embed.NewRegistry(embed.Config{Endpoints: directory})
+//	model, err := registry.Model(ctx, tenant, "openai/text-embedding-3-small")
 //	vectors, err := model.Embed(ctx, tenant, texts)
 //
-// A model is named provider/model. The providers are
+// A model is named endpoint/model, where the endpoint is one of endpoint.Directory, or
 //
-//   - openai: any endpoint that speaks OpenAI's /embeddings (OpenAI, Ollama,
-//     vLLM, text-embeddings-inference, LM Studio, ...);
 //   - builtin: builtin/hash-512, offline and deterministic. It compares words and
-//     their beginnings and endings, not meanings.
+//     their beginnings and endings, not meanings;
+//   - local: a model of Config.Local, in this process.
 //
 // The package reads no environment and caches only the vectors of recent questions.
 package embed
@@ -20,7 +19,7 @@ import (
 	"strings"
 )
 
-// backend embeds with the models of one provider. There is at least one text, none is
+// backend embeds with the models of one endpoint. There is at least one text, none is
 // blank, and each already has the prefix that the model needs for the purpose.
 type backend interface {
 	embed(ctx context.Context, job job) ([][]float32, error)
@@ -28,9 +27,9 @@ type backend interface {
 
 // job is one request to a backend.
 type job struct {
-	tenant    string // whose quota of the provider's calls is used
-	model     string // its name at the provider
-	dimension int    // requested from the provider; 0 for the model's default
+	tenant    string // whose quota of the endpoint's calls is used
+	model     string // its name at the endpoint
+	dimension int    // requested from the endpoint; 0 for the model's default
 	texts     []string
 	purpose   purpose
 }

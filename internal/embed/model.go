@@ -10,7 +10,7 @@ import (
 // Model is an embedding model of a provider. Embed is for documents; questions go through
 // Registry.EmbedQuery. It is immutable.
 type Model struct {
-	// Name is provider/model.
+	// Name is endpoint/model.
 	Name string
 	// Dimension is the number of values in a vector, or 0 if only the provider knows it:
 	// see Resolve.
@@ -19,18 +19,21 @@ type Model struct {
 	// known.
 	MaxTokens int
 
-	provider string
-	id       string // the model's name at the provider
-	known    known
-	ask      int // the dimension requested from the provider; 0 for the model's default
-	backend  backend
+	id      string // the model's name at the endpoint
+	known   known
+	ask     int    // the dimension requested from the endpoint; 0 for the model's default
+	cut     bool   // vectors are cut to Dimension
+	here    bool   // the model runs in this process
+	scope   string // of cached vectors: changes with the endpoint's address
+	backend backend
 }
 
 // maxDimension is the most values that pgvector can store in a vector.
 const maxDimension = 16000
 
 // WithDimension returns the model with vectors of n values; for 0 it returns the model
-// unchanged. A model that can shorten its vectors is asked to do that. A model that is
+// unchanged. A model that can shorten its vectors is asked to do that; those of other Matryoshka models
+// are cut and scaled to unit length. A model that is
 // not well known is expected to answer with n values, and Embed fails if it does not.
 // Errors: Invalid if the model cannot make vectors of n values.
 func (m *Model) WithDimension(n int) (*Model, error) {
@@ -44,12 +47,15 @@ func (m *Model) WithDimension(n int) (*Model, error) {
 	out.Dimension = n
 	switch native := m.known.dimension; {
 	case native == 0:
-	case !m.known.shortens:
+	case !m.known.shortens && !m.known.matryoshka:
 		return nil, fault.Field("dimension", "%s makes vectors of %d values, not %d", m.Name, native, n)
-	case n > native:
-		return nil, fault.Field("dimension", "%s makes vectors of at most %d values, not %d", m.Name, native, n)
+	case n > max(native, m.known.longest):
+		return nil, fault.Field("dimension", "%s makes vectors of at most %d values, not %d", m.Name, max(native, m.known.longest), n)
 	default:
-		out.ask = n
+		out.cut = m.known.matryoshka
+		if m.known.shortens {
+			out.ask = n
+		}
 	}
 	return &out, nil
 }
@@ -106,10 +112,23 @@ func (m *Model) embed(ctx context.Context, tenant string, texts []string, p purp
 	if err != nil {
 		return nil, err
 	}
+	if m.cut {
+		cut(vectors, m.Dimension)
+	}
 	if err := m.check(vectors); err != nil {
 		return nil, err
 	}
 	return vectors, nil
+}
+
+// cut shortens vectors of a Matryoshka model to n values of unit length, in place.
+func cut(vectors [][]float32, n int) {
+	for i, vector := range vectors {
+		if len(vector) > n {
+			vectors[i] = vector[:n:n]
+			normalize(vectors[i])
+		}
+	}
 }
 
 // check refuses vectors that would corrupt an index: of another dimension, or with NaN

@@ -28,7 +28,7 @@ func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, 
 		}
 		return vectors[0], nil
 	}
-	if model.provider == "builtin" {
+	if model.here {
 		return embed(ctx) // faster than the cache
 	}
 	return r.questions.get(ctx, tenant, questionKey(tenant, model, text), embed)
@@ -39,7 +39,7 @@ func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, 
 func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {
 	h := sha256.New()
 	var length [8]byte
-	for _, part := range []string{tenant, model.Name, text} {
+	for _, part := range []string{tenant, model.scope, model.Name, text} {
 		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
 		h.Write(length[:])
 		h.Write([]byte(part))

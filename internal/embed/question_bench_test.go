@@ -13,7 +13,7 @@ var typicalQuestions string
 // time of one.
 func BenchmarkQuestion(b *testing.B) {
 	registry := NewRegistry(Config{})
-	model, err := registry.Model("builtin/hash-512")
+	model, err := registry.Model(b.Context(), "", "builtin/hash-512")
 	if err != nil {
 		b.Fatal(err)
 	}

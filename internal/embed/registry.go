@@ -1,7 +1,7 @@
 package embed
 
 import (
-	"slices"
+	"context"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/endpoint"
@@ -9,11 +9,12 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 )
 
-// Config configures the providers. The zero Config has only builtin.
+// Config configures the models. The zero Config has only builtin.
 type Config struct {
-	// OpenAI is the endpoint of the openai provider. The provider is missing if it is
-	// zero.
-	OpenAI endpoint.Config
+	// Endpoints finds the endpoints of models. Default: none.
+	Endpoints *endpoint.Directory
+	// Local has the models that are named local/model. Default: none.
+	Local Local
 	// Processor is used by the builtin model. Default: no limit.
 	Processor *limit.Processor
 	// QueryCacheBytes bounds the cached vectors of recent questions, in bytes. 0 means
@@ -21,57 +22,81 @@ type Config struct {
 	QueryCacheBytes int64
 }
 
+// Local computes embeddings in this process. It is safe for concurrent use.
+type Local interface {
+	// Describe returns what is known of a model, with its dimension. Errors: Invalid,
+	// naming the field embeddingModel, for a model that does not exist.
+	Describe(model string) (endpoint.Model, error)
+	// Embed returns the vectors of a tenant's texts, in their order. No text is blank. It
+	// adds the prefixes that the model needs for questions or for documents.
+	Embed(ctx context.Context, tenant, model string, texts []string, questions bool) ([][]float32, error)
+}
+
 // Registry finds models by name. Safe for concurrent use.
 type Registry struct {
-	backends  map[string]backend
-	openAI    endpoint.Config
+	endpoints *endpoint.Directory
+	local     Local
+	builtin   backend
 	questions *questionCache
 }
 
-// NewRegistry returns a registry of the configured providers and builtin.
+// NewRegistry returns a registry of builtin, the local models and those at endpoints.
 func NewRegistry(config Config) *Registry {
-	backends := map[string]backend{"builtin": newBuiltin(config.Processor)}
-	if config.OpenAI.Configured() {
-		backends["openai"] = newOpenAI(config.OpenAI)
+	r := &Registry{
+		endpoints: config.Endpoints, local: config.Local,
+		builtin: newBuiltin(config.Processor), questions: newQuestionCache(config.QueryCacheBytes),
 	}
-	return &Registry{backends: backends, openAI: config.OpenAI, questions: newQuestionCache(config.QueryCacheBytes)}
+	if r.endpoints == nil {
+		r.endpoints = new(endpoint.Directory)
+	}
+	return r
 }
 
-// Model returns the model of a name, provider/model, that a caller chose, without a call to
-// the provider. Errors: those of Stored, and Invalid for a model that
-// endpoint.Config.Models does not allow.
-func (r *Registry) Model(name string) (*Model, error) {
-	model, err := r.Stored(name)
-	if err == nil && model.provider == "openai" {
-		err = r.openAI.CheckModel("embeddingModel", model.id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return model, nil
+// Model returns the model of a name, endpoint/model, that a tenant chose, without a call to
+// the endpoint. An empty tenant finds the operator's endpoints only. Errors: those of
+// endpoint.Directory.Resolve, naming the field embeddingModel.
+func (r *Registry) Model(ctx context.Context, tenant, name string) (*Model, error) {
+	return r.find(ctx, endpoint.Query{Tenant: tenant, Name: name})
 }
 
 // Stored returns the model of a name that an index has, which was allowed when the index
-// got it. Errors: Invalid for a name that is not of the form provider/model or a model that
-// builtin does not have, Precondition for a provider that is not configured.
-func (r *Registry) Stored(name string) (*Model, error) {
-	provider, model, ok := strings.Cut(name, "/")
-	if !ok || provider == "" || model == "" {
-		return nil, fault.Field("embeddingModel", "must be provider/model, such as openai/text-embedding-3-small or builtin/hash-512, got %q", name)
-	}
-	b, ok := r.backends[provider]
-	if !ok {
-		if slices.Contains(providers, provider) {
-			return nil, fault.New(fault.Precondition, "embeddingModel: the provider %[1]s is not configured on this server; its operator sets RAGD_%[2]s_API_KEY or RAGD_%[2]s_BASE_URL", provider, strings.ToUpper(provider))
-		}
-		return nil, fault.Field("embeddingModel", "provider %q is unknown; the providers are %s", provider, strings.Join(providers, ", "))
-	}
-	if provider == "builtin" && model != builtinModel {
-		return nil, fault.Field("embeddingModel", "builtin has no model %q, only builtin/%s", model, builtinModel)
-	}
-	known := wellKnown(model)
-	return &Model{Name: name, Dimension: known.dimension, MaxTokens: known.maxTokens, provider: provider, id: model, known: known, backend: b}, nil
+// got it. Errors: as Model, but for models that the endpoint does not allow.
+func (r *Registry) Stored(ctx context.Context, tenant, name string) (*Model, error) {
+	return r.find(ctx, endpoint.Query{Tenant: tenant, Name: name, Stored: true})
 }
 
-// providers lists the providers that a model's name may start with.
-var providers = []string{"builtin", "openai"}
+func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
+	const field = "embeddingModel"
+	name, id, _ := strings.Cut(q.Name, "/")
+	switch {
+	case name == "builtin" && id == builtinModel:
+		return &Model{Name: q.Name, Dimension: builtinDimension, id: id, known: wellKnown(id), here: true, backend: r.builtin}, nil
+	case name == "builtin" && id != "":
+		return nil, fault.Field(field, "builtin has no model %q, only builtin/%s", id, builtinModel)
+	case name == "local" && r.local != nil && id != "":
+		described, err := r.local.Describe(id)
+		if err != nil {
+			return nil, err
+		}
+		known := declared(described)
+		known.documentPrefix, known.questionPrefix = "", "" // Local adds them
+		return &Model{Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: id, known: known, scope: "local", backend: inProcess{r.local}}, nil
+	}
+	q.Field, q.Use = field, endpoint.Embed
+	target, err := r.endpoints.Resolve(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	known := knownAt(target)
+	return &Model{
+		Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: target.Model, known: known,
+		scope: target.Config.BaseURL, backend: remote{target.Endpoint, dialects[target.Kind]},
+	}, nil
+}
+
+// inProcess embeds with the local models.
+type inProcess struct{ models Local }
+
+func (p inProcess) embed(ctx context.Context, j job) ([][]float32, error) {
+	return p.models.Embed(ctx, j.tenant, j.model, j.texts, j.purpose == question)
+}

@@ -10,7 +10,7 @@ import (
 
 func TestModelNames(t *testing.T) {
 	t.Parallel()
-	with := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: "k"}})
+	with := embed.NewRegistry(embed.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{APIKey: "k"}))})
 	without := embed.NewRegistry(embed.Config{})
 	for _, tc := range []struct {
 		name      string
@@ -26,15 +26,15 @@ func TestModelNames(t *testing.T) {
 		{"openai/nomic-embed-text:v1.5", with, 768, 0, ""},
 		{"openai/unheard-of", with, 0, 0, ""},
 		{"builtin/hash-256", without, 0, fault.Invalid, `embeddingModel: builtin has no model "hash-256", only builtin/hash-512`},
-		{"openai/text-embedding-3-small", without, 0, fault.Precondition, "embeddingModel: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL"},
-		{"acme/model", with, 0, fault.Invalid, `embeddingModel: provider "acme" is unknown; the providers are builtin, openai`},
-		{"hash-512", with, 0, fault.Invalid, `embeddingModel: must be provider/model, such as openai/text-embedding-3-small or builtin/hash-512, got "hash-512"`},
-		{"openai/", with, 0, fault.Invalid, `embeddingModel: must be provider/model, such as openai/text-embedding-3-small or builtin/hash-512, got "openai/"`},
-		{"", with, 0, fault.Invalid, `embeddingModel: must be provider/model, such as openai/text-embedding-3-small or builtin/hash-512, got ""`},
+		{"openai/text-embedding-3-small", without, 0, fault.Precondition, "embeddingModel: the endpoint openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL, or the tenant makes an endpoint of this name"},
+		{"acme/model", with, 0, fault.Invalid, `embeddingModel: there is no endpoint "acme"; the operator of this server provides builtin, openai, and a tenant may make its own`},
+		{"hash-512", with, 0, fault.Invalid, `embeddingModel: must be endpoint/model, such as openai/text-embedding-3-small or builtin/hash-512, got "hash-512"`},
+		{"openai/", with, 0, fault.Invalid, `embeddingModel: must be endpoint/model, such as openai/text-embedding-3-small or builtin/hash-512, got "openai/"`},
+		{"", with, 0, fault.Invalid, `embeddingModel: must be endpoint/model, such as openai/text-embedding-3-small or builtin/hash-512, got ""`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			model, err := tc.registry.Model(tc.name)
+			model, err := tc.registry.Model(t.Context(), "acme", tc.name)
 			if tc.message != "" {
 				if fault.KindOf(err) != tc.kind || fault.Public(err) != tc.message {
 					t.Errorf("%v %q", fault.KindOf(err), fault.Public(err))
@@ -53,7 +53,7 @@ func TestModelNames(t *testing.T) {
 
 func TestWithDimension(t *testing.T) {
 	t.Parallel()
-	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{APIKey: "k"}})
+	registry := embed.NewRegistry(embed.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{APIKey: "k"}))})
 	for _, tc := range []struct {
 		model   string
 		ask     int
@@ -70,7 +70,7 @@ func TestWithDimension(t *testing.T) {
 		{"openai/unheard-of", -1, 0, "dimension: must be between 1 and 16000, got -1"},
 		{"openai/unheard-of", 16001, 0, "dimension: must be between 1 and 16000, got 16001"},
 	} {
-		model, err := registry.Model(tc.model)
+		model, err := registry.Model(t.Context(), "acme", tc.model)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestWithDimension(t *testing.T) {
 func TestEmbedRefusesBlankTexts(t *testing.T) {
 	t.Parallel()
 	registry := embed.NewRegistry(embed.Config{})
-	model, err := registry.Model("builtin/hash-512")
+	model, err := registry.Model(t.Context(), "acme", "builtin/hash-512")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -45,6 +46,10 @@ type Config struct {
 	MaxWait time.Duration
 	// MinWait is the wait after the first failed attempt; it doubles with each. 250 ms.
 	MinWait time.Duration
+	// Declared describes models that are not well known, or otherwise than well known.
+	Declared []Model
+	// Headers are sent with each request. Their values never appear in errors.
+	Headers map[string]string
 	// Models are the names of the models that callers may choose, in which * stands for
 	// any characters. Upper and lower case are equal. Empty allows all.
 	Models []string
@@ -53,6 +58,30 @@ type Config struct {
 	Setting string
 	// Timeout bounds one attempt, from sending to the last byte. 30 s.
 	Timeout time.Duration
+
+	kind Kind
+}
+
+// Model describes an embedding model at an endpoint. A zero field is not known.
+type Model struct {
+	Name      string `json:"model"`
+	Dimension int    `json:"dimension,omitempty"`  // of its vectors, if it is not asked for another
+	MaxTokens int    `json:"max_tokens,omitempty"` // the longest text that it reads
+	// Matryoshka says that the first values of a vector are a vector of a smaller dimension.
+	Matryoshka bool `json:"matryoshka,omitempty"`
+	// The prefixes of texts that the model was trained with.
+	DocumentPrefix string `json:"document_prefix,omitempty"`
+	QuestionPrefix string `json:"question_prefix,omitempty"`
+}
+
+// Describe returns what is declared of a model, or false.
+func (c Config) Describe(model string) (Model, bool) {
+	for _, m := range c.Declared {
+		if strings.EqualFold(m.Name, model) {
+			return m, true
+		}
+	}
+	return Model{}, false
 }
 
 // Validate returns Invalid when a field makes no sense. The error does not show

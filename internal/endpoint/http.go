@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -46,14 +45,31 @@ func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	address := strings.TrimRight(c.config.BaseURL, "/") + path
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.kind.join(c.config.BaseURL, path), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	return c.send(request, out)
+}
+
+// GetJSON is PostJSON for a request without a body.
+func (c *Client) GetJSON(ctx context.Context, path string, out any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.config.kind.join(c.config.BaseURL, path), http.NoBody)
+	if err != nil {
+		return err
+	}
+	return c.send(request, out)
+}
+
+func (c *Client) send(request *http.Request, out any) error {
 	request.Header.Set("Accept", "application/json")
-	if c.config.APIKey != "" {
+	for name, value := range c.config.Headers {
+		request.Header.Set(name, value)
+	}
+	if header := kinds[c.config.kind].keyHeader; c.config.APIKey != "" && header != "" {
+		request.Header.Set(header, c.config.APIKey)
+	} else if c.config.APIKey != "" {
 		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
 	}
 	response, err := c.http.Do(request)

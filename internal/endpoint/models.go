@@ -26,7 +26,7 @@ func (c Config) CheckModel(field, model string) error {
 			return nil
 		}
 	}
-	return fault.Field(field, "%q is not a model that the operator of this server allows; allowed are %s", model, strings.Join(c.Models, ", "))
+	return fault.Field(field, "%q is not a model that this endpoint allows; allowed are %s", model, strings.Join(c.Models, ", "))
 }
 
 // isForeign reports whether a model's name cannot contain the character.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,11 +80,18 @@ func (c *Client) check(response *http.Response) error {
 	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden {
 		return e // such answers often repeat the key
 	}
-	e.Code, e.Message = describe(body)
-	if c.config.APIKey != "" {
-		e.Message = strings.ReplaceAll(e.Message, c.config.APIKey, "[key]")
-	}
+	e.Code, e.Message = describe([]byte(c.redact(string(body)))) // before describe cuts it, and a key with it
 	return e
+}
+
+// redact returns a text without the key and the values of headers.
+func (c *Client) redact(text string) string {
+	for _, secret := range append(slices.Collect(maps.Values(c.config.Headers)), c.config.APIKey) {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[key]")
+		}
+	}
+	return text
 }
 
 // describe returns the code and the message of the common error bodies:

@@ -82,14 +82,14 @@ func New(client *llm.Client) *Extractor {
 	return &Extractor{llm: client, answers: newAnswers()}
 }
 
-// Check checks the models of the options without asking them. Errors: Invalid for
+// Check checks a tenant's models of the options without asking them. Errors: Invalid for
 // an unknown model, Precondition for one whose provider is not configured.
-func (e *Extractor) Check(o Options) error {
+func (e *Extractor) Check(ctx context.Context, tenant string, o Options) error {
 	for field, model := range o.models() {
 		if model == "" {
 			continue
 		}
-		if err := e.llm.Check(model); err != nil {
+		if err := e.llm.Check(ctx, tenant, model); err != nil {
 			return fault.Under("extract."+field, err)
 		}
 	}
@@ -100,7 +100,7 @@ func (e *Extractor) Check(o Options) error {
 // has an answer or a failure. Errors are those of Check and of the context, and
 // Invalid for a document that needs too many calls of a model.
 func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
-	if err := e.Check(r.Options); err != nil {
+	if err := e.Check(ctx, r.Tenant, r.Options); err != nil {
 		return Result{}, err
 	}
 	if calls := r.Options.perChunk() * len(r.Chunks); calls > maxCalls {

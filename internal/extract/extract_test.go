@@ -21,9 +21,9 @@ import (
 func setup(t *testing.T) (*modelserver.Server, *extract.Extractor) {
 	t.Helper()
 	ai := modelserver.New(t)
-	return ai, extract.New(llm.New(llm.Config{OpenAI: endpoint.Config{
+	return ai, extract.New(llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{
 		BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 2, MinWait: time.Millisecond, Timeout: time.Second,
-	}}))
+	}))}))
 }
 
 func options(t *testing.T, raw string) extract.Options {

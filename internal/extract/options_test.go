@@ -113,13 +113,13 @@ func TestOptionsAreChecked(t *testing.T) {
 func TestModelsAreChecked(t *testing.T) {
 	t.Parallel()
 	extractor := extract.New(llm.New(llm.Config{}))
-	if err := extractor.Check(options(t, `{"title": true, "keywords": true}`)); err != nil {
+	if err := extractor.Check(t.Context(), "acme", options(t, `{"title": true, "keywords": true}`)); err != nil {
 		t.Error(err)
 	}
-	if err := extractor.Check(options(t, `{"model": "openai/m", "title": true}`)); fault.KindOf(err) != fault.Precondition {
+	if err := extractor.Check(t.Context(), "acme", options(t, `{"model": "openai/m", "title": true}`)); fault.KindOf(err) != fault.Precondition {
 		t.Error(err)
 	}
-	if err := extractor.Check(options(t, `{"model": "m", "title": true}`)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "extract.title") {
+	if err := extractor.Check(t.Context(), "acme", options(t, `{"model": "m", "title": true}`)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "extract.title") {
 		t.Error(err)
 	}
 }

@@ -312,7 +312,7 @@ func (g *corpusGraph) measure(t *testing.T, d design) measured {
 // nearest returns edges from each text to the k nearest by the builtin model.
 func nearest(t *testing.T, texts []string, k int) []walk.Edge {
 	t.Helper()
-	model, err := embed.NewRegistry(embed.Config{}).Model("builtin/hash-512")
+	model, err := embed.NewRegistry(embed.Config{}).Model(t.Context(), "", "builtin/hash-512")
 	if err != nil {
 		t.Fatal(err)
 	}

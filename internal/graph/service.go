@@ -59,7 +59,7 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if req, err = req.effective(r); err != nil {
 		return Response{}, err
 	}
-	if err := s.queries.CheckReranker(req.Reranker); err != nil {
+	if err := s.queries.CheckReranker(ctx, r.Tenant, req.Reranker); err != nil {
 		return Response{}, err
 	}
 	var response Response

@@ -5,6 +5,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -68,7 +70,7 @@ type Index struct {
 	VectorType      VectorType
 	Config          Config
 	MetadataIndexes []string       // fields of the metadata with Postgres indexes of their own
-	EmbeddingModel  string         // provider/model; empty: ready-made vectors only
+	EmbeddingModel  string         // endpoint/model; empty: ready-made vectors only
 	Chunking        chunk.Settings // defaults of uploads
 	TextLanguage    string         // text search configuration of PostgreSQL
 	Graph           Graph
@@ -101,10 +103,10 @@ func (i Index) Status() string {
 	return "ready"
 }
 
-// Model returns the embedding model of the index. Errors: Precondition when its
-// provider is no longer configured.
-func (i Index) Model(models *embed.Registry) (*embed.Model, error) {
-	model, err := models.Stored(i.EmbeddingModel)
+// Model returns the embedding model of a tenant's index. Errors: Precondition or Invalid
+// when its endpoint no longer exists.
+func (i Index) Model(ctx context.Context, models *embed.Registry, id tenant.ID) (*embed.Model, error) {
+	model, err := models.Stored(ctx, string(id), i.EmbeddingModel)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Se
 	}
 	start := time.Now()
 	if i.Next != nil {
-		if i, err = r.replace(ctx, h, s, i); err != nil {
+		if i, err = r.replace(ctx, h, s, task.Tenant, i); err != nil {
 			return err
 		}
 	}
@@ -112,14 +112,14 @@ func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Se
 
 // replace builds the next generation and switches to it. It returns the index as it is
 // after that.
-func (r *Reembedder) replace(ctx context.Context, h *tenant.Handle, s *tenant.Session, i Index) (Index, error) {
+func (r *Reembedder) replace(ctx context.Context, h *tenant.Handle, s *tenant.Session, id tenant.ID, i Index) (Index, error) {
 	next := i.afterSwitch()
 	c := copier{
 		old: h.OfIndex(i.ID, i.Generation), fresh: h.OfIndex(next.ID, next.Generation),
 		from: i, to: next, jobID: i.Next.JobID,
 	}
 	var err error
-	if c.model, err = next.Model(r.models); err != nil {
+	if c.model, err = next.Model(ctx, r.models, id); err != nil {
 		return next, err
 	}
 	if err := c.prepare(ctx); err != nil {

@@ -118,7 +118,7 @@ func (s *Service) completeDimension(ctx context.Context, id tenant.ID, spec *Spe
 	if spec.EmbeddingModel == "" {
 		spec.EmbeddingModel = s.defaultModel
 	}
-	model, err := s.models.Model(spec.EmbeddingModel)
+	model, err := s.models.Model(ctx, string(id), spec.EmbeddingModel)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func hashOf(title string, c chunk.Chunk) textHash {
 // embed sets the embeddings of the chunks of all tasks, which are of one index. A chunk
 // whose text the stored version of its document also has reuses the stored embedding.
 func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) error {
-	model, err := tasks[0].into.Model(w.models)
+	model, err := tasks[0].into.Model(ctx, w.models, tasks[0].Tenant)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const (
@@ -21,8 +22,8 @@ const (
 	maxShownFailures = 20
 )
 
-// checkExtract checks extraction settings. Errors: Invalid naming the field.
-func checkExtract(extractor *extract.Extractor, settings *extract.Settings) error {
+// checkExtract checks a tenant's extraction settings. Errors: Invalid naming the field.
+func checkExtract(ctx context.Context, extractor *extract.Extractor, id tenant.ID, settings *extract.Settings) error {
 	if settings == nil {
 		return nil
 	}
@@ -30,7 +31,7 @@ func checkExtract(extractor *extract.Extractor, settings *extract.Settings) erro
 	if err != nil {
 		return fault.Under("extract", err)
 	}
-	return extractor.Check(options)
+	return extractor.Check(ctx, string(id), options)
 }
 
 // extract adds the metadata that the uploaders requested to the chunks.

@@ -83,7 +83,7 @@ func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err := u.complete(); err != nil {
 		return newDocument{}, err
 	}
-	if err := checkExtract(in.service.extractor, u.Extract); err != nil {
+	if err := checkExtract(ctx, in.service.extractor, in.request.Tenant, u.Extract); err != nil {
 		return newDocument{}, err
 	}
 	into, err := in.index(ctx, *cmp.Or(in.request.Overrides.IndexName, &u.IndexName))

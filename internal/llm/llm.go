@@ -2,7 +2,7 @@
 // a given schema. It calls endpoints that implement OpenAI's /chat/completions and keeps
 // no conversation.
 //
-//	client := llm.New(llm.Config{OpenAI: endpoint.Config{APIKey: key}})
+//	client := llm.New(llm.Config{Endpoints: directory})
 //	answer, err := client.Ask(ctx, llm.Question{Tenant: "acme", Model: "openai/gpt-5-mini", User: "..."})
 package llm
 
@@ -15,27 +15,27 @@ import (
 	"sync"
 
 	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Config configures the providers.
+// Config configures the models.
 type Config struct {
-	// OpenAI is the endpoint of the openai provider. The provider is missing if it is
-	// zero.
-	OpenAI endpoint.Config
+	// Endpoints finds the endpoints of models. Default: none.
+	Endpoints *endpoint.Directory
 }
 
 // Client asks language models. Safe for concurrent use.
 type Client struct {
-	config endpoint.Config  // of openai
-	openai *endpoint.Client // nil if not configured
-	modes  sync.Map         // model -> the mode that it accepted
+	endpoints *endpoint.Directory
+	modes     sync.Map // modeKey -> the mode that it accepted
 }
+
+// modeKey identifies a model at an address.
+type modeKey struct{ baseURL, model string }
 
 // Question is a question to a language model.
 type Question struct {
-	Tenant string // whose slot of the endpoint it takes
-	Model  string // provider/model
+	Tenant string // whose endpoints are looked at, and whose slot of the endpoint is taken
+	Model  string // endpoint/model
 	System string // the instructions
 	User   string // the input
 	// Schema asks for an answer in JSON of this schema. Servers that do not support
@@ -88,31 +88,28 @@ func (u *Usage) Add(other Usage) {
 	u.OutputTokens += other.OutputTokens
 }
 
-// New returns a Client of the configured providers.
+// New returns a Client.
 func New(config Config) *Client {
-	c := &Client{config: config.OpenAI}
-	if !config.OpenAI.Configured() {
-		return c
-	}
-	config.OpenAI.BaseURL = cmp.Or(config.OpenAI.BaseURL, "https://api.openai.com/v1")
-	c.openai = endpoint.New("the language model provider openai", config.OpenAI)
-	return c
+	return &Client{endpoints: cmp.Or(config.Endpoints, new(endpoint.Directory))}
 }
 
-// Check checks the name of a model without a call. Errors: Invalid unless it is
-// provider/model of a known provider and allowed by endpoint.Config.Models; Precondition if
-// the provider is not configured.
-func (c *Client) Check(model string) error {
-	name, id, ok := strings.Cut(model, "/")
-	switch {
-	case !ok || id == "":
-		return fault.Field("model", "must be provider/model, such as openai/gpt-5-mini, got %q", model)
-	case name != "openai":
-		return fault.Field("model", "provider %q has no language models; the providers are openai", name)
-	case c.openai == nil:
-		return fault.New(fault.Precondition, "model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL")
-	}
-	return c.config.CheckModel("model", id)
+// Check checks the name of a tenant's model without a call. Errors: those of
+// endpoint.Directory.Resolve, naming the field model.
+func (c *Client) Check(ctx context.Context, tenant, model string) error {
+	_, err := c.resolve(ctx, tenant, model)
+	return err
+}
+
+func (c *Client) resolve(ctx context.Context, tenant, model string) (endpoint.Target, error) {
+	return c.endpoints.Resolve(ctx, endpoint.Query{Tenant: tenant, Field: "model", Name: model, Use: endpoint.Chat})
+}
+
+// paths are the paths of chat completions in OpenAI's shape.
+var paths = map[endpoint.Kind]string{
+	endpoint.OpenAI: "/chat/completions",
+	endpoint.Cohere: "/compatibility/v1/chat/completions",
+	endpoint.Ollama: "/v1/chat/completions",
+	endpoint.Gemini: "/v1beta/openai/chat/completions",
 }
 
 // mode is a combination of request options. Servers and models refuse options that they
@@ -138,25 +135,26 @@ var modes = []mode{{inSchema, true}, {inSchema, false}, {inJSON, true}, {inJSON,
 // answer that Accept refuses twice.
 func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 	var answer Answer
-	if err := c.Check(q.Model); err != nil {
+	target, err := c.resolve(ctx, q.Tenant, q.Model)
+	if err != nil {
 		return answer, err
 	}
-	if known, ok := c.modes.Load(q.Model); ok && q.Schema != nil {
-		err := c.ask(ctx, q, known.(mode), &answer) // the mode is accepted: a refusal blames the content
+	key := modeKey{target.Config.BaseURL, target.Model}
+	if known, ok := c.modes.Load(key); ok && q.Schema != nil {
+		err := ask(ctx, target, q, known.(mode), &answer) // the mode is accepted: a refusal blames the content
 		return answer, err
 	}
-	var err error
 	for _, m := range modes {
 		if q.Schema == nil && m.format != inText {
 			continue
 		}
-		err = c.ask(ctx, q, m, &answer)
+		err = ask(ctx, target, q, m, &answer)
 		var status *endpoint.StatusError
 		if errors.As(err, &status) && status.Refused() {
 			continue
 		}
 		if err == nil && q.Schema != nil {
-			c.modes.Store(q.Model, m)
+			c.modes.Store(key, m)
 		}
 		break
 	}
@@ -164,10 +162,9 @@ func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 }
 
 // ask sends the question in one mode.
-func (c *Client) ask(ctx context.Context, q Question, m mode, answer *Answer) error {
-	_, model, _ := strings.Cut(q.Model, "/")
+func ask(ctx context.Context, target endpoint.Target, q Question, m mode, answer *Answer) error {
 	body := chatRequest{
-		Model:               model,
+		Model:               target.Model,
 		Messages:            []message{{"system", q.System}, {"user", q.User}},
 		MaxCompletionTokens: cmp.Or(q.MaxTokens, 2048),
 	}
@@ -180,10 +177,11 @@ func (c *Client) ask(ctx context.Context, q Question, m mode, answer *Answer) er
 	case inJSON:
 		body.ResponseFormat = &responseFormat{Type: "json_object"}
 	}
-	return c.openai.Do(ctx, q.Tenant, func(ctx context.Context) error {
+	client := target.Client(endpoint.Chat)
+	return client.Do(ctx, q.Tenant, func(ctx context.Context) error {
 		answer.Usage.Calls++
 		var completion chatAnswer
-		if err := c.openai.PostJSON(ctx, "/chat/completions", body, &completion); err != nil {
+		if err := client.PostJSON(ctx, paths[target.Kind], body, &completion); err != nil {
 			return err
 		}
 		text, usage, err := completion.text()

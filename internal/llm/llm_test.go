@@ -17,9 +17,9 @@ import (
 func setup(t *testing.T) (*modelserver.Server, *llm.Client) {
 	t.Helper()
 	ai := modelserver.New(t)
-	return ai, llm.New(llm.Config{OpenAI: endpoint.Config{
+	return ai, llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{
 		BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: time.Second,
-	}})
+	}))})
 }
 
 var schema = &llm.Schema{Name: "verdict", JSON: map[string]any{
@@ -202,9 +202,11 @@ func TestCheck(t *testing.T) {
 		{without, "openai/gpt-5-mini", fault.Precondition, false},
 		{with, "gpt-5-mini", fault.Invalid, false},
 		{with, "openai/", fault.Invalid, false},
-		{with, "cohere/command", fault.Invalid, false},
+		{with, "cohere/command", fault.Precondition, false},
+		{with, "voyage/rerank-2", fault.Invalid, false},
+		{with, "acme/command", fault.Invalid, false},
 	} {
-		err := tc.client.Check(tc.model)
+		err := tc.client.Check(t.Context(), "acme", tc.model)
 		if (err == nil) != tc.ok || err != nil && fault.KindOf(err) != tc.kind {
 			t.Errorf("%s: %v", tc.model, err)
 		}

@@ -42,7 +42,7 @@ func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embe
 			return Embeddings{}, fault.Field("texts", "text %d must be 1 to %d bytes of UTF-8 and not blank", i, maxEmbedTextBytes)
 		}
 	}
-	made, err := s.models.Model(model)
+	made, err := s.models.Model(ctx, string(r.Tenant), model)
 	if err != nil {
 		return Embeddings{}, err
 	}

@@ -54,15 +54,15 @@ func (r Reranker) Depth(topK int) (results, candidates int, err error) {
 	return results, rerank.Fetch(results, cmp.Or(r.Candidates, rerank.Fetch(topK, 0))), err
 }
 
-// CheckReranker validates the kind, model and weights of a reranker before a search
-// runs. nil is valid. Errors: Invalid, Precondition for a provider that is not
+// CheckReranker validates the kind, model and weights of a tenant's reranker before a
+// search runs. nil is valid. Errors: Invalid, Precondition for a provider that is not
 // configured.
-func (s *Service) CheckReranker(by *Reranker) error {
+func (s *Service) CheckReranker(ctx context.Context, id tenant.ID, by *Reranker) error {
 	if by == nil {
 		return nil
 	}
-	return fault.Under("reranker", s.reranker.Check(rerank.Request{
-		Kind: by.Kind, Model: by.Model, Weights: by.Weights, NormalizeWeights: by.NormalizeWeights,
+	return fault.Under("reranker", s.reranker.Check(ctx, rerank.Request{
+		Tenant: string(id), Kind: by.Kind, Model: by.Model, Weights: by.Weights, NormalizeWeights: by.NormalizeWeights,
 	}))
 }
 

@@ -72,7 +72,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 // EmbedQuestion returns the embedding of a question by the index's model. Errors:
 // Unavailable when the model does not answer.
 func (s *Service) EmbedQuestion(ctx context.Context, id tenant.ID, i index.Index, text string) ([]float32, error) {
-	model, err := i.Model(s.models)
+	model, err := i.Model(ctx, s.models, id)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	if err != nil {
 		return Response{}, err
 	}
-	if err := s.CheckReranker(req.Reranker); err != nil {
+	if err := s.CheckReranker(ctx, id, req.Reranker); err != nil {
 		return Response{}, err
 	}
 	p.plain = plain

@@ -1,11 +1,9 @@
 package rerank
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -17,91 +15,71 @@ import (
 // shape describes the requests of a rerank API. All APIs answer with a list of index
 // and score; they differ in the names of the list and of the score.
 type shape struct {
-	base  string // default base URL, "" if the provider has none
 	path  string
 	batch int // the most texts in one request
 	ask   func(model, query string, texts []string) any
 }
 
-var shapes = map[string]shape{
-	"cohere": {"https://api.cohere.com", "/v2/rerank", 100, func(model, query string, texts []string) any {
+var shapes = map[endpoint.Kind]shape{
+	endpoint.Cohere: {"/v2/rerank", 100, func(model, query string, texts []string) any {
 		return map[string]any{"model": model, "query": query, "documents": texts, "top_n": len(texts)}
 	}},
-	"jina": {"https://api.jina.ai", "/v1/rerank", 100, func(model, query string, texts []string) any {
+	endpoint.Jina: {"/v1/rerank", 100, func(model, query string, texts []string) any {
 		return map[string]any{"model": model, "query": query, "documents": texts, "top_n": len(texts), "return_documents": false}
 	}},
-	"voyage": {"https://api.voyageai.com", "/v1/rerank", 100, func(model, query string, texts []string) any {
+	endpoint.Voyage: {"/v1/rerank", 100, func(model, query string, texts []string) any {
 		return map[string]any{"model": model, "query": query, "documents": texts, "top_k": len(texts), "return_documents": false, "truncation": true}
 	}},
 	// text-embeddings-inference serves one model and accepts 32 texts by default.
-	"tei": {"", "/rerank", 32, func(_, query string, texts []string) any {
+	endpoint.TEI: {"/rerank", 32, func(_, query string, texts []string) any {
 		return map[string]any{"query": query, "texts": texts, "truncate": true, "raw_scores": false}
 	}},
 }
 
-// crossEncoder is the client of a rerank API.
-type crossEncoder struct {
-	shape  shape
-	path   string
-	config endpoint.Config
-	client *endpoint.Client
-}
-
-func newCrossEncoders(config Config) map[string]*crossEncoder {
-	encoders := map[string]*crossEncoder{}
-	for name, c := range map[string]endpoint.Config{"cohere": config.Cohere, "jina": config.Jina, "voyage": config.Voyage, "tei": config.TEI} {
-		s := shapes[name]
-		if !c.Configured() || c.BaseURL == "" && s.base == "" {
-			continue
-		}
-		var path string
-		c.BaseURL, path = address(cmp.Or(c.BaseURL, s.base), s.path)
-		encoders[name] = &crossEncoder{shape: s, path: path, config: c, client: endpoint.New("the rerank provider "+name, c)}
-	}
-	return encoders
-}
-
-var versioned = regexp.MustCompile(`/v[0-9]+$`)
-
-// address returns the base URL and the path of rerank requests. A base URL may end in
-// a version, such as /v1, which then replaces the version of path.
-func address(base, path string) (string, string) {
-	base = strings.TrimRight(base, "/")
-	if versioned.MatchString(base) {
-		path = "/rerank"
-	}
-	return base, path
-}
-
-// crossEncoder returns the scorer for a provider's model.
-func (r *Reranker) crossEncoder(name, model string) (scorer, error) {
+// crossEncoder returns the scorer for a tenant's model.
+func (r *Reranker) crossEncoder(ctx context.Context, tenant, name string) (scorer, error) {
 	if name == "" {
 		return nil, fault.Field("model", "is needed for the kind %s, such as cohere/rerank-v3.5", CrossEncoder)
 	}
-	if _, ok := shapes[name]; !ok {
-		return nil, fault.Field("model", "provider %q has no rerank API; those that have are cohere, jina, tei and voyage", name)
+	if model, ok := strings.CutPrefix(name, "local/"); ok && r.config.Local != nil {
+		return localScorer{r.config.Local, model}, r.config.Local.Check(model)
 	}
-	encoder := r.encoders[name]
-	if encoder == nil {
-		return nil, fault.New(fault.Precondition, "model: the provider %[1]s is not configured on this server; its operator sets RAGD_%[2]s_BASE_URL or RAGD_%[2]s_API_KEY", name, strings.ToUpper(name))
+	target, err := r.config.Endpoints.Resolve(ctx, endpoint.Query{Tenant: tenant, Field: "model", Name: name, Use: endpoint.Rerank})
+	if err != nil {
+		return nil, err
 	}
-	if model == "" && name != "tei" {
-		return nil, fault.Field("model", "must be provider/model, such as cohere/rerank-v3.5, got %q", name)
-	}
-	if model != "" {
-		if err := encoder.config.CheckModel("model", model); err != nil {
-			return nil, err
-		}
-	}
-	return crossEncoderScorer{encoder, name + "/" + model, model}, nil
+	return crossEncoderScorer{target, shapes[target.Kind]}, nil
 }
 
+// localScorer scores with a model in this process.
+type localScorer struct {
+	models Local
+	model  string
+}
+
+func (s localScorer) key() string { return string(CrossEncoder) + " local/" + s.model }
+
+func (s localScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
+	scores, err := s.models.Score(ctx, t.tenant, s.model, t.query, t.texts)
+	if err != nil {
+		return failAll(len(t.texts), err), llm.Usage{}
+	}
+	verdicts := make([]verdict, len(scores))
+	for i, score := range scores {
+		verdicts[i].score = score
+	}
+	return verdicts, llm.Usage{}
+}
+
+// crossEncoderScorer scores with a rerank API.
 type crossEncoderScorer struct {
-	*crossEncoder
-	name, model string
+	endpoint.Target
+	shape shape
 }
 
-func (s crossEncoderScorer) key() string { return string(CrossEncoder) + " " + s.name }
+func (s crossEncoderScorer) key() string {
+	return strings.Join([]string{string(CrossEncoder), s.Config.BaseURL, s.Name, s.Model}, " ")
+}
 
 func (s crossEncoderScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
 	verdicts := make([]verdict, len(t.texts))
@@ -125,11 +103,12 @@ func (s crossEncoderScorer) score(ctx context.Context, t task) ([]verdict, llm.U
 
 // scoreBatch scores texts in one request and stores the results in verdicts.
 func (s crossEncoderScorer) scoreBatch(ctx context.Context, t task, texts []string, verdicts []verdict) (usage llm.Usage) {
-	body := s.shape.ask(s.model, t.query, texts)
-	err := s.client.Do(ctx, t.tenant, func(ctx context.Context) error {
+	body := s.shape.ask(s.Model, t.query, texts)
+	client := s.Client(endpoint.Rerank)
+	err := client.Do(ctx, t.tenant, func(ctx context.Context) error {
 		usage.Calls++
 		var answer answer
-		if err := s.client.PostJSON(ctx, s.path, body, &answer); err != nil {
+		if err := client.PostJSON(ctx, s.shape.path, body, &answer); err != nil {
 			return err
 		}
 		usage.InputTokens += answer.tokens

@@ -269,7 +269,7 @@ func TestScoringEndsBeforeTheCallersDeadline(t *testing.T) {
 	ai.Score = byNumber(10)
 	ai.Set(modelserver.Fault{Hang: true, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "passage 4") }})
 	patient := rerank.New(rerank.Config{
-		LLM:     llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}}), // waits 30 s
+		LLM:     llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1"}))}), // waits 30 s
 		Timeout: time.Second,
 	})
 	result, err := patient.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLMPassage, Model: "openai/m", Candidates: numbered(10), Weights: semanticOnly(), TopK: 10})

@@ -25,7 +25,7 @@ func TestLexicalQuality(t *testing.T) {
 		t.Run(tc.set, func(t *testing.T) {
 			t.Parallel()
 			set := dataset.Load(t, tc.set)
-			model, err := embed.NewRegistry(embed.Config{}).Model("builtin/hash-512")
+			model, err := embed.NewRegistry(embed.Config{}).Model(t.Context(), "", "builtin/hash-512")
 			if err != nil {
 				t.Fatal(err)
 			}

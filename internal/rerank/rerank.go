@@ -42,9 +42,10 @@ func Fetch(topK, asked int) int {
 type Config struct {
 	// LLM asks language models, for the llm kinds.
 	LLM *llm.Client
-	// Cohere, Jina, Voyage and TEI are the endpoints of the cross-encoder APIs. A
-	// provider is missing if its Config is zero.
-	Cohere, Jina, Voyage, TEI endpoint.Config
+	// Endpoints finds the endpoints of rerank APIs. Default: none.
+	Endpoints *endpoint.Directory
+	// Local has the cross-encoders that are named local/model. Default: none.
+	Local Local
 	// Processor is used by the lexical scorer. Default: no limit.
 	Processor *limit.Processor
 	// Timeout bounds the scoring of one request. Candidates that are not scored by
@@ -56,15 +57,23 @@ type Config struct {
 	CacheBytes int64
 }
 
+// Local scores with cross-encoders in this process. It is safe for concurrent use.
+type Local interface {
+	// Check returns Invalid, naming the field model, for a model that does not exist.
+	Check(model string) error
+	// Score returns the relevance of each text to a tenant's query, from 0 to 1.
+	Score(ctx context.Context, tenant, model, query string, texts []string) ([]float64, error)
+}
+
 // Request holds the candidates to rerank and the settings.
 type Request struct {
 	Tenant string // whose cached scores and endpoint slots are used
 	Query  string
 	// Candidates are in the order of the first stage, best first.
 	Candidates []Candidate
-	// Kind is the way of scoring. Empty means the default for Model's provider.
+	// Kind is the way of scoring. Empty means the default for the kind of Model's endpoint.
 	Kind Kind
-	// Model is provider/model. Empty means builtin/lexical.
+	// Model is endpoint/model. Empty means builtin/lexical.
 	Model   string
 	Weights Weights
 	// NormalizeWeights divides the weights by their sum. Without it, weights that do
@@ -147,9 +156,8 @@ type Details struct {
 
 // Reranker reranks. It is safe for concurrent use.
 type Reranker struct {
-	config   Config
-	encoders map[string]*crossEncoder // by provider
-	cache    *scoreCache
+	config Config
+	cache  *scoreCache
 }
 
 // New returns a reranker with the configured scorers.
@@ -158,11 +166,8 @@ func New(config Config) *Reranker {
 	if config.LLM == nil {
 		config.LLM = llm.New(llm.Config{})
 	}
-	return &Reranker{
-		config:   config,
-		encoders: newCrossEncoders(config),
-		cache:    newScoreCache(config.CacheBytes),
-	}
+	config.Endpoints = cmp.Or(config.Endpoints, new(endpoint.Directory))
+	return &Reranker{config: config, cache: newScoreCache(config.CacheBytes)}
 }
 
 // Rerank scores the candidates and returns the best TopK. Failures of the provider are
@@ -176,16 +181,16 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 	}
 	start := time.Now()
 	result := Result{Report: Report{Candidates: len(request.Candidates)}}
-	result.Kind, result.Model = resolve(request.Kind, request.Model)
-	scorer, weights, err := r.settle(request)
+	choice, err := r.settle(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
+	result.Kind, result.Model = choice.kind, choice.model
 	if len(request.Candidates) == 0 || request.TopK == 0 {
 		result.Reranked = true
 		return result, nil
 	}
-	verdicts := r.judge(ctx, scorer, request, &result.Report)
+	verdicts := r.judge(ctx, choice.scorer, request, &result.Report)
 	result.Took = time.Since(start)
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("rerank %d candidates: %w", len(request.Candidates), err)
@@ -204,25 +209,35 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 		result.Warnings = append(result.Warnings, fmt.Sprintf("rerank: %d of %d candidates could not be scored and count with the mean score of the others, because %s", failed.count, len(verdicts), reason(failed.first)))
 	}
 	result.Reranked = true
-	result.Ranked = combine(request, weights, verdicts)
+	result.Ranked = combine(request, choice.weights, verdicts)
 	return result, nil
 }
 
 // Check validates the kind, model and weights of a request before its candidates are
 // known. Errors: Invalid for invalid settings; Precondition for a provider that is not
 // configured.
-func (r *Reranker) Check(request Request) error {
-	_, _, err := r.settle(request)
+func (r *Reranker) Check(ctx context.Context, request Request) error {
+	_, err := r.settle(ctx, request)
 	return err
 }
 
-func (r *Reranker) settle(request Request) (scorer, resolved, error) {
-	weights, err := request.Weights.resolve(request.NormalizeWeights)
-	if err != nil {
-		return nil, weights, err
+// choice is how a request is scored.
+type choice struct {
+	kind    Kind
+	model   string
+	scorer  scorer
+	weights resolved
+}
+
+func (r *Reranker) settle(ctx context.Context, request Request) (c choice, err error) {
+	if c.weights, err = request.Weights.resolve(request.NormalizeWeights); err != nil {
+		return c, err
 	}
-	scorer, err := r.scorer(resolve(request.Kind, request.Model))
-	return scorer, weights, err
+	if c.kind, c.model, err = r.resolve(ctx, request); err != nil {
+		return c, err
+	}
+	c.scorer, err = r.scorer(ctx, request.Tenant, c.kind, c.model)
+	return c, err
 }
 
 func (q Request) validate() error {

@@ -35,11 +35,11 @@ func setupWithin(t testing.TB, timeout time.Duration) (*modelserver.Server, *rer
 	at := func(path string) endpoint.Config {
 		return endpoint.Config{BaseURL: ai.URL + path, APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: time.Second, Timeout: timeout, MaxAttempts: 2}
 	}
-	return ai, rerank.New(rerank.Config{
-		LLM:    llm.New(llm.Config{OpenAI: at("/v1")}),
-		Cohere: at(""), Jina: at("/v1"), Voyage: at("/v1/"), TEI: at(""),
-		Timeout: 20 * time.Second,
-	})
+	endpoints := endpoint.NewDirectory(nil,
+		endpoint.NewEndpoint("openai", endpoint.OpenAI, at("/v1")), endpoint.NewEndpoint("cohere", endpoint.Cohere, at("")),
+		endpoint.NewEndpoint("jina", endpoint.Jina, at("/v1")), endpoint.NewEndpoint("voyage", endpoint.Voyage, at("/v1/")),
+		endpoint.NewEndpoint("tei", endpoint.TEI, at("")))
+	return ai, rerank.New(rerank.Config{LLM: llm.New(llm.Config{Endpoints: endpoints}), Endpoints: endpoints, Timeout: 20 * time.Second})
 }
 
 // prompt is the user message to a language model.
@@ -213,12 +213,12 @@ func TestRequestsAreChecked(t *testing.T) {
 		}, fault.Invalid, "weights: must add up to 1, got 0 (defaults fill in what is left out: semantic 0.4, vector 0.4, position 0.2)"},
 		{"unknown kind", reranker, func(r *rerank.Request) { r.Kind = "psychic" }, fault.Invalid, `kind: must be lexical, llm, llm-passage, llm-listwise or cross-encoder, got "psychic"`},
 		{"a model that lexical does not have", reranker, func(r *rerank.Request) { r.Model = "builtin/other" }, fault.Invalid, `model: lexical has no model "builtin/other", only builtin/lexical`},
-		{"an unknown provider", reranker, func(r *rerank.Request) { r.Model = "acme/x" }, fault.Invalid, `model: provider "acme" has no language models; the providers are openai`},
+		{"an unknown provider", reranker, func(r *rerank.Request) { r.Model = "acme/x" }, fault.Invalid, `model: there is no endpoint "acme"; the operator of this server provides cohere, jina, openai, tei, voyage, and a tenant may make its own`},
 		{"a cross-encoder without a model", reranker, func(r *rerank.Request) { r.Kind, r.Model = rerank.CrossEncoder, "" }, fault.Invalid, `model: is needed for the kind cross-encoder, such as cohere/rerank-v3.5`},
-		{"a provider without a rerank API", reranker, func(r *rerank.Request) { r.Kind, r.Model = rerank.CrossEncoder, "openai/x" }, fault.Invalid, `model: provider "openai" has no rerank API; those that have are cohere, jina, tei and voyage`},
-		{"a provider without a model", reranker, func(r *rerank.Request) { r.Model = "jina" }, fault.Invalid, `model: must be provider/model, such as cohere/rerank-v3.5, got "jina"`},
-		{"a language model that is not configured", bare, func(r *rerank.Request) { r.Model = "openai/m" }, fault.Precondition, "model: the provider openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL"},
-		{"a rerank API that is not configured", bare, func(r *rerank.Request) { r.Model = "jina/m" }, fault.Precondition, "model: the provider jina is not configured on this server; its operator sets RAGD_JINA_BASE_URL or RAGD_JINA_API_KEY"},
+		{"a provider without a rerank API", reranker, func(r *rerank.Request) { r.Kind, r.Model = rerank.CrossEncoder, "openai/x" }, fault.Invalid, `model: the endpoint "openai", of the kind openai-compatible, has no models for reranking; those of cohere, voyage, jina and tei have`},
+		{"a provider without a model", reranker, func(r *rerank.Request) { r.Model = "jina" }, fault.Invalid, `model: must be endpoint/model, such as cohere/rerank-v3.5, got "jina"`},
+		{"a language model that is not configured", bare, func(r *rerank.Request) { r.Model = "openai/m" }, fault.Precondition, "model: the endpoint openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL, or the tenant makes an endpoint of this name"},
+		{"a rerank API that is not configured", bare, func(r *rerank.Request) { r.Model = "jina/m" }, fault.Precondition, "model: the endpoint jina is not configured on this server; its operator sets RAGD_JINA_API_KEY or RAGD_JINA_BASE_URL, or the tenant makes an endpoint of this name"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -329,7 +329,7 @@ func TestCallsRunInParallel(t *testing.T) {
 			}
 			return rate(t, c, byNumber(50))
 		}
-		reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}})})
+		reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1"}))})})
 		if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: kind, Model: "openai/m", Candidates: numbered(50), TopK: 10}); err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestFiftyCandidatesInTime(t *testing.T) {
 	ai := modelserver.New(t)
 	ai.Set(modelserver.Fault{Delay: 100 * time.Millisecond})
 	ai.Chat = func(c modelserver.Chat) string { return rate(t, c, byNumber(50)) }
-	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", MaxConcurrent: 16}})})
+	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1", MaxConcurrent: 16}))})})
 	result, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLM, Model: "openai/m", Candidates: numbered(50), TopK: 10})
 	if err != nil || result.Failed > 0 || result.Took > 400*time.Millisecond {
 		t.Errorf("%d failed, took %v, %v", result.Failed, result.Took, err)
@@ -364,7 +364,7 @@ func TestTitlesAreJudged(t *testing.T) {
 		judged = append(judged, shown(t, c).Passage)
 		return `{"score":0.5}`
 	}
-	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}})})
+	reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1"}))})})
 	candidates := []rerank.Candidate{{Title: "Clio", Text: "She paints."}, {Title: "Ropes", Text: "Ropes are spliced."}, {Title: "Blank", Text: " "}}
 	if _, err := reranker.Rerank(t.Context(), rerank.Request{Query: "q", Kind: rerank.LLMPassage, Model: "openai/m", Candidates: candidates, TopK: 2}); err != nil {
 		t.Fatal(err)
@@ -411,7 +411,7 @@ func BenchmarkRerank(b *testing.B) {
 					request.Candidates[i].Text += strings.Repeat(" and some ninety words more of the kind that passages are made of", 8)
 				}
 			}
-			reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}}), CacheBytes: -1})
+			reranker := rerank.New(rerank.Config{LLM: llm.New(llm.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1"}))}), CacheBytes: -1})
 			for b.Loop() {
 				if _, err := reranker.Rerank(b.Context(), request); err != nil {
 					b.Fatal(err)

@@ -63,22 +63,41 @@ func failAll(n int, err error) []verdict {
 	return verdicts
 }
 
-// resolve fills in the defaults of an empty kind or model.
-func resolve(kind Kind, model string) (Kind, string) {
+// resolve returns the kind and the model of a request with their defaults.
+func (r *Reranker) resolve(ctx context.Context, request Request) (kind Kind, model string, err error) {
+	kind, model = request.Kind, request.Model
 	if model == "rerank-v3.5" {
 		model = "cohere/rerank-v3.5" // other libraries use this model without the prefix
 	}
-	provider, _, _ := strings.Cut(model, "/")
-	kind = cmp.Or(kind, kindOf(provider))
+	if kind == "" {
+		if kind, err = r.kindOf(ctx, request.Tenant, model); err != nil {
+			return kind, model, err
+		}
+	}
 	if kind == Lexical {
 		model = cmp.Or(model, lexicalModel)
 	}
-	return kind, model
+	return kind, model, nil
+}
+
+// kindOf returns the default kind for a tenant's model.
+func (r *Reranker) kindOf(ctx context.Context, tenant, model string) (Kind, error) {
+	name, _, _ := strings.Cut(model, "/")
+	switch name {
+	case "", "builtin":
+		return Lexical, nil
+	case "local":
+		return CrossEncoder, nil
+	}
+	api, err := r.config.Endpoints.KindOf(ctx, tenant, name)
+	if _, ok := shapes[api]; ok || err != nil {
+		return CrossEncoder, err
+	}
+	return LLM, nil
 }
 
 // scorer returns the scorer of a kind and model returned by resolve.
-func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
-	provider, id, _ := strings.Cut(model, "/")
+func (r *Reranker) scorer(ctx context.Context, tenant string, kind Kind, model string) (scorer, error) {
 	switch kind {
 	case Lexical:
 		if model != lexicalModel {
@@ -86,7 +105,7 @@ func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
 		}
 		return lexicalScorer{r.config.Processor}, nil
 	case LLM, LLMPassage, LLMListwise:
-		if err := r.config.LLM.Check(model); err != nil {
+		if err := r.config.LLM.Check(ctx, tenant, model); err != nil {
 			return nil, err
 		}
 		if kind == LLMListwise {
@@ -94,18 +113,7 @@ func (r *Reranker) scorer(kind Kind, model string) (scorer, error) {
 		}
 		return pointwise{r.config.LLM, model, kind}, nil
 	case CrossEncoder:
-		return r.crossEncoder(provider, id)
+		return r.crossEncoder(ctx, tenant, model)
 	}
 	return nil, fault.Field("kind", "must be %s, %s, %s, %s or %s, got %q", Lexical, LLM, LLMPassage, LLMListwise, CrossEncoder, kind)
-}
-
-// kindOf returns the default kind for models of a provider.
-func kindOf(provider string) Kind {
-	if provider == "" || provider == "builtin" {
-		return Lexical
-	}
-	if _, ok := shapes[provider]; ok {
-		return CrossEncoder
-	}
-	return LLM
 }

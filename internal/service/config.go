@@ -44,7 +44,7 @@ type Config struct {
 	// DrainTimeout is the time that running requests have to finish after Run was told
 	// to stop. Default: httpserver.DrainTimeout.
 	DrainTimeout time.Duration
-	// EmbeddingModel is the model of indexes that name none, as provider/model.
+	// EmbeddingModel is the model of indexes that name none, as endpoint/model.
 	// Default: builtin/hash-512.
 	EmbeddingModel string
 	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 selects a
@@ -116,17 +116,36 @@ type Config struct {
 	Workers int
 }
 
-// Providers holds the endpoints of model providers. A provider with a zero endpoint
-// cannot be used. OpenAI is any service with that API, for embeddings and chat; the
-// others rerank. An endpoint without Models gets those of DefaultModels.
+// Providers holds the operator's endpoints, which are named as in endpoint.Providers. One
+// with a zero Config does not exist. OpenAI is any service with that API. An endpoint
+// without Models gets those of DefaultModels.
 type Providers struct {
-	OpenAI, Cohere, Jina, Voyage, TEI endpoint.Config
+	OpenAI, Cohere, Jina, Voyage, TEI, Ollama, Gemini endpoint.Config
+}
+
+// byName returns the configurations by the names of the endpoints.
+func (p *Providers) byName() map[string]*endpoint.Config {
+	return map[string]*endpoint.Config{
+		"openai": &p.OpenAI, "cohere": &p.Cohere, "jina": &p.Jina, "voyage": &p.Voyage, "tei": &p.TEI, "ollama": &p.Ollama, "gemini": &p.Gemini,
+	}
+}
+
+// endpoints returns the endpoints that are configured.
+func (p Providers) endpoints() []*endpoint.Endpoint {
+	var all []*endpoint.Endpoint
+	for name, config := range p.byName() {
+		kind := endpoint.Providers[name]
+		if config.Configured() && (config.BaseURL != "" || kind.PublicURL() != "") {
+			all = append(all, endpoint.NewEndpoint(name, kind, *config))
+		}
+	}
+	return all
 }
 
 // limited returns the endpoints with these limits on the calls in flight, where they have
 // none of their own.
 func (p Providers) limited(calls, perTenant int) Providers {
-	for _, c := range []*endpoint.Config{&p.OpenAI, &p.Cohere, &p.Jina, &p.Voyage, &p.TEI} {
+	for _, c := range p.byName() {
 		c.MaxConcurrent = cmp.Or(c.MaxConcurrent, calls)
 		c.MaxConcurrentPerTenant = cmp.Or(c.MaxConcurrentPerTenant, perTenant)
 	}
@@ -134,17 +153,21 @@ func (p Providers) limited(calls, perTenant int) Providers {
 }
 
 // DefaultModels are the models that callers may choose by default: embedding models under
-// their usual names, small chat models, and all rerankers. The default model of indexes is
+// their usual names, small chat models, all rerankers, and all that the operator serves. The default model of indexes is
 // allowed too.
 var DefaultModels = map[string][]string{
 	"openai": {"text-embedding-*", "*embed*", "*minilm*", "*mpnet*", "*bge-*", "*e5-*", "gpt-*-mini", "gpt-*-nano"},
-	"cohere": {"rerank-*"}, "jina": {"jina-reranker-*"}, "voyage": {"rerank-*"}, "tei": {"*"},
+	"cohere": {"embed-*", "rerank-*", "command-r7b-*"},
+	"jina":   {"jina-embeddings-*", "jina-code-embeddings-*", "jina-reranker-*"},
+	"voyage": {"voyage-*", "rerank-*"},
+	"gemini": {"gemini-embedding-*", "text-embedding-*", "gemini-*-flash-lite*"},
+	"tei":    {"*"}, "ollama": {"*"}, // the operator chose what they serve
 }
 
 // withDefaults returns p with DefaultModels and the names of its settings. embeddingModel is the default model of
 // indexes.
 func (p Providers) withDefaults(embeddingModel string) Providers {
-	for name, e := range map[string]*endpoint.Config{"openai": &p.OpenAI, "cohere": &p.Cohere, "jina": &p.Jina, "voyage": &p.Voyage, "tei": &p.TEI} {
+	for name, e := range p.byName() {
 		models := e.Models
 		if len(models) == 0 {
 			models = DefaultModels[name]

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -125,15 +126,15 @@ func (s *Service) newStorage() *storage.Guard {
 func (s *Service) wire(ctx context.Context, instance string) error {
 	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
 	processor := limit.NewProcessor(0)
-	models := embed.NewRegistry(embed.Config{OpenAI: providers.OpenAI, Processor: processor})
-	if _, err := models.Model(s.config.EmbeddingModel); err != nil {
+	endpoints := endpoint.NewDirectory(nil, providers.endpoints()...)
+	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Processor: processor})
+	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {
 		return fault.Rename("embeddingModel", "embedding-model", err)
 	}
-	languageModels := llm.New(llm.Config{OpenAI: providers.OpenAI})
+	languageModels := llm.New(llm.Config{Endpoints: endpoints})
 	extractor := extract.New(languageModels)
 	reranker := rerank.New(rerank.Config{
-		LLM: languageModels, Cohere: providers.Cohere, Jina: providers.Jina, Voyage: providers.Voyage, TEI: providers.TEI,
-		Processor: processor,
+		LLM: languageModels, Endpoints: endpoints, Processor: processor,
 	})
 	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
 	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage)

@@ -196,7 +196,7 @@ type Index struct {
 	// cosine, euclidean or dotproduct; for bits hamming or jaccard.
 	Metric      string       `protobuf:"bytes,3,opt,name=metric,proto3" json:"metric,omitempty"`
 	IndexConfig *IndexConfig `protobuf:"bytes,4,opt,name=index_config,json=indexConfig,proto3" json:"index_config,omitempty"`
-	// provider/model; empty for an index of ready-made vectors.
+	// endpoint/model; empty for an index of ready-made vectors.
 	EmbeddingModel string    `protobuf:"bytes,5,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
 	Chunking       *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// A PostgreSQL text search configuration such as english or simple.

@@ -1758,7 +1758,7 @@ func (x *Stage) GetCandidates() int32 {
 // Reranker configures second-stage scoring.
 type Reranker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// provider/model, such as openai/gpt-5-mini or cohere/rerank-v3.5. Empty or
+	// endpoint/model, such as openai/gpt-5-mini or cohere/rerank-v3.5. Empty or
 	// builtin/lexical: no provider.
 	Model   string           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	Weights *RerankerWeights `protobuf:"bytes,2,opt,name=weights,proto3" json:"weights,omitempty"`

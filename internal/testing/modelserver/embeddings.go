@@ -13,8 +13,10 @@ func (s *Server) embeddings(r Request) any {
 	inputs := texts(r.Body["input"])
 	for i, text := range inputs {
 		v := s.Embed(text)
-		if n, ok := r.Body["dimensions"].(float64); ok {
-			v = vector(text, int(n))
+		for _, field := range []string{"dimensions", "output_dimension"} { // OpenAI and Jina, Voyage
+			if n, ok := r.Body[field].(float64); ok {
+				v = vector(text, int(n))
+			}
 		}
 		var embedding any = v
 		if r.Body["encoding_format"] == "base64" {
@@ -23,6 +25,70 @@ func (s *Server) embeddings(r Request) any {
 		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": embedding})
 	}
 	return map[string]any{"object": "list", "model": r.Body["model"], "data": data, "usage": usage(inputs...)}
+}
+
+// embedCohere answers POST /v2/embed.
+func (s *Server) embedCohere(r Request) any {
+	inputs := texts(r.Body["texts"])
+	vectors := make([][]float32, len(inputs))
+	for i, text := range inputs {
+		vectors[i] = s.Embed(text)
+		if n, ok := r.Body["output_dimension"].(float64); ok {
+			vectors[i] = vector(text, int(n))
+		}
+	}
+	return map[string]any{"id": "embed-1", "texts": inputs, "embeddings": map[string]any{"float": vectors}, "meta": map[string]any{"billed_units": map[string]any{"input_tokens": 1}}}
+}
+
+// embedTEI answers POST /embed of text-embeddings-inference.
+func (s *Server) embedTEI(r Request) any { return s.all(texts(r.Body["inputs"])) }
+
+// embedOllama answers POST /api/embed.
+func (s *Server) embedOllama(r Request) any {
+	inputs := texts(r.Body["input"])
+	return map[string]any{"model": r.Body["model"], "embeddings": s.all(inputs), "prompt_eval_count": len(inputs)}
+}
+
+func (s *Server) all(inputs []string) [][]float32 {
+	vectors := make([][]float32, len(inputs))
+	for i, text := range inputs {
+		vectors[i] = s.Embed(text)
+	}
+	return vectors
+}
+
+// embedGemini answers POST /v1beta/models/{model}:batchEmbedContents. As Gemini, it does not
+// scale vectors of another dimension to unit length.
+func (s *Server) embedGemini(r Request) any {
+	requests, _ := r.Body["requests"].([]any)
+	embeddings := make([]any, len(requests))
+	for i, item := range requests {
+		request, _ := item.(map[string]any)
+		content, _ := request["content"].(map[string]any)
+		parts, _ := content["parts"].([]any)
+		part, _ := parts[0].(map[string]any)
+		text, _ := part["text"].(string)
+		v := s.Embed(text)
+		if n, ok := request["outputDimensionality"].(float64); ok {
+			v = v[:int(n)]
+		}
+		embeddings[i] = map[string]any{"values": v}
+	}
+	return map[string]any{"embeddings": embeddings}
+}
+
+// models answers the lists of models of all kinds.
+func (s *Server) models(r Request) any {
+	if r.Path == "/info" {
+		return map[string]any{"model_id": "m-embed", "max_input_length": 512, "model_type": map[string]any{"embedding": map[string]any{"pooling": "mean"}}}
+	}
+	names := []string{"m-embed", "m-chat"}
+	var data, named []any
+	for _, name := range names {
+		data = append(data, map[string]any{"id": name, "object": "model"})
+		named = append(named, map[string]any{"name": name})
+	}
+	return map[string]any{"data": data, "models": named}
 }
 
 func texts(v any) []string {

@@ -1,6 +1,5 @@
 // Package modelserver is a model provider for tests. It speaks real HTTP in the
-// shapes of OpenAI (embeddings, chat completions), Cohere, Jina, Voyage and
-// text-embeddings-inference (rerank), answers deterministically, and can be told to
+// shapes of OpenAI, Cohere, Jina, Voyage, text-embeddings-inference, Ollama and Gemini, answers deterministically, and can be told to
 // fail in the ways that providers fail.
 //
 //	models := modelserver.New(t)
@@ -104,6 +103,15 @@ func Start() (s *Server, stop func()) {
 	mux.HandleFunc("POST /v2/rerank", s.handle(s.rerankResults)) // Cohere
 	mux.HandleFunc("POST /v1/rerank", s.handle(s.rerankV1))      // Jina, Voyage
 	mux.HandleFunc("POST /rerank", s.handle(s.rerankTEI))
+	mux.HandleFunc("POST /v2/embed", s.handle(s.embedCohere))
+	mux.HandleFunc("POST /embed", s.handle(s.embedTEI))
+	mux.HandleFunc("POST /api/embed", s.handle(s.embedOllama))
+	mux.HandleFunc("POST /v1beta/models/{call}", s.handle(s.embedGemini))
+	mux.HandleFunc("POST /v1beta/openai/chat/completions", s.handle(s.completions))
+	mux.HandleFunc("POST /compatibility/v1/chat/completions", s.handle(s.completions)) // Cohere
+	for _, path := range []string{"/v1/models", "/v1beta/models", "/api/tags", "/info"} {
+		mux.HandleFunc("GET "+path, s.handle(s.models))
+	}
 	s.server = httptest.NewServer(mux)
 	s.URL = s.server.URL
 	return s, func() {
@@ -143,15 +151,17 @@ func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 			return
 		}
 		request := Request{Path: r.URL.Path, Header: r.Header, Raw: string(raw)}
-		if err := json.Unmarshal(raw, &request.Body); err != nil {
+		if err := json.Unmarshal(raw, &request.Body); err != nil && r.Method == http.MethodPost {
 			refuse(w, http.StatusBadRequest, "", "not JSON")
 			return
 		}
 		fault := s.enter(request)
 		defer s.leave()
-		if key := r.Header.Get("Authorization"); key != "" && key != "Bearer "+Key {
-			refuse(w, http.StatusUnauthorized, "invalid_api_key", "incorrect key: "+key)
-			return
+		for header, want := range map[string]string{"Authorization": "Bearer " + Key, "X-Goog-Api-Key": Key} {
+			if key := r.Header.Get(header); key != "" && key != want {
+				refuse(w, http.StatusUnauthorized, "invalid_api_key", "incorrect key: "+key)
+				return
+			}
 		}
 		if !s.wait(r, fault) {
 			return

@@ -27,10 +27,10 @@ func setup(t *testing.T, name string) (*modelserver.Server, *embed.Registry, *em
 func setupWithin(t *testing.T, name string, timeout time.Duration) (*modelserver.Server, *embed.Registry, *embed.Model) {
 	t.Helper()
 	ai := modelserver.New(t)
-	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{
+	registry := embed.NewRegistry(embed.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{
 		BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MinWait: time.Millisecond, MaxWait: 1500 * time.Millisecond, Timeout: timeout,
-	}})
-	model, err := registry.Model(name)
+	}))})
+	model, err := registry.Model(t.Context(), "acme", name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +162,8 @@ func TestOpenAIWithoutAKey(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
 	ai := modelserver.New(t)
-	registry := embed.NewRegistry(embed.Config{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1"}})
-	model, err := registry.Model("openai/local")
+	registry := embed.NewRegistry(embed.Config{Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1"}))})
+	model, err := registry.Model(t.Context(), "acme", "openai/local")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,9 +326,9 @@ func TestManyQuestionsOfOneTenantDoNotDisplaceAnothers(t *testing.T) {
 	ai := modelserver.New(t)
 	ai.Dimension = 256
 	registry := embed.NewRegistry(embed.Config{
-		OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key}, QueryCacheBytes: 64 << 10,
+		Endpoints: endpoint.NewDirectory(nil, endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key})), QueryCacheBytes: 64 << 10,
 	})
-	model, err := registry.Model("openai/unheard-of")
+	model, err := registry.Model(t.Context(), "acme", "openai/unheard-of")
 	if err != nil {
 		t.Fatal(err)
 	}
