@@ -9,8 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
-
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
 )
 
 // bare is pgx and pgvector alone: a table with the same Postgres indexes as ragd's
@@ -64,7 +62,7 @@ func (b *bare) exec(ctx context.Context, statements ...string) error {
 func (b *bare) write(ctx context.Context, d data, from, to int) error {
 	_, err := b.pool.CopyFrom(ctx, pgx.Identifier{"bare", "vectors"}, []string{"id", "metadata", "document", "embedding"},
 		pgx.CopyFromSlice(to-from, func(n int) ([]any, error) {
-			return []any{entryID(from + n), synthetic.Metadata(from + n), "", pgvector.NewVector(d.values[from+n])}, nil
+			return []any{entryID(from + n), d.metadata(from + n), "", pgvector.NewVector(d.values[from+n])}, nil
 		}))
 	return err
 }

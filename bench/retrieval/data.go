@@ -14,6 +14,8 @@ type data struct {
 	values [][]float32
 	asked  [][]float32
 	loaded int // number of values loaded first; the others are for live writes
+	// metadata returns the metadata of value n.
+	metadata func(n int) map[string]any
 }
 
 func (d data) question(n int) []float32 { return d.asked[n%len(d.asked)] }

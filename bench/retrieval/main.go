@@ -5,6 +5,9 @@
 //
 //	go build -o bin/ragd ./cmd/ragd && go run ./bench/retrieval -ragd bin/ragd
 //
+// With -filters it measures filters instead: by the share that they keep, by equality and
+// by order, independent of the vectors and correlated with them.
+//
 // It prints tables in Markdown. Ratios are ragd's number divided by that of bare pgx.
 package main
 
@@ -28,6 +31,8 @@ type options struct {
 	live      int // vectors written with the Postgres index in place
 	questions int
 	duration  time.Duration
+	filters   bool   // measure filters instead
+	only      string // measure the filters whose name contains it
 }
 
 func main() {
@@ -38,6 +43,8 @@ func main() {
 	flag.IntVar(&o.live, "live", 2_000, "vectors to write with the Postgres index in place")
 	flag.IntVar(&o.questions, "questions", 200, "different questions")
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "time for each measurement of queries")
+	flag.BoolVar(&o.filters, "filters", false, "measure filters of many kinds instead")
+	flag.StringVar(&o.only, "only", "", "with -filters: measure those whose name contains this text")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -65,9 +72,15 @@ func compare(ctx context.Context, o options) (err error) {
 	}
 	defer b.pool.Close()
 	d := data{
-		values: synthetic.Vectors(o.vectors+o.live, 1),
-		asked:  synthetic.Vectors(o.questions, 99),
-		loaded: o.vectors,
+		values:   synthetic.Vectors(o.vectors+o.live, 1),
+		asked:    synthetic.Vectors(o.questions, 99),
+		loaded:   o.vectors,
+		metadata: synthetic.Metadata,
+	}
+	anchor := d.asked[0]
+	if o.filters {
+		d.values = d.values[:o.vectors]
+		d.metadata = rankedMetadata(d.values, anchor)
 	}
 	fmt.Printf("%d vectors of %d dimensions around %d centres, topK %d\n", o.vectors, synthetic.Dimension, synthetic.Centres, topK)
 	if err := compareLoads(ctx, d, r, b); err != nil {
@@ -81,6 +94,9 @@ func compare(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("\nsearch width %d, as ragd measured it; recall@%d %.3f\n", width, topK, recall(ctx, d, r.query, ""))
+	if o.filters {
+		return compareEachFilter(ctx, o, d, around(anchor, o.questions), r, b)
+	}
 	if err := compareQueries(ctx, o, d, r, b); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func connectTo(ctx context.Context, d *daemon.Daemon) (*ragd, error) {
 		documents: ragdv1connect.NewDocumentServiceClient(connections, url, withHeaders(headers)),
 	}
 	r.plain = newPlainMCP(connections, url+"/mcp", key.GetSecret())
-	if _, err := r.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: indexName, Dimension: synthetic.Dimension}); err != nil {
+	if _, err := r.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: indexName, Dimension: synthetic.Dimension, MetadataIndexes: []string{declared}}); err != nil {
 		return nil, err
 	}
 	r.mcp, err = client.NewStreamableHttpClient(url+"/mcp", transport.WithHTTPHeaders(headers), transport.WithHTTPBasicClient(connections))
@@ -88,7 +88,7 @@ func withHeaders(headers map[string]string) connect.ClientOption {
 func (r *ragd) write(ctx context.Context, d data, from, to int) error {
 	req := &ragdv1.UpsertRequest{IndexName: indexName}
 	for n := from; n < to; n++ {
-		metadata, err := structpb.NewStruct(synthetic.Metadata(n))
+		metadata, err := structpb.NewStruct(d.metadata(n))
 		if err != nil {
 			return err
 		}

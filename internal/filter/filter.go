@@ -116,6 +116,18 @@ func (f Filter) Match(metadata map[string]any) bool {
 	return f.root == nil || f.root.truth(metadata) == yes
 }
 
+// MatchChunk reports whether f selects a chunk, with the same result as SQL over
+// ChunkMetadata. contentKeys are the keys of the metadata that were read from the content.
+// It is like Match otherwise.
+func (f Filter) MatchChunk(metadata map[string]any, contentKeys []string) bool {
+	for _, key := range contentKeys {
+		if slices.Contains(f.trusted, key) {
+			return false
+		}
+	}
+	return f.Match(metadata)
+}
+
 // SQL returns a boolean expression over column, an SQL expression of type jsonb
 // that holds the metadata, such as "c.metadata". column becomes SQL text: it
 // must be a constant of the calling code. Parameters are added to args. A condition on
@@ -159,6 +171,12 @@ func (f Filter) String() string {
 		return "{}"
 	}
 	return f.source
+}
+
+// Identity returns a text that differs for filters that select different chunks: unlike
+// String, it tells a filter from its Trusted.
+func (f Filter) Identity() string {
+	return strings.Join(append([]string{f.String()}, f.trusted...), "\x00")
 }
 
 // Equal reports whether f and g have the same JSON text. Filters that are written

@@ -211,3 +211,30 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+func TestATrustedFilterDoesNotMatchWhatTheContentSet(t *testing.T) {
+	t.Parallel()
+	f, err := Parse([]byte(`{"team": "a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata := map[string]any{"team": "a"}
+	for _, tc := range []struct {
+		name        string
+		filter      Filter
+		contentKeys []string
+		want        bool
+	}{
+		{"as given, set by the content", f, []string{"team"}, true},
+		{"trusted, set by the uploader", f.Trusted(), nil, true},
+		{"trusted, another key set by the content", f.Trusted(), []string{"title"}, true},
+		{"trusted, set by the content", f.Trusted(), []string{"team"}, false},
+	} {
+		if got := tc.filter.MatchChunk(metadata, tc.contentKeys); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+	if f.Identity() == f.Trusted().Identity() {
+		t.Error("a filter and its Trusted have the same identity")
+	}
+}

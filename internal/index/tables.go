@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -141,6 +142,13 @@ func (i Index) executeAll(ctx context.Context, on executor, statements []string)
 	return nil
 }
 
+// metadataPrefix begins the names of Postgres indexes on fields of the metadata.
+const metadataPrefix = "metadata_"
+
+// OnMetadataField reports whether a Postgres index of a chunk table, given by name, is one on
+// a field of the metadata. The planner uses it only if it sees the name of the field.
+func OnMetadataField(name string) bool { return strings.HasPrefix(name, metadataPrefix) }
+
 // metadataIndexes returns the statements that create the Postgres indexes on metadata, two
 // for each field, by the names of these indexes.
 func (i Index) metadataIndexes() map[string]string {
@@ -150,7 +158,7 @@ func (i Index) metadataIndexes() map[string]string {
 		_, _ = hash.Write([]byte(field)) // never fails
 		suffix := hex.EncodeToString(hash.Sum(nil))
 		for kind, expression := range map[string]string{"text": filter.TextIndex("metadata", field), "number": filter.NumberIndex("metadata", field)} {
-			name := fmt.Sprintf("metadata_%s_%s_%s", i.tables(), kind, suffix)
+			name := fmt.Sprintf(metadataPrefix+"%s_%s_%s", i.tables(), kind, suffix)
 			statements[name] = fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, name, expression)
 		}
 	}

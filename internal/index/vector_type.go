@@ -51,6 +51,12 @@ var traits = map[VectorType]vectorTraits{
 	SparseVec: {MaxDimension, 0, []Metric{Cosine, Euclidean, DotProduct}, []Type{HNSW, Flat}},
 }
 
+// EmbeddingSize returns the size of an embedding in bytes, and whether it is stored inside
+// the row of its chunk, where it is read without TOAST.
+func (i Index) EmbeddingSize() (bytes int, inline bool) {
+	return i.VectorType.bytes(i.Dimension), i.Dimension <= traits[i.VectorType].maxInline
+}
+
 // maxIndexedNonZeros is how many values of a sparse vector in an HNSW index may
 // differ from zero.
 const maxIndexedNonZeros = 1_000

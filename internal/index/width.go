@@ -22,14 +22,14 @@ const (
 	widthNeighbours = 10
 )
 
-// minSearchWidth is the smallest width that is measured for an HNSW index, which is
+// MinSearchWidth is the smallest width that is measured for an HNSW index, which is
 // pgvector's default.
-const minSearchWidth = 40
+const MinSearchWidth = 40
 
 // widths returns the search widths to measure, from fast to thorough.
 func (i Index) widths(rows int64) []int {
 	if i.Config.Type == HNSW {
-		return []int{minSearchWidth, 80, 120, 200, 300, 450, 700, 1000}
+		return []int{MinSearchWidth, 80, 120, 200, 300, 450, 700, 1000}
 	}
 	var out []int
 	lists := int(i.Config.lists(rows))

@@ -26,6 +26,21 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, q Question) (
 	return plan, err
 }
 
+// Estimate returns the estimated numbers of chunks in the scope of a question and in the
+// index.
+func (s *Service) Estimate(ctx context.Context, id tenant.ID, q Question) (matching, total float64, err error) {
+	p, err := Request{Question: q}.prepare()
+	if err != nil {
+		return 0, 0, err
+	}
+	err = s.indexes.Use(ctx, id, q.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		e, err := s.estimates.of(ctx, id, tables, i, p.scope)
+		matching, total = e.matching, e.total
+		return err
+	})
+	return matching, total, err
+}
+
 func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p prepared) (string, error) {
 	find := search{index: i, request: p, plan: exact}
 	if p.mode != Vector {

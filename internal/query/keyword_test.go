@@ -92,28 +92,3 @@ func TestFusionWeights(t *testing.T) {
 		}
 	}
 }
-
-func TestTheCheaperPlanIsChosen(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name          string
-		e             estimate
-		wanted, width int
-		want          plan
-	}{
-		{"all of many", estimate{50_000, 50_000, false}, 10, 80, indexScan},
-		{"half", estimate{25_000, 50_000, true}, 10, 80, indexScan},
-		{"1 %", estimate{500, 50_000, true}, 10, 80, exact},
-		{"1 %, but nothing finds them", estimate{500, 50_000, false}, 10, 80, indexScan},
-		{"0.1 %, and nothing finds them", estimate{50, 50_000, false}, 10, 80, exact},
-		{"fewer than wanted", estimate{5, 50_000, true}, 10, 80, exact},
-		{"none", estimate{0, 50_000, true}, 10, 80, exact},
-		{"few at all", estimate{500, 500, false}, 10, 80, exact},
-		{"10 %, of which an index scan finds enough", estimate{2_000, 20_000, true}, 10, 120, indexScan},
-		{"5 %, fetched sooner than found by an index scan", estimate{1_000, 20_000, true}, 10, 120, exact},
-	} {
-		if got := tc.e.choose(tc.wanted, tc.width); got != tc.want {
-			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
-		}
-	}
-}

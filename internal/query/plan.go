@@ -2,18 +2,8 @@ package query
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/ragdhq/ragd/internal/cache"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Bounds of what a caller may ask of the Postgres index over the embeddings.
@@ -33,114 +23,117 @@ const (
 	indexScan plan = "approximate"
 )
 
-// Costs in microseconds per chunk, measured over 384 dimensions on a warm cache.
-// Only their ratios matter.
+// costs are times of reading one chunk, in microseconds, on a warm cache, of which only the
+// ratios matter, and the margin of an index scan.
+type costs struct {
+	fetch   float64 // read a chunk that a Postgres index found
+	scan    float64 // read the next chunk of the table, and test it
+	compare float64 // compare its embedding with the question
+	visit   float64 // visit a candidate of an HNSW scan, which compares many links
+	margin  float64
+}
+
+// costsOf returns the costs for an index, as measured for vectors of 384 dimensions inside
+// their rows and of 1,536 outside.
+func costsOf(i index.Index) costs {
+	size, inline := i.EmbeddingSize()
+	perByte := float64(size) / 1000
+	c := costs{fetch: 0.6, scan: 0.7, compare: 0.4 + 0.3*perByte, visit: 5 + 2*perByte, margin: margin(i)}
+	if inline {
+		c.scan += 0.1 * perByte
+	} else {
+		c.compare += 3 + 0.5*perByte // of TOAST
+	}
+	return c
+}
+
+// Bounds of the margin of an index scan.
 const (
-	fetchCost = 1.5  // fetch a chunk that a Postgres index found, and compare it
-	scanCost  = 0.75 // read the next chunk of the table, and compare it
-	visitCost = 6.0  // visit a candidate of an HNSW scan, which compares dozens of links
+	minMargin = 2
+	maxMargin = 6
 )
 
-// margin multiplies the candidates of a filtered index scan: the furthest
-// candidates of a scan are not all the nearest chunks there are.
-const margin = 2
-
-// estimate is the planner's guess at the size of a scope, in chunks.
-type estimate struct {
-	matching float64 // in the scope
-	total    float64 // in the index
-	indexed  bool    // a Postgres index finds the matching chunks
+// margin multiplies the candidates of a filtered index scan: the furthest candidates of a
+// scan are not all the nearest chunks there are. The harder the data is, the more are
+// missing, and the larger is the width that was measured for it.
+func margin(i index.Index) float64 {
+	return min(max(float64(i.SearchWidth())/index.MinSearchWidth, minMargin), maxMargin)
 }
 
 // candidates returns how many chunks an index scan visits to find the nearest
 // wanted ones of a scope whose chunks are spread evenly.
-func (e estimate) candidates(wanted int) float64 {
+func (e estimate) candidates(wanted int, margin float64) float64 {
 	if e.matching == 0 || e.matching >= e.total {
 		return float64(wanted)
 	}
 	return margin * float64(wanted) * e.total / e.matching
 }
 
-// choose returns the cheaper plan for the nearest wanted chunks of a scope. An
-// index scan visits at least width candidates.
-func (e estimate) choose(wanted, width int) plan {
-	if e.matching <= float64(wanted) {
+// exactCost returns the cost of the exact plan.
+func (e estimate) exactCost(c costs) float64 {
+	if e.indexed {
+		return e.matching * (c.fetch + c.compare)
+	}
+	return e.total*c.scan + e.matching*c.compare
+}
+
+// scanCost returns the cost of an index scan for the nearest wanted chunks, which visits at
+// least width candidates. Candidates beyond maxEf are found by scans that start again.
+func (e estimate) scanCost(c costs, wanted, width int) float64 {
+	visits := max(e.candidates(wanted, c.margin), float64(width))
+	return (visits + max(visits-maxEf, 0)) * c.visit
+}
+
+// choose returns the cheaper plan for the nearest wanted chunks of a scope.
+func (e estimate) choose(c costs, wanted, width int) plan {
+	if e.matching <= float64(wanted) || e.exactCost(c) <= e.scanCost(c, wanted, width) {
 		return exact
 	}
-	cost := e.total * scanCost
-	if e.indexed {
-		cost = e.matching * fetchCost
-	}
-	if cost <= max(e.candidates(wanted), float64(width))*visitCost {
+	if (e.scans.runDry() || e.deep(c, wanted)) && e.affordsExact(c, wanted, width) {
 		return exact
 	}
 	return indexScan
 }
 
-// estimator estimates the sizes of scopes from PostgreSQL's statistics and caches
-// the answers for estimateTTL. Safe for concurrent use.
-type estimator struct {
-	known *cache.Cache[[sha256.Size]byte, estimate] // by a hash, as filters can be long
+// maxDepth divided by the margin is the number of nearest chunks of which an HNSW scan misses
+// about one in twenty, as measured on vectors that are hard to search, with a margin of 3.
+const maxDepth = 450
+
+// deep reports whether the wanted chunks are spread over so many of the nearest that an index
+// scan misses some, however wide it is.
+func (e estimate) deep(c costs, wanted int) bool {
+	return e.candidates(wanted, 1) > maxDepth/c.margin
 }
 
+// affordable is how many times the cost of an index scan an exact search may cost to follow
+// at once on a scan that found too few chunks, without a wider one in between.
+const affordable = 8
+
+// affordsExact reports whether an exact search costs little more than an index scan.
+func (e estimate) affordsExact(c costs, wanted, width int) bool {
+	return e.exactCost(c) <= affordable*e.scanCost(c, wanted, width)
+}
+
+// iterates reports whether an HNSW scan must start again to visit enough candidates.
+//
+// Other scans do not when they find too few chunks: then the scope is far from the question,
+// and a scan that starts again reaches it late, and not its nearest chunks.
+func (e estimate) iterates(c costs, wanted int) bool { return e.candidates(wanted, c.margin) > maxEf }
+
+// tupleCost is the time of visiting one more vector by HNSW scans that start again, in
+// microseconds.
+const tupleCost = 14
+
+// Bounds of hnsw.max_scan_tuples.
 const (
-	estimatorSize = 10_000
-	estimateTTL   = 30 * time.Second
+	minScanTuples = 20_000
+	maxScanTuples = 200_000
 )
 
-func newEstimator() *estimator {
-	return &estimator{cache.New(cache.Config[[sha256.Size]byte, estimate]{Entries: estimatorSize, TTL: estimateTTL})}
-}
-
-// of returns the estimate of a scope, from the cache or the planner.
-func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
-	key := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", id, i.ID, s))
-	if found, ok := e.known.Get(key); ok {
-		return found, nil
-	}
-	asked := time.Now()
-	made, err := askPlanner(ctx, h, i, s)
-	if err == nil {
-		e.known.PutLoaded(key, made, asked)
-	}
-	return made, err
-}
-
-// plannerNode is a node of the plan that EXPLAIN prints.
-type plannerNode struct {
-	Type string  `json:"Node Type"`
-	Rows float64 `json:"Plan Rows"`
-}
-
-// askPlanner estimates a scope by EXPLAIN, without running it.
-func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
-	var e estimate
-	args := filter.NewArgs()
-	statement := `EXPLAIN (FORMAT JSON) SELECT FROM tenant.chunk AS c WHERE ` + s.sql(i, args)
-	b := h.Batch()
-	b.Set("statement_timeout", searchTimeout) // the planner runs regular expressions on samples
-	b.Query(func(rows pgx.Rows) error {
-		raw, err := pgx.CollectOneRow(rows, pgx.RowTo[[]byte])
-		if err != nil {
-			return err
-		}
-		var plans []struct {
-			Plan plannerNode `json:"Plan"`
-		}
-		if err := json.Unmarshal(raw, &plans); err != nil {
-			return err
-		}
-		e.matching, e.indexed = plans[0].Plan.Rows, plans[0].Plan.Type != "Seq Scan"
-		return nil
-	}, statement, args.Values()...)
-	b.Query(func(rows pgx.Rows) error {
-		total, err := pgx.CollectOneRow(rows, pgx.RowTo[int64])
-		e.total = float64(total)
-		return err
-	}, `SELECT coalesce(sum(chunks), 0)::bigint FROM tenant.index_counts WHERE index_id = $1`, i.ID)
-	err := b.Run(ctx)
-	e.matching = min(e.matching, e.total)
-	return e, err
+// scanTuples returns the number of vectors after which an HNSW scan that starts again gives
+// up: then it has cost as much as the exact search that follows.
+func (e estimate) scanTuples(c costs) int {
+	return int(min(max(e.exactCost(c)/tupleCost, minScanTuples), maxScanTuples))
 }
 
 // width returns the search width of an index scan, hnsw.ef_search or ivfflat.probes:
@@ -149,6 +142,6 @@ func (p prepared) width(i index.Index, e estimate) int {
 	if i.Config.Type == index.IVFFlat {
 		return min(cmp.Or(p.probes, i.SearchWidth()), maxProbes)
 	}
-	needed := min(e.candidates(p.candidates()), maxEf)
+	needed := min(e.candidates(p.candidates(), margin(i)), maxEf)
 	return min(cmp.Or(p.ef, max(i.SearchWidth(), int(needed))), maxEf)
 }

@@ -33,7 +33,11 @@ func (s scope) sql(i index.Index, args *filter.Args) string {
 // filtered reports whether the scope is a part of a namespace.
 func (s scope) filtered() bool { return !s.filter.IsZero() || !s.document.IsZero() }
 
+// needsDatabase reports whether only PostgreSQL can tell whether a chunk is in the scope: the
+// conditions are not on the metadata alone.
+func (s scope) needsDatabase() bool { return !s.document.IsZero() || s.filter.HasURI() }
+
 // String returns a text that differs for different scopes.
 func (s scope) String() string {
-	return s.namespace + "\x00" + s.filter.String() + "\x00" + s.document.String()
+	return s.namespace + "\x00" + s.filter.Identity() + "\x00" + s.document.Identity()
 }

@@ -57,6 +57,7 @@ type search struct {
 	plan     plan      // of the vector leg
 	estimate estimate  // of the scope; zero if there is one plan only
 	keywords *keywords // of the keyword leg; nil without one
+	widest   bool      // scan with the largest search width
 	spread   bool      // return at most the request's maxPerDocument of a document
 }
 
@@ -116,17 +117,35 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *tenant.Handle, i 
 
 // choose chooses the plan of the vector leg by the estimate of the scope.
 func (s *search) choose() {
-	s.plan = s.estimate.choose(s.request.candidates(), s.request.width(s.index, s.estimate))
+	wanted, width := s.effort()
+	s.plan = s.estimate.choose(costsOf(s.index), wanted, width)
 }
 
-// widening searches the most likely candidates, then all chunks of the scope if that
-// found too few, then all documents if the sources are of too few documents.
+// effort returns the number of chunks that the vector leg looks for, and the search width of
+// an index scan.
+func (s search) effort() (wanted, width int) {
+	wanted, width = s.request.candidates(), s.request.width(s.index, s.estimate)
+	if s.widest {
+		width = maxEf
+	}
+	return wanted, width
+}
+
+// widening searches the most likely candidates, then more of them or all chunks of the scope
+// if that found too few, then all documents if the sources are of too few documents.
 func (s search) widening(ctx context.Context, h *tenant.Handle, asked queryTerms, watch *Stopwatch) (a answer, err error) {
 	s.keywords = asked.keywords(keywordCandidates)
 	if a.sources, err = s.run(ctx, h); err != nil {
 		return a, err
 	}
 	watch.Lap("search", len(a.sources))
+	if s.scansWider(len(a.sources)) {
+		s.widest = true
+		if a.sources, err = s.run(ctx, h); err != nil {
+			return a, err
+		}
+		watch.Lap("search wider", len(a.sources))
+	}
 	if len(a.sources) < s.request.fetch() && !s.sure() {
 		s.plan, s.keywords = exact, asked.keywords(math.MaxInt64)
 		if a.sources, err = s.run(ctx, h); err != nil {
@@ -143,6 +162,19 @@ func (s search) widening(ctx context.Context, h *tenant.Handle, asked queryTerms
 	}
 	a.explain = s.explain(a.sources)
 	return a, nil
+}
+
+// scansWider counts an index scan that found so many sources, and reports whether to scan
+// again, with the largest search width, before all chunks are compared.
+func (s search) scansWider(found int) bool {
+	if !s.scansOnly() {
+		return false
+	}
+	dry := found < s.request.fetch()
+	s.estimate.scans.ended(dry)
+	wanted, width := s.effort()
+	c := costsOf(s.index)
+	return dry && s.index.Config.Type == index.HNSW && width < maxEf && !s.estimate.iterates(c, wanted) && !s.estimate.affordsExact(c, wanted, width)
 }
 
 // crowded reports whether so many sources are of the same documents that sources of
@@ -168,7 +200,7 @@ func (s search) explain(sources []Source) Explain {
 		e.Plan = string(s.plan)
 		e.Candidates = int(s.estimate.matching)
 		if s.plan == indexScan {
-			e.Candidates = s.request.width(s.index, s.estimate)
+			_, e.Candidates = s.effort()
 		}
 	}
 	// How many chunks have the terms is not counted by scope.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/index"
 )
 
 // statement is a SELECT under construction: common table expressions, each used by
@@ -244,22 +245,39 @@ type setting struct{ name, value string }
 //
 // Planning it takes a third of a millisecond. Where only one plan makes sense, it is
 // planned once for all arguments. Elsewhere the planner must see the arguments to
-// know which conditions are selective.
+// know which conditions are selective, and to use a Postgres index on a metadata field.
 func (s search) settings(arguments int) []setting {
 	out := []setting{{"statement_timeout", searchTimeout}}
+	byContainment := s.estimate.indexed && !s.estimate.constants && arguments <= fewArguments
 	switch {
-	case s.scansOnly(), s.request.mode == Vector && s.estimate.indexed && arguments <= fewArguments:
+	case s.scansOnly(), s.request.mode == Vector && byContainment:
 		out = append(out, setting{"plan_cache_mode", "force_generic_plan"})
 	case s.request.scope.filtered() || s.keywords != nil:
 		out = append(out, setting{"plan_cache_mode", "force_custom_plan"})
 	}
-	if s.request.mode == Keyword || s.plan == exact {
+	if s.request.mode == Keyword {
 		return out
 	}
-	return append(out,
-		setting{s.index.WidthSetting(), strconv.Itoa(s.request.width(s.index, s.estimate))},
-		// The scope may exclude candidates: the scan goes on until it has enough.
-		setting{string(s.index.Config.Type) + ".iterative_scan", "relaxed_order"},
-		// The plan is chosen already, by better statistics.
-		setting{"enable_seqscan", "off"}, setting{"enable_sort", "off"})
+	// The plan is chosen already, by better statistics.
+	if s.plan == indexScan {
+		return append(append(out, setting{"enable_seqscan", "off"}, setting{"enable_sort", "off"}), s.scanSettings()...)
+	}
+	if s.estimate.indexed {
+		out = append(out, setting{"enable_seqscan", "off"})
+	}
+	return out
+}
+
+// scanSettings returns the settings of the index scan: its width, and how it goes on if the
+// scope excludes candidates.
+func (s search) scanSettings() []setting {
+	wanted, width := s.effort()
+	out, c := []setting{{s.index.WidthSetting(), strconv.Itoa(width)}}, costsOf(s.index)
+	switch {
+	case s.index.Config.Type == index.IVFFlat:
+		return append(out, setting{"ivfflat.iterative_scan", "relaxed_order"})
+	case !s.estimate.iterates(c, wanted):
+		return append(out, setting{"hnsw.iterative_scan", "off"})
+	}
+	return append(out, setting{"hnsw.iterative_scan", "relaxed_order"}, setting{"hnsw.max_scan_tuples", strconv.Itoa(s.estimate.scanTuples(c))})
 }

@@ -2,6 +2,7 @@ BEGIN;
 SET LOCAL role = 'tenant_acme';
 SET LOCAL statement_timeout = '20s';
 SET LOCAL plan_cache_mode = 'force_custom_plan';
+SET LOCAL enable_seqscan = 'off';
 
 WITH found AS (
 	SELECT c.ctid AS tid, c.embedding <=> $5 AS rank_value
