@@ -1,0 +1,14 @@
+//go:build !amd64
+
+package kernel
+
+// Engines returns the engines that this processor can run, the fastest last.
+func Engines() []Engine { return []Engine{Generic} }
+
+func (b block) multiply(_ Engine, rows int) { b.generic(0, rows) }
+
+func (e Engine) gelu([]float32) int { return 0 }
+
+func (e Engine) softmax([]float32, float32) bool { return false }
+
+func (e Engine) addNorm(_, _, _, _ []float32, _ float32) bool { return false }
