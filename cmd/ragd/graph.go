@@ -27,6 +27,7 @@ with --dot - it is printed instead of the chunks.`,
 		Example: `  ragd graph "Where was the director of Dark River born?"
   ragd graph "What torque does the part of LD-101 need?" --svg walk.svg
   ragd graph "LD-101" --dot - | dot -Tpng -o walk.png
+  ragd graph "What are these documents about?" --scope global
   ragd graph "LD-101" --edge-types mention,next --restart 0.3 --json`,
 		Args: arguments("QUESTION"),
 	})
@@ -37,6 +38,7 @@ with --dot - it is printed instead of the chunks.`,
 	namespace := flags.String("namespace", "", "part of the index to walk in (default \"default\")")
 	filter := filterFlags(flags, "only chunks whose metadata match, on the way too")
 	types := flags.StringSlice("edge-types", nil, "mention, next, similar (default all)")
+	scope := flags.String("scope", "", "local, or global for broad questions: the best chunks of several topics (default local)")
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
 	reranker := rerankerFlag(flags, "score what the walk finds a second time")
 	svg := flags.String("svg", "", "draw the walk into this file")
@@ -54,7 +56,7 @@ with --dot - it is printed instead of the chunks.`,
 		req := &ragdv1.GraphRagRequest{
 			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true, Highlight: true,
 			Reranker:     reranker(),
-			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types},
+			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
 		}
 		if flags.Changed("restart") {
 			req.GraphOptions.RestartProb = restart
@@ -95,6 +97,7 @@ with --dot - it is printed instead of the chunks.`,
 		}
 		return p.printStages(answer.GetExplain().GetSearchMode(), answer.GetExplain().GetStages())
 	}
+	cmd.AddCommand(p.graphTopics())
 	return cmd
 }
 

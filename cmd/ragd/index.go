@@ -206,12 +206,13 @@ index over their embeddings was built.`,
 func graphFlags(flags *pflag.FlagSet, prefix string) func() *ragdv1.GraphSettings {
 	off := flags.Bool(prefix+"off", false, "keep no graph")
 	types := flags.StringSlice(prefix+"edge-types", nil, "edges to keep: mention, next, similar (default all)")
+	model := flags.String(prefix+"topic-model", "", "chat model that writes titles and summaries of topics, as provider/model (default none)")
 	threshold := flags.Float64(prefix+"threshold", 0, "cosine from which chunks are linked as similar (default of the service)")
 	return func() *ragdv1.GraphSettings {
-		if !flags.Changed(prefix+"off") && !flags.Changed(prefix+"edge-types") && !flags.Changed(prefix+"threshold") {
+		if !flags.Changed(prefix+"off") && !flags.Changed(prefix+"edge-types") && !flags.Changed(prefix+"threshold") && !flags.Changed(prefix+"topic-model") {
 			return nil
 		}
-		settings := &ragdv1.GraphSettings{Off: *off, EdgeTypes: *types}
+		settings := &ragdv1.GraphSettings{Off: *off, EdgeTypes: *types, TopicModel: *model}
 		if flags.Changed(prefix + "threshold") {
 			settings.Threshold = threshold
 		}

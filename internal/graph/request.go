@@ -40,7 +40,17 @@ type Options struct {
 type Request struct {
 	query.Question
 	Options Options
+	Scope   Scope
 }
+
+// Scope says which chunks can answer a question.
+type Scope string
+
+// The scopes. The values are those of the API; empty means Local.
+const (
+	Local  Scope = "local"  // what a walk reaches from the question's seeds
+	Global Scope = "global" // the best chunks of several topics
+)
 
 // Source is one retrieved chunk.
 type Source struct {
@@ -48,6 +58,8 @@ type Source struct {
 	// Path describes how the walk reached the chunk; empty unless the request
 	// asks for an explanation.
 	Path string
+	// Topic is the title of the chunk's topic; empty unless the scope is Global.
+	Topic string
 }
 
 // Response is the answer to a Request: sources best first, ties by document and
@@ -64,8 +76,17 @@ type Response struct {
 type Explain struct {
 	Mode   query.Mode
 	Stages []query.Stage
-	Nodes  []Node // that the walk reached, best first; at most 100
-	Edges  []Edge // between them
+	Nodes  []Node        // that the walk reached, best first; at most 100
+	Edges  []Edge        // between them
+	Topics []ChosenTopic // of a Global answer, best first
+}
+
+// ChosenTopic is a topic of which an answer has chunks.
+type ChosenTopic struct {
+	TopicID int32
+	Title   string
+	Reason  string // in English
+	Sources int
 }
 
 // Node is a chunk that the walk reached.
@@ -140,6 +161,12 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		return p, fault.Field("graphOptions.randomWalkSteps", "must be between 1 and %d, got %d", MaxSteps, *o.Steps)
 	case !(p.walk.Restart > 0 && p.walk.Restart < 1) || math.IsNaN(p.walk.Restart):
 		return p, fault.Field("graphOptions.restartProb", "must be above 0 and below 1, got %v", p.walk.Restart)
+	case r.Scope != "" && r.Scope != Local && r.Scope != Global:
+		return p, fault.Field("scope", "unknown scope %q; known are local and global", r.Scope)
+	case r.Scope == Global && (len(o.EdgeTypes) > 0 || o.Candidates > 0 || o.Steps != nil || o.Restart != nil || o.Threshold != nil):
+		return p, fault.Field("graphOptions", "cannot be combined with scope global, which does not walk")
+	case r.Scope == Global && strings.TrimSpace(r.QueryText) == "":
+		return p, fault.Field("queryText", "is needed for scope global and must not be blank")
 	case o.Candidates < 0 || o.Candidates > MaxCandidates:
 		return p, fault.Field("graphOptions.candidates", "must be between 0 and %d, got %d", MaxCandidates, o.Candidates)
 	}

@@ -56,6 +56,11 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
+	if req.Scope == Global {
+		if r, err = requireTopics(ctx); err != nil {
+			return Response{}, err
+		}
+	}
 	if req, err = req.effective(r); err != nil {
 		return Response{}, err
 	}
@@ -93,9 +98,12 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	}
 	p.tenant, p.tables = id, tables
 	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph")}
-	if req.Options.Candidates > 0 {
+	switch {
+	case req.Scope == Global:
+		err = run.global(ctx)
+	case req.Options.Candidates > 0:
 		err = run.candidates(ctx)
-	} else {
+	default:
 		err = run.stored(ctx)
 	}
 	return run.response(), err
@@ -154,7 +162,7 @@ func (r *run) response() Response {
 	for i, source := range r.sources {
 		sources[i] = source.Source
 	}
-	response := Response{RelevantContext: query.RelevantContext(sources), Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
+	response := Response{RelevantContext: r.relevantContext(sources), Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
 	if r.plan.withSources {
 		response.Sources = r.sources
 	}

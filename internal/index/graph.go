@@ -21,6 +21,9 @@ type Graph struct {
 	// Threshold is the lowest cosine of similar edges, in [0,1]; nil:
 	// DefaultSimilarity.
 	Threshold *float64 `json:"threshold,omitempty"`
+	// TopicModel is the chat model that writes titles and summaries of topics; empty:
+	// none.
+	TopicModel string `json:"topicModel,omitempty"`
 }
 
 // DefaultSimilarity is the lowest cosine of similar edges, unless the index has
@@ -42,6 +45,9 @@ func (g *Graph) check() error {
 			return fault.Field("graph.edgeTypes", "unknown type %q; known are mention, next and similar", t)
 		}
 	}
+	if provider, model, ok := strings.Cut(g.TopicModel, "/"); g.TopicModel != "" && (!ok || provider == "" || model == "") {
+		return fault.Field("graph.topicModel", "must be provider/model, such as openai/gpt-5-mini, got %q", g.TopicModel)
+	}
 	if g.Off && (len(kept) > 0 || g.Threshold != nil) {
 		return fault.Field("graph.off", "cannot be combined with edgeTypes or threshold: without a graph they have no meaning")
 	}
@@ -55,7 +61,7 @@ func (g *Graph) check() error {
 	return nil
 }
 
-// String describes the settings. Equal settings have equal descriptions.
+// String describes the settings on which edges depend. Equal ones have equal descriptions.
 func (g Graph) String() string {
 	if g.Off {
 		return "off"

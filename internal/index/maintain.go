@@ -41,6 +41,9 @@ const (
 // it, if it is due and not queued already.
 func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) error {
 	s, err := readState(ctx, tx, indexID)
+	if err == nil && s.topicsDue() {
+		err = queue.Start(ctx, tx, job.Topics, indexID)
+	}
 	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() {
 		return err
 	}

@@ -98,12 +98,13 @@ func TestNoTableIsMadeForADeletedIndex(t *testing.T) {
 	i, h := resolve(t, s, "main")
 	must(t, index.MakeEdges(t.Context(), h, i))
 	must(t, index.MakeTerms(t.Context(), h, i))
-	if got := names(t, s, "acme", `_1(_|$)`); len(got) != 11 { // and one over the embeddings
+	must(t, index.MakeTopics(t.Context(), h, i))
+	if got := names(t, s, "acme", `_1(_|$)`); len(got) != 16 { // and one over the embeddings
 		t.Errorf("an index with all its tables has %v", got)
 	}
 	_, err := c.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "main"})
 	must(t, err)
-	for _, err := range []error{index.MakeEdges(t.Context(), h, i), index.MakeTerms(t.Context(), h, i)} {
+	for _, err := range []error{index.MakeEdges(t.Context(), h, i), index.MakeTerms(t.Context(), h, i), index.MakeTopics(t.Context(), h, i)} {
 		if fault.KindOf(err) != fault.NotFound {
 			t.Errorf("error %v", err)
 		}
@@ -141,6 +142,7 @@ func TestAnAbsentTableHasTheColumnsOfTheTable(t *testing.T) {
 	i, h := resolve(t, s, "main")
 	must(t, index.MakeEdges(t.Context(), h, i))
 	must(t, index.MakeTerms(t.Context(), h, i))
+	must(t, index.MakeTopics(t.Context(), h, i))
 	columns := func(h *tenant.Handle, sql string) (found []string) {
 		rows, err := s.Pool.Query(t.Context(), h.SQL(sql))
 		must(t, err)
@@ -153,7 +155,8 @@ func TestAnAbsentTableHasTheColumnsOfTheTable(t *testing.T) {
 		}
 		return found
 	}
-	for sql, absent := range map[string]*tenant.Handle{`SELECT e.* FROM tenant.edge AS e`: index.WithoutEdges(h), `SELECT t.* FROM tenant.term AS t`: i.Terms(h)} {
+	for sql, absent := range map[string]*tenant.Handle{`SELECT e.* FROM tenant.edge AS e`: index.WithoutEdges(h), `SELECT t.* FROM tenant.term AS t`: i.Terms(h),
+		`SELECT t.* FROM tenant.topic AS t`: index.WithoutTopics(h), `SELECT m.* FROM tenant.member AS m`: index.WithoutTopics(h)} {
 		if diff := cmp.Diff(columns(h, sql), columns(absent, sql)); diff != "" {
 			t.Errorf("%s: %s", sql, diff)
 		}

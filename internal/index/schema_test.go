@@ -23,5 +23,6 @@ func TestTablesOfAnIndexAreAsTheirGoldenFile(t *testing.T) {
 	i, h := resolve(t, s, "docs")
 	must(t, index.MakeEdges(t.Context(), h, i))
 	must(t, index.MakeTerms(t.Context(), h, i))
+	must(t, index.MakeTopics(t.Context(), h, i))
 	pgtest.CheckSchema(t, s.Pool, tenant.ID("acme").Schema(), "index", *update, "*_1")
 }

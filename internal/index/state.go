@@ -38,15 +38,19 @@ type state struct {
 	SearchWidth    int // 0: not measured yet
 	BuildJobID     *string
 	IndexConfig    Config
+	Edges          int64
+	Topics         *Topics // nil before they were found
+	TopicsJobID    *string
 }
 
 // readState reads the state of an index. Errors: NotFound.
 func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
 	s, err := tenant.Get[state](ctx, q, `
 		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, coalesce(c.pending, 0) AS pending, i.counted_chunks, i.counted_written,
-			i.built, i.search_width, i.build_job_id::text, i.index_config
+			i.built, i.search_width, i.build_job_id::text, i.index_config, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
 		FROM tenant.indexes AS i
-		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending
+		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending,
+				sum(names + mentions + similarities)::bigint AS edges
 			FROM tenant.index_counts WHERE index_id = $1) AS c
 		WHERE i.index_id = $1`, indexID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -78,6 +82,11 @@ func (s state) measureDue() bool { return s.Built && s.SearchWidth == 0 }
 // caller asked for it, or there are enough vectors.
 func (s state) buildDue() bool {
 	return s.BuildJobID != nil || !s.Built && s.IndexConfig.Type != Flat && s.Chunks >= BuildThreshold
+}
+
+// topicsDue reports whether the topics should be found again.
+func (s state) topicsDue() bool {
+	return s.Topics != nil && s.TopicsJobID == nil && s.Topics.Outdated(s.Chunks, s.Written, s.Edges)
 }
 
 // watch returns how long to watch whether a load goes on. The chunks of waiting

@@ -256,7 +256,7 @@ func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
 	tables, err := tenant.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
-			AND (c.relname IN ('chunk_' || $1::text, 'term_' || $1::text, 'edge_' || $1::text, 'reembed_' || $1::text) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
+			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
 			AND c.relkind = 'r' AND NOT EXISTS (SELECT FROM tenant.indexes AS i WHERE i.index_id = $1::text::bigint)`, strconv.FormatInt(indexID, 10))
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			`UPDATE tenant.index_counts SET chunks = 0, written = 0, ready = 0, pending = 0, failed = 0,
 				graph_version = graph_version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
 			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0,
-				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, updated_at = now()
+				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, topics = NULL, updated_at = now()
 				WHERE index_id = $1`,
 		} {
 			if _, err := tx.Exec(ctx, statement, i.ID); err != nil {
@@ -297,7 +297,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			return err
 		}
 		// Nobody fills a table that is made from here on: its writers read the chunks first.
-		for _, table := range []string{"term", "edge"} {
+		for _, table := range []string{"term", "edge", "topic", "member"} {
 			made, err := tenant.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
 			if err != nil {
 				return err

@@ -13,6 +13,8 @@ const (
 	Reembed Kind = "reembed"
 	// Graph builds the graph of an index again.
 	Graph Kind = "graph"
+	// Topics finds the topics of an index.
+	Topics Kind = "topics"
 )
 
 // The kinds of tasks that are not the kind of a job.

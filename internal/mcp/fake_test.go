@@ -22,6 +22,7 @@ import (
 type fakeAPI struct {
 	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
 	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
+	listTopics      func(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
 	rerank          func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
 	listIndexes     func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
 	describeIndex   func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
@@ -48,6 +49,10 @@ func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReques
 
 func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
 	return f.graphRag(ctx, req)
+}
+
+func (f *fakeAPI) ListTopics(ctx context.Context, req *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error) {
+	return f.listTopics(ctx, req)
 }
 
 func (f *fakeAPI) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {

@@ -23,6 +23,7 @@ import (
 //
 //	ragd://indexes                                              the indexes
 //	ragd://indexes/{index}                                      one of them
+//	ragd://indexes/{index}/topics                               what its documents are about
 //	ragd://indexes/{index}/documents/{documentId}               title, metadata and status of a document
 //	ragd://indexes/{index}/documents/{documentId}/chunks/{chunks}  its text: "7" or "0-99"
 const indexesURI = "ragd://indexes"
@@ -47,6 +48,10 @@ func (s *toolset) addResources(to *server.MCPServer) {
 	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}", "index",
 		mcpgo.WithTemplateTitle("Index"), mcpgo.WithTemplateMIMEType("application/json"),
 		mcpgo.WithTemplateDescription("How an index is set up and how much it holds."),
+	), server.ResourceTemplateHandlerFunc(s.readResource))
+	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}/topics", "topics",
+		mcpgo.WithTemplateTitle("Topics"), mcpgo.WithTemplateMIMEType("application/json"),
+		mcpgo.WithTemplateDescription("What the documents of an index are about: its topics with their terms, central passages and documents."),
 	), server.ResourceTemplateHandlerFunc(s.readResource))
 	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}/documents/{documentId}", "document",
 		mcpgo.WithTemplateTitle("Document"), mcpgo.WithTemplateMIMEType("application/json"),
@@ -96,6 +101,7 @@ func publicError(ctx context.Context, err error) error {
 type resource struct {
 	uri         string
 	index       string
+	topics      bool
 	documentID  string
 	first, last int // range of chunks; last is -1 without one
 }
@@ -116,6 +122,9 @@ func parseResource(uri string) (resource, error) {
 			err = unknown
 		case i == 0:
 			p.index = part
+		case i == 1 && part == "topics" && len(parts) == 3:
+			p.topics = true
+			return p, nil
 		case i == 1 && part == "documents", i == 3 && part == "chunks":
 		case i == 2:
 			p.documentID = part
@@ -154,6 +163,8 @@ func (s *toolset) read(ctx context.Context, p resource) ([]mcpgo.ResourceContent
 		return s.readChunks(ctx, p)
 	case p.documentID != "":
 		return jsonContents(p.uri)(s.api.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: p.index, DocumentId: p.documentID}))
+	case p.topics:
+		return jsonContents(p.uri)(s.api.ListTopics(ctx, &ragdv1.ListTopicsRequest{IndexName: p.index, PageSize: 1000}))
 	case p.index != "":
 		return jsonContents(p.uri)(s.api.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: p.index}))
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,13 @@ func walkText(req *ragdv1.GraphRagRequest, res *ragdv1.GraphRagResponse) string 
 	var b strings.Builder
 	writeAnswer(&b, res, req.GetFilter() != nil)
 	if e := res.GetExplain(); e != nil {
+		if topics := e.GetTopics(); len(topics) > 0 {
+			b.WriteString("\n\nChosen topics:")
+			for _, t := range topics {
+				fmt.Fprintf(&b, "\n- %s (%s): %s", oneLine(t.GetTitle()), t.GetReason(), count(t.GetSources(), "passage"))
+			}
+			return b.String()
+		}
 		fmt.Fprintf(&b, "\n\nWalked from %s search, %d passages and %d links near it:", e.GetSearchMode(), len(e.GetNodes()), len(e.GetEdges()))
 		writeStages(&b, e.GetStages())
 	}
@@ -82,6 +90,9 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 		const digits = 3
 		line = strconv.AppendFloat(append(line, " (score "...), source.GetScore(), 'f', digits, 64)
 		line = append(line, ")\n"...)
+		if topic := source.GetTopic(); topic != "" && source.GetPath() == "" {
+			line = append(append(append(line, "topic: "...), oneLine(topic)...), '\n')
+		}
 		if source.GetPath() != "" {
 			line = append(append(append(line, "path: "...), oneLine(source.GetPath())...), '\n')
 		}
@@ -158,6 +169,37 @@ func indexesText(_ *ragdv1.ListIndexesRequest, res *ragdv1.ListIndexesResponse) 
 	var b strings.Builder
 	for _, index := range res.GetIndexes() {
 		b.WriteString("- " + indexLine(index) + "\n")
+	}
+	writeNextPage(&b, res.GetNextPageToken())
+	return b.String()
+}
+
+func topicsText(_ *ragdv1.ListTopicsRequest, res *ragdv1.ListTopicsResponse) string {
+	if len(res.GetTopics()) == 0 {
+		return "There are no topics."
+	}
+	var b strings.Builder
+	for _, t := range res.GetTopics() {
+		if t.GetParentId() != 0 {
+			b.WriteString("  ")
+		}
+		fmt.Fprintf(&b, "- %s (%s of %s, %.0f%%): %s", oneLine(t.GetTitle()), count(t.GetChunkCount(), "passage"), count(t.GetDocumentCount(), "document"),
+			100*t.GetShare(), oneLine(strings.Join(t.GetTerms(), ", ")))
+		if t.GetSummary() != "" {
+			b.WriteString("; " + oneLine(strings.TrimSuffix(t.GetSummary(), ".")))
+		}
+		for i, d := range t.GetDocuments() {
+			if i == 0 {
+				b.WriteString("; such as ")
+			} else {
+				b.WriteString(", ")
+			}
+			b.WriteString(oneLine(cmp.Or(d.GetTitle(), d.GetUri(), d.GetDocumentId())))
+		}
+		b.WriteString("\n")
+	}
+	if n := res.GetOtherChunkCount(); n > 0 {
+		fmt.Fprintf(&b, "%s in none of them.\n", count(n, "passage"))
 	}
 	writeNextPage(&b, res.GetNextPageToken())
 	return b.String()

@@ -81,6 +81,7 @@ func newToolset(cfg Config, o overrider) (*toolset, error) {
 		"rerank":           call(cfg.API.Rerank, rerankedText),
 		"list_documents":   call(cfg.API.ListDocuments, documentsText),
 		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
+		"list_topics":      call(cfg.API.ListTopics, topicsText),
 		"sync_source":      call(cfg.API.SyncSource, syncedText),
 		"upload_document":  s.upload(),
 		"vector_query":     call(cfg.API.VectorQuery, answerText),

@@ -116,6 +116,17 @@ func TestToolsOverHTTP(t *testing.T) {
 			"topK": 2, "searchMode": "keyword", "includeVectors": false, "includeSources": true, "filter": {"year": 2017}, "explain": true, "vectorStoreName": "ragd",
 			"reranker": {"kind": "lexical"}, "graphOptions": {"threshold": 0.8, "randomWalkSteps": 50, "restartProb": 0.3, "edgeTypes": ["mention", "next"],
 			"dimension": 512}}`), "graph_rag.txt"},
+		{"graph_rag", map[string]any{"queryText": "What is this about?", "scope": "global"}, message[ragdv1.GraphRagResponse](t, `{"relevantContext": "# pumps",
+			"sources": [{"id": "c1", "document": "A pump.", "score": 1, "title": "Pump", "topic": "pumps"}],
+			"explain": {"topics": [{"topicId": 1, "title": "pumps", "reason": "9 chunks", "sources": 1}]}}`),
+			message[ragdv1.GraphRagRequest](t, `{"queryText": "What is this about?", "scope": "global"}`), "graph_rag_global.txt"},
+		{"list_topics", map[string]any{"indexName": "docs", "pageSize": 5}, message[ragdv1.ListTopicsResponse](t, `{"topics": [
+			{"topicId": 1, "title": "pumps", "summary": "How pumps are greased.", "terms": ["pump", "coolant"], "chunkCount": 9, "documentCount": 2, "share": 0.9,
+			 "chunks": [{"documentId": "d1", "uri": "a", "text": "A pump."}], "documents": [{"documentId": "d1", "uri": "a", "title": "Pumps", "chunkCount": 8}, {"uri": "b"}]},
+			{"topicId": 2, "parentId": 1, "title": "valves", "terms": ["valve"], "chunkCount": 1, "documentCount": 1, "share": 0.1}],
+			"nextPageToken": "more", "findTime": "2026-01-02T03:04:05Z", "otherChunkCount": 1, "modularity": 0.5}`),
+			message[ragdv1.ListTopicsRequest](t, `{"indexName": "docs", "pageSize": 5}`), "list_topics.txt"},
+		{"list_topics", nil, &ragdv1.ListTopicsResponse{}, &ragdv1.ListTopicsRequest{}, "list_topics_none.txt"},
 		{"graph_rag", map[string]any{"queryText": "x", "filter": `{"a": 1}`, "graphOptions": `{"restartProb": 0.5}`}, &ragdv1.GraphRagResponse{},
 			message[ragdv1.GraphRagRequest](t, `{"queryText": "x", "filter": {"a": 1}, "graphOptions": {"restartProb": 0.5}}`), "graph_rag_nothing.txt"},
 		{"rerank", map[string]any{"queryText": "How?", "results": []any{map[string]any{"id": "c1", "document": "Run make.", "score": 0.5}},
@@ -225,6 +236,7 @@ func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 	return &fakeAPI{
 		vectorQuery:     record[ragdv1.VectorQueryRequest, *ragdv1.VectorQueryResponse](asked, answer),
 		graphRag:        record[ragdv1.GraphRagRequest, *ragdv1.GraphRagResponse](asked, answer),
+		listTopics:      record[ragdv1.ListTopicsRequest, *ragdv1.ListTopicsResponse](asked, answer),
 		rerank:          record[ragdv1.RerankRequest, *ragdv1.RerankResponse](asked, answer),
 		listIndexes:     record[ragdv1.ListIndexesRequest, *ragdv1.ListIndexesResponse](asked, answer),
 		describeIndex:   record[ragdv1.DescribeIndexRequest, *ragdv1.Index](asked, answer),
@@ -315,6 +327,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 	for name, messages := range map[string]struct{ in, out proto.Message }{
 		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
 		"graph_rag":        {&ragdv1.GraphRagRequest{}, &ragdv1.GraphRagResponse{}},
+		"list_topics":      {&ragdv1.ListTopicsRequest{}, &ragdv1.ListTopicsResponse{}},
 		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
 		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},

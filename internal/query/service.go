@@ -101,13 +101,16 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 }
 
 // RelevantContext returns the sources as numbered passages for a prompt.
-func RelevantContext(sources []Source) string {
+func RelevantContext(sources []Source) string { return ContextFrom(sources, 1) }
+
+// ContextFrom is RelevantContext with the numbers of the sources counted from first.
+func ContextFrom(sources []Source, first int) string {
 	var b strings.Builder
 	for i, source := range sources {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString("[" + strconv.Itoa(i+1) + "]")
+		b.WriteString("[" + strconv.Itoa(first+i) + "]")
 		if source.Title != "" {
 			b.WriteString(" " + source.Title)
 		}

@@ -25,6 +25,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Highlight: req.GetHighlight(),
 		},
 		Options: graphOptions(req.GetGraphOptions()),
+		Scope:   graph.Scope(req.GetScope()),
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func graphOptions(o *ragdv1.GraphOptions) graph.Options {
 func (r *objectReader) graphSourceMessage(s graph.Source) (*ragdv1.Source, error) {
 	message, err := r.sourceMessage(s.Source)
 	if err == nil {
-		message.Path = s.Path
+		message.Path, message.Topic = s.Path, s.Topic
 	}
 	return message, err
 }
@@ -73,6 +74,9 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 		message.Edges = append(message.Edges, &ragdv1.GraphEdge{
 			From: int32(edge.From), To: int32(edge.To), Type: string(edge.Type), Share: edge.Share, Words: edge.Label,
 		})
+	}
+	for _, t := range e.Topics {
+		message.Topics = append(message.Topics, &ragdv1.ChosenTopic{TopicId: t.TopicID, Title: t.Title, Reason: t.Reason, Sources: int32(t.Sources)})
 	}
 	return message
 }

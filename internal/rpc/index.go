@@ -79,7 +79,7 @@ func graphSettingsOf(g *ragdv1.GraphSettings) index.Graph {
 	if g == nil {
 		return index.Graph{}
 	}
-	return index.Graph{Off: g.GetOff(), EdgeTypes: g.GetEdgeTypes(), Threshold: g.Threshold}
+	return index.Graph{Off: g.GetOff(), EdgeTypes: g.GetEdgeTypes(), Threshold: g.Threshold, TopicModel: g.GetTopicModel()}
 }
 
 // RebuildGraph implements IndexService.
@@ -159,7 +159,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
-		Graph:  &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold}},
+		Graph:  &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
 	}
 	if i.Next != nil {

@@ -162,6 +162,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
+		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.queue.Register(runners)
 	s.Handlers = &rpc.Handlers{

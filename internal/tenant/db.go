@@ -47,6 +47,8 @@ func (db *DB) WithStorage(guard *storage.Guard) *DB {
 //	tenant.chunk       the chunk table of the index that OfIndex named
 //	tenant.edge        its table of edges between chunks
 //	tenant.term        its table of the frequencies of terms
+//	tenant.topic       its table of topics
+//	tenant.member      its table of the topics of chunks
 //	tenant.reembed     its table of documents that are still to be embedded with a new model
 //	tenant.this_index  its id
 //
@@ -127,7 +129,7 @@ func (h *Handle) SQL(text string) string {
 		if h.index == "" {
 			continue
 		}
-		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}, {"reembed", ""}} {
+		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}, {"topic", ""}, {"member", ""}, {"reembed", ""}} {
 			if rest, ok := strings.CutPrefix(name, table.name); ok && !continuesName(rest) {
 				b.WriteString(table.name + "_" + h.index + table.generation)
 				text = rest

@@ -28,6 +28,11 @@ CREATE TABLE indexes (
 	graph_counted_at      timestamptz,
 	similar_edges_missing boolean NOT NULL DEFAULT false, -- chunks were stored that nothing could compare yet
 
+	-- The topics: what the index was like when they were found, null before the first time,
+	-- and the job that finds them.
+	topics                jsonb,
+	topics_job_id         uuid,
+
 	-- A change of the embedding model: its job, and what the next generation will have.
 	reembed_job_id   uuid,
 	next_model       text,

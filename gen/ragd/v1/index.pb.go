@@ -401,7 +401,10 @@ type GraphSettings struct {
 	// mention, next, similar; empty (default): all.
 	EdgeTypes []string `protobuf:"bytes,2,rep,name=edge_types,json=edgeTypes,proto3" json:"edge_types,omitempty"`
 	// Least cosine similarity of chunks linked by a similar edge, 0 to 1; default 0.5.
-	Threshold     *float64 `protobuf:"fixed64,3,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	Threshold *float64 `protobuf:"fixed64,3,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	// The chat model that writes titles and summaries of topics, as provider/model. Default:
+	// none; titles are then key terms.
+	TopicModel    string `protobuf:"bytes,4,opt,name=topic_model,json=topicModel,proto3" json:"topic_model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -455,6 +458,13 @@ func (x *GraphSettings) GetThreshold() float64 {
 		return *x.Threshold
 	}
 	return 0
+}
+
+func (x *GraphSettings) GetTopicModel() string {
+	if x != nil {
+		return x.TopicModel
+	}
+	return ""
 }
 
 // Graph describes the stored graph of an index.
@@ -1373,12 +1383,14 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12$\n" +
 	"\x05graph\x18\x11 \x01(\v2\x0e.ragd.v1.GraphR\x05graph\x120\n" +
 	"\x14next_embedding_model\x18\x12 \x01(\tR\x12nextEmbeddingModel\x12$\n" +
-	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"q\n" +
+	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"\x92\x01\n" +
 	"\rGraphSettings\x12\x10\n" +
 	"\x03off\x18\x01 \x01(\bR\x03off\x12\x1d\n" +
 	"\n" +
 	"edge_types\x18\x02 \x03(\tR\tedgeTypes\x12!\n" +
-	"\tthreshold\x18\x03 \x01(\x01H\x00R\tthreshold\x88\x01\x01B\f\n" +
+	"\tthreshold\x18\x03 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12\x1f\n" +
+	"\vtopic_model\x18\x04 \x01(\tR\n" +
+	"topicModelB\f\n" +
 	"\n" +
 	"_threshold\"\x8c\x02\n" +
 	"\x05Graph\x12\x14\n" +

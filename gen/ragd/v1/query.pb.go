@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	structpb "google.golang.org/protobuf/types/known/structpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -680,7 +681,13 @@ type GraphRagRequest struct {
 	// The namespace to search; a walk does not leave it. Default: "default".
 	Namespace string `protobuf:"bytes,13,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// As in VectorQuery.
-	Highlight     bool `protobuf:"varint,14,opt,name=highlight,proto3" json:"highlight,omitempty"`
+	Highlight bool `protobuf:"varint,14,opt,name=highlight,proto3" json:"highlight,omitempty"`
+	// local (default): walks from the question's seeds. global: for broad questions, such as
+	// "what is this about?": chooses topics, then the best chunks of each in turn. Topics are
+	// those of the chunks that a search finds, or the largest for a question without
+	// specific terms. Errors: those of ListTopics; INVALID_ARGUMENT together with
+	// graphOptions or without queryText.
+	Scope         string `protobuf:"bytes,15,opt,name=scope,proto3" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -811,6 +818,13 @@ func (x *GraphRagRequest) GetHighlight() bool {
 		return x.Highlight
 	}
 	return false
+}
+
+func (x *GraphRagRequest) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
 }
 
 // GraphOptions sets how the graph is walked.
@@ -1014,7 +1028,9 @@ type Source struct {
 	// Set with highlight.
 	Highlight *Highlight `protobuf:"bytes,14,opt,name=highlight,proto3" json:"highlight,omitempty"`
 	// Set by VectorQuery with explain, in keyword and hybrid mode.
-	Parts         *ScoreParts `protobuf:"bytes,15,opt,name=parts,proto3" json:"parts,omitempty"`
+	Parts *ScoreParts `protobuf:"bytes,15,opt,name=parts,proto3" json:"parts,omitempty"`
+	// Set by GraphRag with scope global: the title of the chunk's topic.
+	Topic         string `protobuf:"bytes,20,opt,name=topic,proto3" json:"topic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1152,6 +1168,13 @@ func (x *Source) GetParts() *ScoreParts {
 		return x.Parts
 	}
 	return nil
+}
+
+func (x *Source) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
 }
 
 // Highlight tells where a source matches the question.
@@ -1450,7 +1473,9 @@ type GraphExplain struct {
 	// Edges between these chunks.
 	Edges []*GraphEdge `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
 	// Cost of reranking; absent without a reranker.
-	Reranking     *Reranking `protobuf:"bytes,5,opt,name=reranking,proto3" json:"reranking,omitempty"`
+	Reranking *Reranking `protobuf:"bytes,5,opt,name=reranking,proto3" json:"reranking,omitempty"`
+	// With scope global: the chosen topics, best first.
+	Topics        []*ChosenTopic `protobuf:"bytes,6,rep,name=topics,proto3" json:"topics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1520,6 +1545,84 @@ func (x *GraphExplain) GetReranking() *Reranking {
 	return nil
 }
 
+func (x *GraphExplain) GetTopics() []*ChosenTopic {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+// ChosenTopic is a topic of which an answer has chunks.
+type ChosenTopic struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	TopicId int32                  `protobuf:"varint,1,opt,name=topic_id,json=topicId,proto3" json:"topic_id,omitempty"`
+	Title   string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Why it was chosen, in English.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Number of sources from it.
+	Sources       int32 `protobuf:"varint,4,opt,name=sources,proto3" json:"sources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChosenTopic) Reset() {
+	*x = ChosenTopic{}
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChosenTopic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChosenTopic) ProtoMessage() {}
+
+func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
+func (*ChosenTopic) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ChosenTopic) GetTopicId() int32 {
+	if x != nil {
+		return x.TopicId
+	}
+	return 0
+}
+
+func (x *ChosenTopic) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ChosenTopic) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ChosenTopic) GetSources() int32 {
+	if x != nil {
+		return x.Sources
+	}
+	return 0
+}
+
 // GraphNode is a chunk reached by the walk.
 type GraphNode struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -1538,7 +1641,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1653,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1666,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -1627,7 +1730,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +1742,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1652,7 +1755,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -1706,7 +1809,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +1821,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +1834,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Stage) GetName() string {
@@ -1780,7 +1883,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1895,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1908,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reranker) GetModel() string {
@@ -1878,7 +1981,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +1993,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1903,7 +2006,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Reranking) GetKind() string {
@@ -1984,7 +2087,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2099,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2112,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2047,7 +2150,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2059,7 +2162,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2072,7 +2175,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2109,7 +2212,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2224,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2237,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -2171,7 +2274,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2286,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2299,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2237,7 +2340,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +2352,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +2365,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2293,6 +2396,441 @@ func (x *RerankDetails) GetEstimated() bool {
 	return false
 }
 
+type ListTopicsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// 1 to 1000; default 100.
+	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTopicsRequest) Reset() {
+	*x = ListTopicsRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTopicsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTopicsRequest) ProtoMessage() {}
+
+func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
+func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ListTopicsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListTopicsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTopicsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListTopicsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Largest first, each followed by its subtopics.
+	Topics []*Topic `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// When the topics were found.
+	FindTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=find_time,json=findTime,proto3" json:"find_time,omitempty"`
+	// A job of kind topics that is finding them again; empty if there is none.
+	JobId string `protobuf:"bytes,4,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Number of chunks in no topic: in communities too small for one, or new.
+	OtherChunkCount int32 `protobuf:"varint,5,opt,name=other_chunk_count,json=otherChunkCount,proto3" json:"other_chunk_count,omitempty"`
+	// Modularity of the communities, below 1: how much more of the weight of edges is within
+	// communities than it would be at random. Above 0.3 there is structure.
+	Modularity    float64 `protobuf:"fixed64,6,opt,name=modularity,proto3" json:"modularity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTopicsResponse) Reset() {
+	*x = ListTopicsResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTopicsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTopicsResponse) ProtoMessage() {}
+
+func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
+func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ListTopicsResponse) GetTopics() []*Topic {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+func (x *ListTopicsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListTopicsResponse) GetFindTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FindTime
+	}
+	return nil
+}
+
+func (x *ListTopicsResponse) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+func (x *ListTopicsResponse) GetOtherChunkCount() int32 {
+	if x != nil {
+		return x.OtherChunkCount
+	}
+	return 0
+}
+
+func (x *ListTopicsResponse) GetModularity() float64 {
+	if x != nil {
+		return x.Modularity
+	}
+	return 0
+}
+
+// Topic is a community of chunks, or a part of one.
+type Topic struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Stays the same while most chunks do.
+	TopicId int32 `protobuf:"varint,1,opt,name=topic_id,json=topicId,proto3" json:"topic_id,omitempty"`
+	// The topic of a subtopic; 0 for other topics.
+	ParentId int32 `protobuf:"varint,2,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
+	// By a language model if the index has graph.topicModel, else the best terms.
+	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
+	// By the language model; else empty.
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Terms that tell the topic apart from the rest of the index, a subtopic from the rest of
+	// its topic; best first, at most 10.
+	Terms []string `protobuf:"bytes,5,rep,name=terms,proto3" json:"terms,omitempty"`
+	// The most central chunks by PageRank within the topic, at most 5.
+	Chunks []*TopicChunk `protobuf:"bytes,6,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	// The documents with most chunks in the topic, at most 5.
+	Documents     []*TopicDocument `protobuf:"bytes,7,rep,name=documents,proto3" json:"documents,omitempty"`
+	ChunkCount    int32            `protobuf:"varint,8,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	DocumentCount int32            `protobuf:"varint,9,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
+	// Share of the index's chunks, 0 to 1.
+	Share         float64 `protobuf:"fixed64,10,opt,name=share,proto3" json:"share,omitempty"`
+	Namespace     string  `protobuf:"bytes,11,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Topic) Reset() {
+	*x = Topic{}
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Topic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Topic) ProtoMessage() {}
+
+func (x *Topic) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Topic.ProtoReflect.Descriptor instead.
+func (*Topic) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Topic) GetTopicId() int32 {
+	if x != nil {
+		return x.TopicId
+	}
+	return 0
+}
+
+func (x *Topic) GetParentId() int32 {
+	if x != nil {
+		return x.ParentId
+	}
+	return 0
+}
+
+func (x *Topic) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Topic) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *Topic) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *Topic) GetChunks() []*TopicChunk {
+	if x != nil {
+		return x.Chunks
+	}
+	return nil
+}
+
+func (x *Topic) GetDocuments() []*TopicDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+func (x *Topic) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+func (x *Topic) GetDocumentCount() int32 {
+	if x != nil {
+		return x.DocumentCount
+	}
+	return 0
+}
+
+func (x *Topic) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *Topic) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// TopicChunk is a chunk that stands for a topic.
+type TopicChunk struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Ordinal    int32                  `protobuf:"varint,2,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	Uri        string                 `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	// The beginning of the chunk's text, at most 300 characters.
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicChunk) Reset() {
+	*x = TopicChunk{}
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicChunk) ProtoMessage() {}
+
+func (x *TopicChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
+func (*TopicChunk) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TopicChunk) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *TopicChunk) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *TopicChunk) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *TopicChunk) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *TopicChunk) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// TopicDocument is a document with chunks in a topic.
+type TopicDocument struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string                 `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string                 `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
+	// Number of its chunks in the topic.
+	ChunkCount    int32 `protobuf:"varint,4,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicDocument) Reset() {
+	*x = TopicDocument{}
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicDocument) ProtoMessage() {}
+
+func (x *TopicDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
+func (*TopicDocument) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *TopicDocument) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *TopicDocument) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *TopicDocument) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *TopicDocument) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
 type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the service's default model.
@@ -2305,7 +2843,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2855,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2868,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -2358,7 +2896,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2908,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2921,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -2417,7 +2955,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2429,7 +2967,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2442,7 +2980,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -2456,7 +2994,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xf2\x05\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x05\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2516,7 +3054,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xd8\x04\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xee\x04\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -2535,7 +3073,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\rgraph_options\x18\v \x01(\v2\x15.ragd.v1.GraphOptionsR\fgraphOptions\x12-\n" +
 	"\breranker\x18\f \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
 	"\tnamespace\x18\r \x01(\tR\tnamespace\x12\x1c\n" +
-	"\thighlight\x18\x0e \x01(\bR\thighlightB\b\n" +
+	"\thighlight\x18\x0e \x01(\bR\thighlight\x12\x14\n" +
+	"\x05scope\x18\x0f \x01(\tR\x05scopeB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sources\"\x9c\x02\n" +
@@ -2557,7 +3096,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
-	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xd7\x03\n" +
+	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xed\x03\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -2576,7 +3115,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04path\x18\f \x01(\tR\x04path\x120\n" +
 	"\adetails\x18\r \x01(\v2\x16.ragd.v1.RerankDetailsR\adetails\x120\n" +
 	"\thighlight\x18\x0e \x01(\v2\x12.ragd.v1.HighlightR\thighlight\x12)\n" +
-	"\x05parts\x18\x0f \x01(\v2\x13.ragd.v1.ScorePartsR\x05parts\"g\n" +
+	"\x05parts\x18\x0f \x01(\v2\x13.ragd.v1.ScorePartsR\x05parts\x12\x14\n" +
+	"\x05topic\x18\x14 \x01(\tR\x05topic\"g\n" +
 	"\tHighlight\x12,\n" +
 	"\apassage\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\apassage\x12,\n" +
 	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\"E\n" +
@@ -2601,14 +3141,20 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"candidates\x12\x1a\n" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05exact\x18\x06 \x01(\bR\x05exact\x120\n" +
-	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\xdd\x01\n" +
+	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\x8b\x02\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
 	"\x06stages\x18\x02 \x03(\v2\x0e.ragd.v1.StageR\x06stages\x12(\n" +
 	"\x05nodes\x18\x03 \x03(\v2\x12.ragd.v1.GraphNodeR\x05nodes\x12(\n" +
 	"\x05edges\x18\x04 \x03(\v2\x12.ragd.v1.GraphEdgeR\x05edges\x120\n" +
-	"\treranking\x18\x05 \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\x9e\x01\n" +
+	"\treranking\x18\x05 \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12,\n" +
+	"\x06topics\x18\x06 \x03(\v2\x14.ragd.v1.ChosenTopicR\x06topics\"p\n" +
+	"\vChosenTopic\x12\x19\n" +
+	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
+	"\asources\x18\x04 \x01(\x05R\asources\"\x9e\x01\n" +
 	"\tGraphNode\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x18\n" +
@@ -2678,7 +3224,51 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bsemantic\x18\x01 \x01(\x01R\bsemantic\x12\x16\n" +
 	"\x06vector\x18\x02 \x01(\x01R\x06vector\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\x01R\bposition\x12\x1c\n" +
-	"\testimated\x18\x04 \x01(\bR\testimated\":\n" +
+	"\testimated\x18\x04 \x01(\bR\testimated\"n\n" +
+	"\x11ListTopicsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\x80\x02\n" +
+	"\x12ListTopicsResponse\x12&\n" +
+	"\x06topics\x18\x01 \x03(\v2\x0e.ragd.v1.TopicR\x06topics\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x127\n" +
+	"\tfind_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bfindTime\x12\x15\n" +
+	"\x06job_id\x18\x04 \x01(\tR\x05jobId\x12*\n" +
+	"\x11other_chunk_count\x18\x05 \x01(\x05R\x0fotherChunkCount\x12\x1e\n" +
+	"\n" +
+	"modularity\x18\x06 \x01(\x01R\n" +
+	"modularity\"\xe4\x02\n" +
+	"\x05Topic\x12\x19\n" +
+	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x1b\n" +
+	"\tparent_id\x18\x02 \x01(\x05R\bparentId\x12\x14\n" +
+	"\x05title\x18\x03 \x01(\tR\x05title\x12\x18\n" +
+	"\asummary\x18\x04 \x01(\tR\asummary\x12\x14\n" +
+	"\x05terms\x18\x05 \x03(\tR\x05terms\x12+\n" +
+	"\x06chunks\x18\x06 \x03(\v2\x13.ragd.v1.TopicChunkR\x06chunks\x124\n" +
+	"\tdocuments\x18\a \x03(\v2\x16.ragd.v1.TopicDocumentR\tdocuments\x12\x1f\n" +
+	"\vchunk_count\x18\b \x01(\x05R\n" +
+	"chunkCount\x12%\n" +
+	"\x0edocument_count\x18\t \x01(\x05R\rdocumentCount\x12\x14\n" +
+	"\x05share\x18\n" +
+	" \x01(\x01R\x05share\x12\x1c\n" +
+	"\tnamespace\x18\v \x01(\tR\tnamespace\"\x83\x01\n" +
+	"\n" +
+	"TopicChunk\x12\x1f\n" +
+	"\vdocument_id\x18\x01 \x01(\tR\n" +
+	"documentId\x12\x18\n" +
+	"\aordinal\x18\x02 \x01(\x05R\aordinal\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\"y\n" +
+	"\rTopicDocument\x12\x1f\n" +
+	"\vdocument_id\x18\x01 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x03 \x01(\tR\x05title\x12\x1f\n" +
+	"\vchunk_count\x18\x04 \x01(\x05R\n" +
+	"chunkCount\":\n" +
 	"\fEmbedRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\"w\n" +
@@ -2689,11 +3279,13 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\xa0\x02\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\xe7\x02\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12>\n" +
 	"\x06Rerank\x12\x16.ragd.v1.RerankRequest\x1a\x17.ragd.v1.RerankResponse\"\x03\x90\x02\x01\x12D\n" +
-	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12E\n" +
+	"\n" +
+	"ListTopics\x12\x1a.ragd.v1.ListTopicsRequest\x1a\x1b.ragd.v1.ListTopicsResponse\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -2708,92 +3300,106 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_ragd_v1_query_proto_goTypes = []any{
-	(*VectorQueryRequest)(nil),  // 0: ragd.v1.VectorQueryRequest
-	(*Hybrid)(nil),              // 1: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),      // 2: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),      // 3: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),      // 4: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),        // 5: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),        // 6: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil), // 7: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),     // 8: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),        // 9: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),    // 10: ragd.v1.GraphRagResponse
-	(*Source)(nil),              // 11: ragd.v1.Source
-	(*Highlight)(nil),           // 12: ragd.v1.Highlight
-	(*ByteRange)(nil),           // 13: ragd.v1.ByteRange
-	(*ScoreParts)(nil),          // 14: ragd.v1.ScoreParts
-	(*Explain)(nil),             // 15: ragd.v1.Explain
-	(*GraphExplain)(nil),        // 16: ragd.v1.GraphExplain
-	(*GraphNode)(nil),           // 17: ragd.v1.GraphNode
-	(*GraphEdge)(nil),           // 18: ragd.v1.GraphEdge
-	(*Stage)(nil),               // 19: ragd.v1.Stage
-	(*Reranker)(nil),            // 20: ragd.v1.Reranker
-	(*Reranking)(nil),           // 21: ragd.v1.Reranking
-	(*RerankerWeights)(nil),     // 22: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),       // 23: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),      // 24: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),      // 25: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),       // 26: ragd.v1.RerankDetails
-	(*EmbedRequest)(nil),        // 27: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),       // 28: ragd.v1.EmbedResponse
-	(*Embedding)(nil),           // 29: ragd.v1.Embedding
-	(*structpb.Value)(nil),      // 30: google.protobuf.Value
-	(*structpb.Struct)(nil),     // 31: google.protobuf.Struct
+	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
+	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),        // 2: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),        // 3: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),        // 4: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),          // 5: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),          // 6: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),   // 7: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),       // 8: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),          // 9: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),      // 10: ragd.v1.GraphRagResponse
+	(*Source)(nil),                // 11: ragd.v1.Source
+	(*Highlight)(nil),             // 12: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 13: ragd.v1.ByteRange
+	(*ScoreParts)(nil),            // 14: ragd.v1.ScoreParts
+	(*Explain)(nil),               // 15: ragd.v1.Explain
+	(*GraphExplain)(nil),          // 16: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 17: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 18: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 19: ragd.v1.GraphEdge
+	(*Stage)(nil),                 // 20: ragd.v1.Stage
+	(*Reranker)(nil),              // 21: ragd.v1.Reranker
+	(*Reranking)(nil),             // 22: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 23: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 24: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 25: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 26: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 27: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 28: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 29: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 30: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 31: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 32: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 33: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 34: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 35: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 36: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 37: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	30, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	36, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	20, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	21, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
 	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	30, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	30, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	36, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	36, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	15, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	30, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	36, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	20, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	21, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
 	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	31, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	26, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	37, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	27, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	14, // 20: ragd.v1.Source.parts:type_name -> ragd.v1.ScoreParts
 	13, // 21: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	13, // 22: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	19, // 23: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	21, // 24: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	19, // 25: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	17, // 26: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	18, // 27: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	21, // 28: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	22, // 29: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 30: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	20, // 31: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	25, // 32: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	21, // 33: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 34: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	26, // 35: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	29, // 36: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 37: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	23, // 38: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 39: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	27, // 40: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 41: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	24, // 42: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 43: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	28, // 44: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	41, // [41:45] is the sub-list for method output_type
-	37, // [37:41] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	20, // 23: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	22, // 24: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	20, // 25: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	18, // 26: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	19, // 27: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	22, // 28: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	17, // 29: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	23, // 30: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 31: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	21, // 32: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	26, // 33: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	22, // 34: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 35: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	27, // 36: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	30, // 37: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	38, // 38: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	31, // 39: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	32, // 40: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	35, // 41: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 42: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	24, // 43: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 44: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	28, // 45: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	33, // 46: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 47: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	25, // 48: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 49: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	29, // 50: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	34, // 51: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	47, // [47:52] is the sub-list for method output_type
+	42, // [42:47] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -2807,15 +3413,15 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[14].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,6 +40,8 @@ const (
 	QueryServiceRerankProcedure = "/ragd.v1.QueryService/Rerank"
 	// QueryServiceGraphRagProcedure is the fully-qualified name of the QueryService's GraphRag RPC.
 	QueryServiceGraphRagProcedure = "/ragd.v1.QueryService/GraphRag"
+	// QueryServiceListTopicsProcedure is the fully-qualified name of the QueryService's ListTopics RPC.
+	QueryServiceListTopicsProcedure = "/ragd.v1.QueryService/ListTopics"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -60,6 +62,14 @@ type QueryServiceClient interface {
 	// from names in the question, along mentions, reading order and similarity. Errors: as
 	// VectorQuery.
 	GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error)
+	// ListTopics returns what the documents of an index are about: the communities of its
+	// graph, with the terms that tell each apart. The first call for an index starts a job
+	// of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+	// whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+	// PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+	// over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+	// while the first job is running.
+	ListTopics(context.Context, *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -96,6 +106,12 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listTopics: connect.NewClient[v1.ListTopicsRequest, v1.ListTopicsResponse](
+			httpClient,
+			baseURL+QueryServiceListTopicsProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("ListTopics")),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -111,6 +127,7 @@ type queryServiceClient struct {
 	vectorQuery *connect.Client[v1.VectorQueryRequest, v1.VectorQueryResponse]
 	rerank      *connect.Client[v1.RerankRequest, v1.RerankResponse]
 	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
+	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
@@ -135,6 +152,15 @@ func (c *queryServiceClient) Rerank(ctx context.Context, req *v1.RerankRequest) 
 // GraphRag calls ragd.v1.QueryService.GraphRag.
 func (c *queryServiceClient) GraphRag(ctx context.Context, req *v1.GraphRagRequest) (*v1.GraphRagResponse, error) {
 	response, err := c.graphRag.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListTopics calls ragd.v1.QueryService.ListTopics.
+func (c *queryServiceClient) ListTopics(ctx context.Context, req *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error) {
+	response, err := c.listTopics.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -166,6 +192,14 @@ type QueryServiceHandler interface {
 	// from names in the question, along mentions, reading order and similarity. Errors: as
 	// VectorQuery.
 	GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error)
+	// ListTopics returns what the documents of an index are about: the communities of its
+	// graph, with the terms that tell each apart. The first call for an index starts a job
+	// of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+	// whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+	// PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+	// over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+	// while the first job is running.
+	ListTopics(context.Context, *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -198,6 +232,12 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceListTopicsHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceListTopicsProcedure,
+		svc.ListTopics,
+		connect.WithSchema(queryServiceMethods.ByName("ListTopics")),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -213,6 +253,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceRerankHandler.ServeHTTP(w, r)
 		case QueryServiceGraphRagProcedure:
 			queryServiceGraphRagHandler.ServeHTTP(w, r)
+		case QueryServiceListTopicsProcedure:
+			queryServiceListTopicsHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -234,6 +276,10 @@ func (UnimplementedQueryServiceHandler) Rerank(context.Context, *v1.RerankReques
 
 func (UnimplementedQueryServiceHandler) GraphRag(context.Context, *v1.GraphRagRequest) (*v1.GraphRagResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.GraphRag is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) ListTopics(context.Context, *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.ListTopics is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {

@@ -38,16 +38,44 @@ CREATE TABLE tenant.edge_1 (
     cosine real
 );
 
+CREATE TABLE tenant.member_1 (
+    document_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    topic_id integer NOT NULL,
+    subtopic_id integer NOT NULL,
+    rank real NOT NULL
+);
+
 CREATE TABLE tenant.term_1 (
     lexeme text NOT NULL COLLATE pg_catalog."C",
     chunks bigint NOT NULL
 );
 
+CREATE TABLE tenant.topic_1 (
+    topic_id integer NOT NULL,
+    parent_id integer NOT NULL,
+    "position" integer NOT NULL,
+    namespace text NOT NULL COLLATE pg_catalog."C",
+    chunks integer NOT NULL,
+    title text NOT NULL,
+    summary text NOT NULL,
+    described text NOT NULL COLLATE pg_catalog."C",
+    terms text[] NOT NULL,
+    documents uuid[] NOT NULL,
+    ordinals integer[] NOT NULL
+);
+
 ALTER TABLE ONLY tenant.chunk_1
     ADD CONSTRAINT chunk_1_pkey PRIMARY KEY (namespace, chunk_id);
 
+ALTER TABLE ONLY tenant.member_1
+    ADD CONSTRAINT member_1_pkey PRIMARY KEY (document_id, ordinal);
+
 ALTER TABLE ONLY tenant.term_1
     ADD CONSTRAINT term_1_pkey PRIMARY KEY (lexeme);
+
+ALTER TABLE ONLY tenant.topic_1
+    ADD CONSTRAINT topic_1_pkey PRIMARY KEY (topic_id);
 
 CREATE INDEX chunk_1_document_id_ordinal_idx ON tenant.chunk_1 USING btree (document_id, ordinal) WHERE (document_id IS NOT NULL);
 
@@ -60,6 +88,8 @@ CREATE INDEX edge_1_document_id_ordinal_idx ON tenant.edge_1 USING btree (docume
 CREATE UNIQUE INDEX edge_1_to_document_id_to_ordinal_document_id_ordinal_idx ON tenant.edge_1 USING btree (to_document_id, to_ordinal, document_id, ordinal) WHERE (to_document_id IS NOT NULL);
 
 CREATE UNIQUE INDEX edge_1_type_key_document_id_ordinal_idx ON tenant.edge_1 USING btree (type, key, document_id, ordinal) WHERE (key IS NOT NULL);
+
+CREATE INDEX member_1_topic_id_idx ON tenant.member_1 USING btree (topic_id);
 
 CREATE INDEX metadata_1_number_7c64634977425edc ON tenant.chunk_1 USING btree ((
 CASE

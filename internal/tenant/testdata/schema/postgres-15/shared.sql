@@ -55,12 +55,21 @@ CREATE FUNCTION ragd_shared.delete_edges() RETURNS trigger
     AS $_$
 DECLARE
 	documents uuid[] := ARRAY(SELECT DISTINCT d.document_id FROM deleted AS d WHERE d.document_id IS NOT NULL);
-BEGIN
 	-- A query of the catalog, unlike to_regclass, sees a table that another session has just made.
-	IF cardinality(documents) = 0 OR NOT EXISTS (
-		SELECT FROM pg_catalog.pg_class AS e JOIN pg_catalog.pg_class AS c ON c.relnamespace = e.relnamespace
-		WHERE c.oid = TG_RELID AND e.relname = 'edge_' || TG_ARGV[0]
-	) THEN
+	tables text[] := ARRAY(
+		SELECT t.relname::text FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_class AS c ON c.relnamespace = t.relnamespace
+		WHERE c.oid = TG_RELID AND t.relname = ANY(ARRAY['edge_' || TG_ARGV[0], 'member_' || TG_ARGV[0]]::name[]));
+BEGIN
+	IF cardinality(documents) = 0 OR cardinality(tables) = 0 THEN
+		RETURN NULL;
+	END IF;
+	IF 'member_' || TG_ARGV[0] = ANY(tables) THEN
+		EXECUTE format('
+			DELETE FROM %1$I.%2$I WHERE ctid = ANY(ARRAY(
+				SELECT m.ctid FROM %1$I.%2$I AS m WHERE m.document_id = ANY($1) ORDER BY m.document_id, m.ordinal FOR UPDATE))',
+			TG_TABLE_SCHEMA, 'member_' || TG_ARGV[0]) USING documents;
+	END IF;
+	IF 'edge_' || TG_ARGV[0] <> ALL(tables) THEN
 		RETURN NULL;
 	END IF;
 	EXECUTE format('

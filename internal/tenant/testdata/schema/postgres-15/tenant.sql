@@ -68,6 +68,8 @@ CREATE TABLE tenant.indexes (
     graph_components bigint DEFAULT 0 NOT NULL,
     graph_counted_at timestamp with time zone,
     similar_edges_missing boolean DEFAULT false NOT NULL,
+    topics jsonb,
+    topics_job_id uuid,
     reembed_job_id uuid,
     next_model text,
     next_dimension integer,
