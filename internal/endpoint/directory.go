@@ -11,18 +11,17 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // Endpoint is an address at which models are served, with the clients that call it. Safe
 // for concurrent use.
 type Endpoint struct {
-	Name   string
-	Kind   Kind
-	Config Config
-	// Own reports whether the endpoint is a tenant's own, not the operator's.
-	Own bool
-
+	Name    string
+	Kind    Kind
+	Config  Config
 	mu      sync.Mutex
 	clients map[lane]*Client
 }
@@ -50,6 +49,9 @@ func NewEndpoint(name string, kind Kind, config Config) *Endpoint {
 		config.BaseURL = kind.PublicURL()
 	}
 	config.kind = kind
+	if r := config.RequestsPerSecond; r > 0 {
+		config.rate = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
+	}
 	return &Endpoint{Name: name, Kind: kind, Config: config, clients: map[lane]*Client{}}
 }
 

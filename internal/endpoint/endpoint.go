@@ -20,9 +20,11 @@ import (
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/propagation"
+	"golang.org/x/time/rate"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/outbound"
 )
 
 // Config describes an endpoint. A zero field means the default that its comment ends
@@ -48,11 +50,18 @@ type Config struct {
 	MinWait time.Duration
 	// Declared describes models that are not well known, or otherwise than well known.
 	Declared []Model
+	// Guard checks the addresses that are dialled, for an endpoint that a tenant chose. Answers
+	// are shorter then, and calls fail at once while the endpoint keeps failing. Nil allows
+	// all addresses.
+	Guard *outbound.Guard
 	// Headers are sent with each request. Their values never appear in errors.
 	Headers map[string]string
 	// Models are the names of the models that callers may choose, in which * stands for
 	// any characters. Upper and lower case are equal. Empty allows all.
 	Models []string
+	// RequestsPerSecond bounds the rate of requests, with those that are retried; further ones
+	// wait. No bound.
+	RequestsPerSecond float64
 	// Setting is the name with which the settings of the endpoint begin, such as "openai",
 	// for errors that say where to look. Empty if there are none.
 	Setting string
@@ -60,6 +69,7 @@ type Config struct {
 	Timeout time.Duration
 
 	kind Kind
+	rate *rate.Limiter // of all clients of the endpoint; nil without a bound
 }
 
 // Model describes an embedding model at an endpoint. A zero field is not known.
@@ -116,24 +126,29 @@ type Client struct {
 	config Config
 	calls  *limit.Limiter[string] // by tenant
 	http   *http.Client
+	fuse   *fuse // nil for the operator's endpoints
 }
 
 // New returns a Client. name stands for the endpoint in error messages, such as
 // "the embedding provider openai".
 func New(name string, config Config) *Client {
 	config = config.withDefaults()
-	return &Client{
+	c := &Client{
 		name:   name,
 		config: config,
 		calls:  limit.New[string](int64(config.MaxConcurrent), int64(config.MaxConcurrentPerTenant)),
 		http: &http.Client{
 			// A span for each attempt of a traced request, without trace headers.
-			Transport: otelhttp.NewTransport(newTransport(config.MaxConcurrent),
+			Transport: otelhttp.NewTransport(newTransport(config),
 				otelhttp.WithPropagators(propagation.NewCompositeTextMapPropagator())),
 			// What tenants send goes to the configured address only.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+	if config.Guard != nil {
+		c.fuse = &fuse{name: name}
+	}
+	return c
 }
 
 // Name returns the endpoint's name in error messages.
@@ -155,10 +170,20 @@ func (c *Client) Name() string { return c.name }
 // rate of calls; Unavailable when it is down, slow or answers something unusable; the error of
 // ctx when that ends first. The cause is for logs.
 func (c *Client) Do(ctx context.Context, tenant string, attempt func(context.Context) error) error {
+	if err := c.fuse.check(); err != nil {
+		return err
+	}
 	if err := c.calls.Acquire(ctx, tenant); err != nil {
 		return fmt.Errorf("wait for a free call to %s: %w", c.name, err)
 	}
 	defer c.calls.Release(tenant, 1)
+	err := c.try(ctx, attempt)
+	c.fuse.record(ctx, err)
+	return err
+}
+
+// try runs attempts until one succeeds, fails permanently, or attempts or time run out.
+func (c *Client) try(ctx context.Context, attempt func(context.Context) error) error {
 	for n := 1; ; n++ {
 		err := c.once(ctx, attempt)
 		if err == nil {
@@ -175,6 +200,11 @@ func (c *Client) Do(ctx context.Context, tenant string, attempt func(context.Con
 }
 
 func (c *Client) once(ctx context.Context, attempt func(context.Context) error) error {
+	if c.config.rate != nil {
+		if err := c.config.rate.Wait(ctx); err != nil {
+			return fault.Wrap(fault.Exhausted, err, "%s is limited to %g requests a second, and there was no time to wait", c.name, c.config.RequestsPerSecond)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	return attempt(ctx)
@@ -229,6 +259,8 @@ func (c *Client) classify(err error) error {
 		address   *url.Error
 	)
 	switch {
+	case errors.As(err, &known) && errors.As(err, &address):
+		return fault.Wrap(known.Kind, nil, "%s cannot be called: %s", c.name, known.Message) // of the guard
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &status):

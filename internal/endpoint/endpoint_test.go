@@ -13,6 +13,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
@@ -331,4 +332,106 @@ func TestSlowCallsOfOneTenantDoNotDelayAnother(t *testing.T) {
 	}
 	close(release)
 	group.Wait()
+}
+
+// guarded returns the configuration of a tenant's endpoint at this address of this machine.
+func guarded(t *testing.T, url string, allowed ...string) endpoint.Config {
+	t.Helper()
+	guard, err := outbound.New(allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return endpoint.Config{BaseURL: url, APIKey: modelserver.Key, MinWait: time.Millisecond, MaxAttempts: 1, Timeout: 5 * time.Second, Guard: guard}
+}
+
+func TestAnEndpointOfATenantCannotBeInsideTheNetwork(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	for _, address := range []string{ai.URL, strings.Replace(ai.URL, "127.0.0.1", "localhost", 1), strings.Replace(ai.URL, "127.0.0.1", "2130706433", 1), strings.Replace(ai.URL, "127.0.0.1", "[::ffff:7f00:1]", 1)} {
+		err := ask(t.Context(), endpoint.New("mine", guarded(t, address)))
+		if err == nil || len(ai.Requests()) != 0 {
+			t.Fatalf("%s was called: %v", address, err)
+		}
+		if strings.Contains(fault.Public(err), "127.0.0.1") {
+			t.Errorf("the error shows what the name resolves to: %v", err)
+		}
+	}
+	err := ask(t.Context(), endpoint.New("mine", guarded(t, ai.URL)))
+	if fault.KindOf(err) != fault.Precondition || !strings.Contains(fault.Public(err), "mine cannot be called") || !strings.Contains(fault.Public(err), outbound.Setting) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := ask(t.Context(), endpoint.New("mine", guarded(t, ai.URL, "127.0.0.0/8"))); err != nil {
+		t.Errorf("an allowed network: %v", err)
+	}
+}
+
+func TestCallsToATenantsFailingEndpointFailAtOnce(t *testing.T) {
+	t.Parallel()
+	broken, well := modelserver.New(t), modelserver.New(t)
+	broken.Set(modelserver.Fault{Status: 500})
+	c, other := endpoint.New("mine", guarded(t, broken.URL, "127.0.0.1")), endpoint.New("other", guarded(t, well.URL, "127.0.0.1"))
+	for range 20 {
+		err := ask(t.Context(), c)
+		var e *fault.Error
+		if fault.KindOf(err) != fault.Unavailable || !errors.As(err, &e) {
+			t.Fatalf("the error is %v", err)
+		}
+		if err := ask(t.Context(), other); err != nil {
+			t.Fatalf("another endpoint: %v", err)
+		}
+	}
+	if n := len(broken.Requests()); n < 5 || n > 10 {
+		t.Errorf("the broken endpoint was called %d times, want 5, and one for each second since", n)
+	}
+	broken.Set(modelserver.Fault{})
+	for end := time.Now().Add(20 * time.Second); ask(t.Context(), c) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the endpoint is well again, but is not called")
+		}
+	}
+	if err := ask(t.Context(), c); err != nil {
+		t.Errorf("after a success: %v", err)
+	}
+}
+
+// A request that the endpoint refuses is the caller's mistake.
+func TestRefusedRequestsDoNotCountAsFailures(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	ai.Set(modelserver.Fault{Status: 400})
+	c := endpoint.New("mine", guarded(t, ai.URL, "127.0.0.1"))
+	for range 20 {
+		_ = ask(t.Context(), c)
+	}
+	if n := len(ai.Requests()); n != 20 {
+		t.Errorf("%d of 20 requests arrived", n)
+	}
+}
+
+func TestTheRateOfRequestsIsBoundedOverAllUses(t *testing.T) {
+	t.Parallel()
+	ai := modelserver.New(t)
+	config := guarded(t, ai.URL, "127.0.0.1")
+	config.RequestsPerSecond = 0.001
+	e := endpoint.NewEndpoint("mine", endpoint.TEI, config)
+	if err := ask(t.Context(), e.Client(endpoint.Embed)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := ask(ctx, e.Quick(endpoint.Rerank)); err == nil || len(ai.Requests()) != 1 {
+		t.Errorf("%v after %d requests", err, len(ai.Requests()))
+	}
+}
+
+// A key that an error body repeats is removed before the body is cut to the length of a log.
+func TestKeysAndHeadersAreRemovedFromLongMessages(t *testing.T) {
+	t.Parallel()
+	for shift := range 40 {
+		server := modelserver.Static(t, http.StatusBadRequest, `{"error":"`+strings.Repeat("x", 270+shift)+modelserver.Key+` and hdr-secret"}`)
+		config := endpoint.Config{BaseURL: server, APIKey: modelserver.Key, Headers: map[string]string{"X-Key": "hdr-secret"}, MaxAttempts: 1}
+		if err := ask(t.Context(), endpoint.New("p", config)); strings.Contains(err.Error(), modelserver.Key[:8]) || strings.Contains(err.Error(), "hdr-") {
+			t.Fatalf("the error shows a secret: %v", err)
+		}
+	}
 }

@@ -13,18 +13,29 @@ import (
 // decimal numbers take some 70 MB.
 const maxAnswer = 128 << 20
 
+// maxGuardedAnswer is maxAnswer for an endpoint that a tenant chose: 128 vectors of 4,096
+// decimal numbers take some 12 MB.
+const maxGuardedAnswer = 16 << 20
+
 // newTransport returns a transport with a connection pool of its own, so that
 // endpoints do not evict each other's idle connections.
-func newTransport(connections int) http.RoundTripper {
+func newTransport(config Config) http.RoundTripper {
+	connections := config.MaxConcurrent
+	if config.Guard != nil {
+		return limited{config.Guard.Transport(connections), maxGuardedAnswer}
+	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns = connections
 	t.MaxIdleConnsPerHost = connections
 	t.IdleConnTimeout = 30 * time.Second
-	return limited{t}
+	return limited{t, maxAnswer}
 }
 
-// limited cuts answers off at maxAnswer bytes. An answer cut off does not parse.
-type limited struct{ *http.Transport }
+// limited cuts answers off after a number of bytes. An answer cut off does not parse.
+type limited struct {
+	*http.Transport
+	bytes int64
+}
 
 func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.Transport.RoundTrip(request)
@@ -32,7 +43,7 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(response.Body, maxAnswer), response.Body}
+		}{io.LimitReader(response.Body, l.bytes), response.Body}
 	}
 	return response, err
 }
