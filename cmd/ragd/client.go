@@ -30,6 +30,7 @@ type client struct {
 	queries   ragdv1connect.QueryServiceClient
 	chunks    ragdv1connect.ChunkServiceClient
 	tools     ragdv1connect.ToolServiceClient
+	endpoints ragdv1connect.EndpointServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -75,6 +76,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		queries:   ragdv1connect.NewQueryServiceClient(caller, server, options),
 		chunks:    ragdv1connect.NewChunkServiceClient(caller, server, options),
 		tools:     ragdv1connect.NewToolServiceClient(caller, server, options),
+		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
 	}
 }
 

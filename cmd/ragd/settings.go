@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
@@ -38,6 +39,9 @@ type settings struct {
 	LogLevel    string
 	OAuth       oauth.Config
 	SessionKey  string // secret
+
+	MasterKey     string // secret
+	MasterKeyFile string
 }
 
 // registerClient adds the flags of the commands that call a service.
@@ -98,7 +102,11 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
 	flags.IntVar(&c.IndexesPerConnection, "indexes-per-connection", 750, "indexes, of all tenants, whose tables a database connection may use before it is replaced: bounds the memory of the server's process")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once, twice as many while no other tenant is active; set it to the processors of an external database")
-	config.MarkSettings(flags, "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
+	flags.StringSliceVar(&c.AllowedPrivateNetworks, "allowed-private-networks", nil, "networks such as 10.1.0.0/16, addresses and host names that tenants' endpoints may use besides public addresses (default: none)")
+	flags.StringVar(&s.MasterKey, "master-key", "", "encrypts the keys of tenants' endpoints: 64 hexadecimal digits or base64 of 32 bytes; of several, with commas, the first encrypts (default: with the embedded database the first start makes one)")
+	flags.StringVar(&s.MasterKeyFile, "master-key-file", "", "file with master-key (default with the embedded database: master.key in its folder)")
+	config.MarkSecrets(flags, "master-key")
+	config.MarkSettings(flags, "allowed-private-networks", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
@@ -145,6 +153,9 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	}
 	c.MCP.SessionKey = []byte(s.SessionKey)
 	var err error
+	if c.MasterKeys, err = s.masterKeys(); err != nil {
+		return c, err
+	}
 	if c.Tokens, err = s.tokens(); err != nil {
 		return c, err
 	}
@@ -154,6 +165,25 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	self, err := os.Executable()
 	c.ParseCommand = []string{self, parseWorker}
 	return c, err
+}
+
+// masterKeys returns the keys of the settings, nil if there are none.
+func (s settings) masterKeys() (*seal.Keys, error) {
+	if s.MasterKeyFile == "" {
+		return seal.Parse(s.MasterKey)
+	}
+	if s.MasterKey != "" {
+		return nil, errors.New("master-key and master-key-file are both set: set one of them")
+	}
+	text, err := os.ReadFile(s.MasterKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read master-key-file: %w", err)
+	}
+	keys, err := seal.Parse(string(text))
+	if err == nil && keys == nil {
+		err = fmt.Errorf("master-key-file: %s holds no key: `openssl rand -hex 32` makes one", s.MasterKeyFile)
+	}
+	return keys, err
 }
 
 // tokens returns the verifier of access tokens, nil if none are accepted.

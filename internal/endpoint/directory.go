@@ -41,7 +41,7 @@ const (
 )
 
 // providerOf names the endpoint in errors, by use.
-var providerOf = map[Use]string{Embed: "the embedding provider ", Chat: "the language model provider ", Rerank: "the rerank provider "}
+var providerOf = map[Use]string{Embed: "the embedding provider ", Chat: "the language model provider ", Rerank: "the rerank provider ", "": "the endpoint "}
 
 // NewEndpoint returns an endpoint. An empty BaseURL means the public address of the kind.
 func NewEndpoint(name string, kind Kind, config Config) *Endpoint {
@@ -139,7 +139,7 @@ func (d *Directory) Resolve(ctx context.Context, q Query) (Target, error) {
 	if !ok || name == "" {
 		return Target{}, fault.Field(q.Field, "must be endpoint/model, such as %s, got %q", examples[q.Use], q.Name)
 	}
-	e, err := d.find(ctx, q.Tenant, name)
+	e, err := d.Find(ctx, q.Tenant, name)
 	if err != nil {
 		return Target{}, err
 	}
@@ -160,23 +160,24 @@ func (d *Directory) Resolve(ctx context.Context, q Query) (Target, error) {
 	return Target{e, model}, nil
 }
 
-// KindOf returns the kind of an endpoint, or of the provider of this name if there is no
-// such endpoint, or an empty string.
-func (d *Directory) KindOf(ctx context.Context, tenant, name string) (Kind, error) {
-	e, err := d.find(ctx, tenant, name)
-	if e != nil {
-		return e.Kind, err
-	}
-	return Providers[name], err
-}
-
-func (d *Directory) find(ctx context.Context, tenant, name string) (*Endpoint, error) {
+// Find returns an endpoint by its name, nil if there is none.
+func (d *Directory) Find(ctx context.Context, tenant, name string) (*Endpoint, error) {
 	if tenant != "" && d.own != nil {
 		if e, err := d.own(ctx, tenant, name); e != nil || err != nil {
 			return e, err
 		}
 	}
 	return d.operator[name], nil
+}
+
+// KindOf returns the kind of an endpoint, or of the provider of this name if there is no
+// such endpoint, or an empty string.
+func (d *Directory) KindOf(ctx context.Context, tenant, name string) (Kind, error) {
+	e, err := d.Find(ctx, tenant, name)
+	if e != nil {
+		return e.Kind, err
+	}
+	return Providers[name], err
 }
 
 var (

@@ -435,3 +435,59 @@ func TestKeysAndHeadersAreRemovedFromLongMessages(t *testing.T) {
 		}
 	}
 }
+
+func TestEachKindListsItsModels(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[endpoint.Kind]string{
+		endpoint.OpenAI: "m-embed m-chat", endpoint.Cohere: "m-embed m-chat", endpoint.Ollama: "m-embed m-chat", endpoint.Gemini: "m-embed m-chat", endpoint.TEI: "m-embed",
+		endpoint.Voyage: "", endpoint.Jina: "",
+	} {
+		ai := modelserver.New(t)
+		base := ai.URL
+		if kind == endpoint.OpenAI {
+			base += "/v1"
+		}
+		names, err := endpoint.NewEndpoint("e", kind, endpoint.Config{BaseURL: base, APIKey: modelserver.Key}).ListModels(t.Context(), "acme")
+		if want == "" && fault.KindOf(err) == fault.Invalid {
+			continue
+		}
+		if err != nil || strings.Join(names, " ") != want {
+			t.Errorf("%s: %q, %v", kind, names, err)
+		}
+	}
+}
+
+// A tenant's own endpoint has precedence over the operator's: its documents go where it said.
+func TestATenantsOwnEndpointIsFoundFirst(t *testing.T) {
+	t.Parallel()
+	mine := endpoint.NewEndpoint("openai", endpoint.TEI, endpoint.Config{BaseURL: "https://mine.example.com"})
+	own := func(_ context.Context, tenant, name string) (*endpoint.Endpoint, error) {
+		if tenant == "acme" && name == "openai" {
+			return mine, nil
+		}
+		return nil, nil
+	}
+	operators := endpoint.NewEndpoint("openai", endpoint.OpenAI, endpoint.Config{APIKey: "k"})
+	d := endpoint.NewDirectory(own, operators)
+	for tenant, want := range map[string]*endpoint.Endpoint{"acme": mine, "bolt": operators, "": operators} {
+		target, err := d.Resolve(t.Context(), endpoint.Query{Tenant: tenant, Field: "model", Name: "openai/m", Use: endpoint.Embed})
+		if err != nil || target.Endpoint != want || target.Model != "m" {
+			t.Errorf("%q: %v, %v", tenant, target, err)
+		}
+	}
+}
+
+// A base URL may end with a version, which then replaces that of the path.
+func TestVersionsInTheBaseURL(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
+		ai := modelserver.New(t)
+		client := endpoint.NewEndpoint("e", endpoint.Jina, endpoint.Config{BaseURL: ai.URL + suffix}).Client(endpoint.Rerank)
+		err := client.Do(t.Context(), "acme", func(ctx context.Context) error {
+			return client.PostJSON(ctx, "/v1/rerank", map[string]any{"query": "q", "documents": []string{"d"}}, new(any))
+		})
+		if err != nil {
+			t.Errorf("%q: %v", suffix, err)
+		}
+	}
+}

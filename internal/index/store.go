@@ -91,6 +91,18 @@ func byName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
 	return row.index(), err
 }
 
+// WithEndpoint returns the name of an index whose embedding model, or the next one, is of this
+// endpoint, empty if there is none.
+func WithEndpoint(ctx context.Context, q tenant.Queryer, endpoint string) (string, error) {
+	name, err := tenant.Value[string](ctx, q, `
+		SELECT i.index_name FROM tenant.indexes AS i
+		WHERE starts_with(i.embedding_model, $1 || '/') OR starts_with(i.next_model, $1 || '/') ORDER BY i.index_name LIMIT 1`, endpoint)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return name, err
+}
+
 // Load adds to a batch the query of the index with this id. When the batch runs, it
 // fills into, which stays as it is if there is no such index.
 func Load(b *tenant.Batch, indexID int64, into *Index) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/endpoint/own"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
@@ -38,14 +39,15 @@ const compressMinBytes = 16 << 10
 // Handlers implements the API by calling the services in its fields, all of which must be
 // set.
 type Handlers struct {
-	Tenants *tenant.Service
-	Indexes *index.Service
-	Ingest  *ingest.Service
-	Jobs    *job.Service
-	Vectors *vector.Service
-	Queries *query.Service
-	Graphs  *graph.Service
-	Tools   *tool.Service
+	Tenants   *tenant.Service
+	Indexes   *index.Service
+	Ingest    *ingest.Service
+	Jobs      *job.Service
+	Vectors   *vector.Service
+	Queries   *query.Service
+	Graphs    *graph.Service
+	Tools     *tool.Service
+	Endpoints *own.Service
 	// Processor is used to convert large answers; nil is no limit.
 	Processor *limit.Processor
 	// Ready returns an error while the service cannot answer requests, for health checks;
@@ -58,7 +60,7 @@ func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
-		ragdv1connect.ToolServiceName,
+		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName,
 	}
 }
 
@@ -98,6 +100,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewQueryServiceHandler(h, options))
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
 	add(ragdv1connect.NewToolServiceHandler(h, options))
+	add(ragdv1connect.NewEndpointServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

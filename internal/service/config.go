@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -23,6 +24,9 @@ type Config struct {
 	// AdminPool, if set, is used besides Pool as DatabaseAdminURL is besides DatabaseURL.
 	// Close leaves it open.
 	AdminPool *pgxpool.Pool
+	// AllowedPrivateNetworks are the networks, addresses and host names that tenants may use
+	// for their endpoints besides public addresses (see outbound.New).
+	AllowedPrivateNetworks []string
 	// AllowedHosts and AllowedOrigins are the host names and web origins under which the
 	// service may be called, besides those of this machine and of MCP.PublicURL (see
 	// httpserver.GuardConfig).
@@ -52,6 +56,10 @@ type Config struct {
 	Listen string
 	// Logger gets one line for each request and job, and all warnings. Default: none.
 	Logger *slog.Logger
+	// MasterKeys encrypts the keys of tenants' endpoints. Default: for an embedded database the
+	// key in the file master.key of DataDir, which New makes; else tenants' endpoints cannot have
+	// keys.
+	MasterKeys *seal.Keys
 	// MaxBodyPause is the longest pause in the arrival of a request's body, after which
 	// the request fails. Default: httpserver.MaxPause.
 	MaxBodyPause time.Duration

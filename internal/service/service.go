@@ -126,7 +126,13 @@ func (s *Service) newStorage() *storage.Guard {
 func (s *Service) wire(ctx context.Context, instance string) error {
 	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
 	processor := limit.NewProcessor(0)
-	endpoints := endpoint.NewDirectory(nil, providers.endpoints()...)
+	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
+	operators := providers.endpoints()
+	owned, err := s.endpoints(db, endpoint.NewDirectory(nil, operators...))
+	if err != nil {
+		return err
+	}
+	endpoints := endpoint.NewDirectory(owned.Find, operators...)
 	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Processor: processor})
 	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {
 		return fault.Rename("embeddingModel", "embedding-model", err)
@@ -136,7 +142,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	reranker := rerank.New(rerank.Config{
 		LLM: languageModels, Endpoints: endpoints, Processor: processor,
 	})
-	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
+	owned.WithTry(try(models, languageModels, reranker))
 	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage)
 	s.backlog = backlog.New(backlog.Config{
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
@@ -167,12 +173,13 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.queue.Register(runners)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
-		Ingest:  documents,
-		Jobs:    job.New(db, runners),
-		Vectors: vector.New(indexes, s.queue),
-		Queries: queries,
-		Graphs:  graphs,
-		Tools:   tool.New(db, indexes),
+		Ingest:    documents,
+		Jobs:      job.New(db, runners),
+		Vectors:   vector.New(indexes, s.queue),
+		Queries:   queries,
+		Graphs:    graphs,
+		Tools:     tool.New(db, indexes),
+		Endpoints: owned,
 
 		Processor: processor,
 		Ready:     s.checkReady,

@@ -88,7 +88,10 @@ func (s *Server) models(r Request) any {
 		data = append(data, map[string]any{"id": name, "object": "model"})
 		named = append(named, map[string]any{"name": name})
 	}
-	return map[string]any{"data": data, "models": named}
+	if r.Path == "/v1/models" && r.Query == "" { // Cohere asks for a size of the page
+		return map[string]any{"object": "list", "data": data}
+	}
+	return map[string]any{"models": named}
 }
 
 func texts(v any) []string {

@@ -79,6 +79,7 @@ type Fault struct {
 // Request is a request that the server has received.
 type Request struct {
 	Path   string
+	Query  string
 	Header http.Header
 	Body   map[string]any
 	Raw    string
@@ -150,7 +151,7 @@ func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 		if err != nil {
 			return
 		}
-		request := Request{Path: r.URL.Path, Header: r.Header, Raw: string(raw)}
+		request := Request{Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header, Raw: string(raw)}
 		if err := json.Unmarshal(raw, &request.Body); err != nil && r.Method == http.MethodPost {
 			refuse(w, http.StatusBadRequest, "", "not JSON")
 			return

@@ -95,6 +95,7 @@ type Client struct {
 	ragdv1connect.QueryServiceClient
 	ragdv1connect.VectorServiceClient
 	ragdv1connect.ToolServiceClient
+	ragdv1connect.EndpointServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -116,6 +117,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		QueryServiceClient:    ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
 		VectorServiceClient:   ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
 		ToolServiceClient:     ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),
+		EndpointServiceClient: ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

@@ -206,6 +206,22 @@ BEGIN
 END
 $$;
 
+CREATE TABLE ragd_shared.endpoints (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    endpoint_name text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    base_url text NOT NULL,
+    secret bytea,
+    has_api_key boolean NOT NULL,
+    header_names text[] NOT NULL,
+    max_concurrent_calls integer NOT NULL,
+    requests_per_second double precision NOT NULL,
+    timeout_ms integer NOT NULL,
+    models jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.schema_migrations (
     version bigint NOT NULL,
     dirty boolean NOT NULL
@@ -224,13 +240,23 @@ CREATE TABLE ragd_shared.tools (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+ALTER TABLE ONLY ragd_shared.endpoints
+    ADD CONSTRAINT endpoints_pkey PRIMARY KEY (tenant_id, endpoint_name);
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.tool_changed();
 
+ALTER TABLE ONLY ragd_shared.endpoints
+    ADD CONSTRAINT endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ragd_shared.endpoints ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
 

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/endpoint/own"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// endpoints returns the service of the tenants' own endpoints, which are beside those of
+// the operator.
+func (s *Service) endpoints(db *tenant.DB, operator *endpoint.Directory) (*own.Service, error) {
+	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
+	if err != nil {
+		return nil, err
+	}
+	keys := s.config.MasterKeys
+	if keys == nil && s.database.embedded != nil {
+		if keys, err = seal.OpenFile(s.config.DataDir); err != nil {
+			return nil, err
+		}
+	}
+	return own.New(own.Config{DB: db, Operator: operator, Guard: guard, Keys: keys, IndexOf: index.WithEndpoint}), nil
+}
+
+// try returns functions that use a model once, to see whether it works.
+func try(models *embed.Registry, languageModels *llm.Client, reranker *rerank.Reranker) own.Try {
+	return own.Try{
+		endpoint.Embed: func(ctx context.Context, id, name string) (int, error) {
+			model, err := models.Model(ctx, id, name)
+			if err != nil {
+				return 0, err
+			}
+			vectors, err := model.Embed(ctx, id, []string{"test"})
+			if err != nil {
+				return 0, err
+			}
+			return len(vectors[0]), nil
+		},
+		endpoint.Chat: func(ctx context.Context, id, name string) (int, error) {
+			_, err := languageModels.Ask(ctx, llm.Question{Tenant: id, Model: name, System: "Answer in one word.", User: "Say yes."})
+			return 0, err
+		},
+		endpoint.Rerank: func(ctx context.Context, id, name string) (int, error) {
+			_, err := reranker.Rerank(ctx, rerank.Request{
+				Tenant: id, Query: "test", Candidates: []rerank.Candidate{{Text: "a test"}}, Kind: rerank.CrossEncoder, Model: name,
+				TopK: 1, Required: true,
+			})
+			return 0, err
+		},
+	}
+}
