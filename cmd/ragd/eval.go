@@ -23,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/evaluate"
+	"github.com/ragdhq/ragd/internal/evaluate/measure"
 )
 
 func (p *program) evalCommand() *cobra.Command {
@@ -168,7 +169,7 @@ func (p *program) readQuestions(queries, qrels string) (questions []evaluate.Que
 		return nil, err
 	}
 	all := len(questions)
-	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return q.Judged.Relevant() == 0 })
+	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return len(q.Relevant) == 0 && q.Answer == "" })
 	if len(questions) == 0 && qrels == "" {
 		return nil, fmt.Errorf("%s: no question has a relevant document: give each a field \"uris\", or --qrels", queries)
 	}
@@ -203,8 +204,8 @@ const urisPerCheck = 1000
 func (c *client) checkRelevant(ctx context.Context, index string, questions []evaluate.Question) error {
 	locations := map[string]string{} // by uri
 	for _, q := range questions {
-		for uri, relevance := range q.Judged {
-			if at := q.Locations[uri]; relevance > 0 && (locations[uri] == "" || at < locations[uri]) {
+		for _, uri := range q.Documents() {
+			if at := q.Locations[uri]; locations[uri] == "" || at < locations[uri] {
 				locations[uri] = at
 			}
 		}
@@ -258,10 +259,10 @@ type evaluation struct {
 	reranker    *ragdv1.Reranker // of modes with rerankSuffix
 }
 
-// measure is the output for one mode with --json.
-type measure struct {
+// modeMeasures is the output for one mode with --json.
+type modeMeasures struct {
 	Mode string `json:"mode"`
-	evaluate.Summary
+	measure.Summary
 	P50Ms float64 `json:"p50Ms"`
 	P99Ms float64 `json:"p99Ms"`
 	// Results are those of the questions, in their order.
@@ -279,12 +280,12 @@ type result struct {
 }
 
 // resultsOf returns the results of the questions, from their answers.
-func resultsOf(questions []evaluate.Question, answers []evaluate.Answer, k int) []result {
+func resultsOf(questions []evaluate.Question, answers []measure.Answer, k int) []result {
 	results := make([]result, len(questions))
 	for i, a := range answers {
 		results[i] = result{
-			ID: questions[i].ID, Text: questions[i].Text, FirstRank: a.FirstRank(), Recall: evaluate.Recall(a.Ranking, a.Judged, k),
-			Missing: orEmpty(a.Missing(k)), LatencyMs: milliseconds(a.Latency),
+			ID: questions[i].ID, Text: questions[i].Text, FirstRank: measure.FirstRank(a.Ranking, a.Judged), Recall: measure.Recall(a.Ranking, a.Judged, k),
+			Missing: orEmpty(measure.Missing(a.Ranking, a.Judged, k)), LatencyMs: milliseconds(a.Latency),
 		}
 	}
 	return results
@@ -292,14 +293,14 @@ func resultsOf(questions []evaluate.Question, answers []evaluate.Answer, k int) 
 
 // evaluate asks every question in every mode and prints the measures.
 func (p *program) evaluate(ctx context.Context, c *client, e evaluation) error {
-	var measures []measure
+	var measures []modeMeasures
 	for _, mode := range e.modes {
 		answers, err := p.ask(ctx, c, e, mode)
 		if err != nil {
 			return err
 		}
-		s := evaluate.Summarize(answers, e.ks)
-		measures = append(measures, measure{mode, s, milliseconds(s.P50), milliseconds(s.P99), resultsOf(e.questions, answers, slices.Max(e.ks))})
+		s := measure.Summarize(answers, e.ks)
+		measures = append(measures, modeMeasures{mode, s, milliseconds(s.P50), milliseconds(s.P99), resultsOf(e.questions, answers, slices.Max(e.ks))})
 	}
 	if p.out.JSON {
 		return p.out.Value(map[string]any{"index": e.index, "modes": measures})
@@ -313,7 +314,7 @@ func (p *program) evaluate(ctx context.Context, c *client, e evaluation) error {
 }
 
 // printResults prints the result of each question in each mode.
-func (p *program) printResults(measures []measure, k int) error {
+func (p *program) printResults(measures []modeMeasures, k int) error {
 	w := output.NewTable(p.out.Stdout)
 	fmt.Fprintf(w, "MODE\tQUESTION\tFIRST\tRECALL@%d\tNOT FOUND\n", k)
 	for _, m := range measures {
@@ -333,10 +334,10 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // ask asks every question in one mode. The first query that fails ends it, because
 // measures over the other questions would not be comparable.
-func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string) ([]evaluate.Answer, error) {
+func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string) ([]measure.Answer, error) {
 	bar := progress.NewBar(p.out.Stderr, int64(len(e.questions)), mode, progressbar.OptionSetVisibility(p.stderrTerminal), progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
-	answers := make([]evaluate.Answer, len(e.questions))
+	answers := make([]measure.Answer, len(e.questions))
 	topK := int32(slices.Max(e.ks))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(e.concurrency)
@@ -347,15 +348,24 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 			if err != nil {
 				return fmt.Errorf("question %s: %w", q.ID, err)
 			}
-			answers[i] = evaluate.Answer{Judged: q.Judged, Latency: time.Since(start)}
-			for _, source := range sources {
-				answers[i].Ranking = append(answers[i].Ranking, source.GetUri())
-			}
+			answers[i] = measure.Answer{Judged: q.Judgements(), Latency: time.Since(start)}
+			answers[i].Ranking, _ = q.Rank(hitsOf(sources))
 			_ = bar.Add(1)
 			return nil
 		})
 	}
 	return answers, group.Wait()
+}
+
+// hitsOf returns sources in the form in which they are judged.
+func hitsOf(sources []*ragdv1.Source) []evaluate.Hit {
+	hits := make([]evaluate.Hit, len(sources))
+	for i, s := range sources {
+		hits[i] = evaluate.Hit{
+			URI: s.GetUri(), Span: evaluate.Span{Start: int(s.GetStartByte()), End: int(s.GetEndByte())}, Text: s.GetDocument(), Score: s.GetScore(),
+		}
+	}
+	return hits
 }
 
 // find answers one question in a mode, which may have graphSuffix and then
@@ -374,7 +384,7 @@ func (c *client) find(ctx context.Context, e evaluation, mode, text string, topK
 	return res.GetSources(), err
 }
 
-func (p *program) printMeasures(measures []measure) error {
+func (p *program) printMeasures(measures []modeMeasures) error {
 	w := output.NewTable(p.out.Stdout)
 	header := []string{"MODE", "QUESTIONS"}
 	for _, name := range []string{"RECALL", "NDCG", "ALL"} {
@@ -385,10 +395,10 @@ func (p *program) printMeasures(measures []measure) error {
 	fmt.Fprintln(w, strings.Join(append(header, "MRR", "P50 MS", "P99 MS"), "\t"))
 	for _, m := range measures {
 		fmt.Fprintf(w, "%s\t%d", m.Mode, m.Questions)
-		for _, value := range []func(evaluate.Cut) float64{
-			func(c evaluate.Cut) float64 { return c.Recall },
-			func(c evaluate.Cut) float64 { return c.NDCG },
-			func(c evaluate.Cut) float64 { return c.AllIn },
+		for _, value := range []func(measure.Cut) float64{
+			func(c measure.Cut) float64 { return c.Recall },
+			func(c measure.Cut) float64 { return c.NDCG },
+			func(c measure.Cut) float64 { return c.AllIn },
 		} {
 			for _, cut := range m.Cuts {
 				fmt.Fprintf(w, "\t%.4f", value(cut))

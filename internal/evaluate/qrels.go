@@ -1,3 +1,5 @@
+// Package evaluate measures how well an index answers questions whose answers are known: it
+// stores sets of questions, runs them as jobs with the settings of a query, and compares runs.
 package evaluate
 
 import (
@@ -7,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ragdhq/ragd/internal/evaluate/measure"
 )
 
 // qrelsHeaders are the names of the columns of judgements, and those of BEIR data sets.
@@ -15,11 +19,11 @@ var qrelsHeaders = []string{"query_id\tdoc_id\trelevance", "query-id\tcorpus-id\
 // ReadQrels reads tab-separated judgements: a header, then query_id, doc_id and
 // relevance on each line. It returns the judgements by question. Errors begin
 // with name and the number of the line.
-func ReadQrels(name string, r io.Reader) (map[string]Judgements, error) {
-	judged := map[string]Judgements{}
+func ReadQrels(name string, r io.Reader) (map[string]measure.Judgements, error) {
+	judged := map[string]measure.Judgements{}
 	err := eachJudgement(name, r, func(question, document string, relevance float64, _ int) {
 		if judged[question] == nil {
-			judged[question] = Judgements{}
+			judged[question] = measure.Judgements{}
 		}
 		judged[question][document] = relevance
 	})

@@ -7,32 +7,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 )
 
-// Question is a question with known relevant documents.
-type Question struct {
-	ID     string
-	Text   string
-	Judged Judgements // of documents, by uri
-	// Locations says for each judged document where its judgement was read, as "file:line".
-	Locations map[string]string
-}
-
-// judge adds a judgement of a document.
-func (q *Question) judge(uri string, relevance float64, location string) {
-	if q.Judged == nil {
-		q.Judged, q.Locations = Judgements{}, map[string]string{}
+// judge adds a judgement of a document. One that is not above 0 is ignored.
+func (q *Question) judge(r Relevant, location string) {
+	if q.Locations == nil {
+		q.Locations = map[string]string{}
 	}
-	q.Judged[uri], q.Locations[uri] = relevance, location
+	for i := range q.Relevant {
+		if q.Relevant[i].item() == r.item() {
+			q.Relevant = append(q.Relevant[:i], q.Relevant[i+1:]...) // the last one counts
+			break
+		}
+	}
+	if r.Grade > 0 {
+		q.Relevant, q.Locations[r.URI] = append(q.Relevant, r), location
+	}
 }
 
 // maxQuestionLine is the largest line of a file of questions, in bytes.
 const maxQuestionLine = 1 << 20
 
-// ReadQuestions reads questions as JSON Lines with the fields id, text and, optionally,
-// uris: the documents that answer the question. Other fields and blank lines are ignored.
+// ReadQuestions reads questions as JSON Lines with the fields id and text and, optionally,
+// what answers it: uris, a list of documents; relevant, a list of objects with uri, grade,
+// startByte and endByte; answer; or unanswerable. Other fields and blank lines are ignored.
 // Errors begin with name and the number of the line.
 func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 	lines := bufio.NewScanner(r)
@@ -64,22 +62,36 @@ func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 	return questions, nil
 }
 
+// questionLine is a question in a file.
+type questionLine struct {
+	ID           any            `json:"id"` // a string or a number
+	Text         string         `json:"text"`
+	URIs         []string       `json:"uris,omitempty"`
+	Relevant     []relevantLine `json:"relevant,omitempty"`
+	Answer       string         `json:"answer,omitempty"`
+	Unanswerable bool           `json:"unanswerable,omitempty"`
+	Drafted      bool           `json:"drafted,omitempty"`
+}
+
+type relevantLine struct {
+	URI       string   `json:"uri"`
+	Grade     *float64 `json:"grade,omitempty"`
+	StartByte *int     `json:"startByte,omitempty"`
+	EndByte   *int     `json:"endByte,omitempty"`
+}
+
 func readQuestion(line []byte, location string) (Question, error) {
-	var fields struct {
-		ID   any      `json:"id"` // a string or a number
-		Text string   `json:"text"`
-		URIs []string `json:"uris"`
-	}
+	var fields questionLine
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return Question{}, fmt.Errorf("field %q must not be a JSON %s: id and text are strings, uris is a list of strings", wrong.Field, wrong.Value)
+			return Question{}, fmt.Errorf("field %q must not be a JSON %s: id, text and answer are strings, uris is a list of strings", wrong.Field, wrong.Value)
 		}
 		return Question{}, fmt.Errorf("is not valid JSON: %w", err)
 	}
-	q := Question{Text: fields.Text}
+	q := Question{Text: fields.Text, Answer: fields.Answer, Unanswerable: fields.Unanswerable, Drafted: fields.Drafted}
 	switch id := fields.ID.(type) {
 	case string:
 		q.ID = id
@@ -93,51 +105,79 @@ func readQuestion(line []byte, location string) (Question, error) {
 		return q, errors.New(`has no field "text" with the question`)
 	}
 	for _, uri := range fields.URIs {
-		q.judge(uri, 1, location)
+		q.judge(Relevant{URI: uri, Grade: 1}, location)
+	}
+	for _, r := range fields.Relevant {
+		relevant, err := r.relevant()
+		if err != nil {
+			return q, err
+		}
+		q.judge(relevant, location)
 	}
 	return q, nil
 }
 
-// Judge sets the judgements of the questions from a file as ReadQrels reads it. It ignores
+func (r relevantLine) relevant() (Relevant, error) {
+	out := Relevant{URI: r.URI, Grade: 1}
+	if r.Grade != nil {
+		out.Grade = *r.Grade
+	}
+	switch {
+	case r.StartByte == nil && r.EndByte == nil:
+	case r.StartByte == nil || r.EndByte == nil:
+		return out, errors.New("an entry of relevant has one of startByte and endByte: give both or none")
+	default:
+		out.Span = &Span{*r.StartByte, *r.EndByte}
+	}
+	return out, nil
+}
+
+// WriteQuestions writes questions as ReadQuestions reads them.
+func WriteQuestions(w io.Writer, questions []Question) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, q := range questions {
+		if err := encoder.Encode(lineOf(q)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lineOf returns the question as a line of a file, with uris if that says it all.
+func lineOf(q Question) questionLine {
+	line := questionLine{ID: q.ID, Text: q.Text, Answer: q.Answer, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
+	plain := true
+	for _, r := range q.Relevant {
+		of := relevantLine{URI: r.URI}
+		if g := grade(r); g != 1 {
+			of.Grade, plain = &g, false
+		}
+		if s := r.Span; s != nil {
+			of.StartByte, of.EndByte, plain = &s.Start, &s.End, false
+		}
+		line.URIs, line.Relevant = append(line.URIs, r.URI), append(line.Relevant, of)
+	}
+	if plain {
+		line.Relevant = nil
+	} else {
+		line.URIs = nil
+	}
+	return line
+}
+
+// Judge sets what is relevant to the questions from a file as ReadQrels reads it. It ignores
 // judgements for other questions.
 func Judge(questions []Question, name string, r io.Reader) error {
 	byID := make(map[string]*Question, len(questions))
 	for i := range questions {
-		questions[i].Judged, questions[i].Locations = nil, nil
-		byID[questions[i].ID] = &questions[i]
+		q := &questions[i]
+		q.Relevant, q.Locations, q.Answer, q.Unanswerable = nil, nil, "", false
+		byID[q.ID] = q
 	}
 	return eachJudgement(name, r, func(id, uri string, relevance float64, line int) {
 		if q := byID[id]; q != nil {
-			q.judge(uri, relevance, fmt.Sprintf("%s:%d", name, line))
+			q.judge(Relevant{URI: uri, Grade: relevance}, fmt.Sprintf("%s:%d", name, line))
 		}
-	})
-}
-
-// FirstRank returns the rank of the first relevant document, from 1; 0 if none was found.
-func (a Answer) FirstRank() int {
-	for i, id := range distinct(a.Ranking) {
-		if a.Judged[id] > 0 {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// Missing returns the relevant documents that are not among the first k, sorted.
-func (a Answer) Missing(k int) []string {
-	ids := distinct(a.Ranking)
-	found := ids[:min(k, len(ids))]
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.Judged)), func(id string) bool {
-		return a.Judged[id] <= 0 || slices.Contains(found, id)
-	})
-}
-
-// distinct returns the ids of a ranking, each once.
-func distinct(ranking []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(ranking), func(id string) bool {
-		again := seen[id]
-		seen[id] = true
-		return again
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/evaluate"
+	"github.com/ragdhq/ragd/internal/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -37,10 +38,10 @@ func TestQuality(t *testing.T) {
 			c := servicetest.New(t, service.Config{}).Tenant(t, "quality")
 			c.Index(t, "passages")
 			set.upload(t, c)
-			measured := map[string]evaluate.Cut{}
+			measured := map[string]measure.Cut{}
 			for _, mode := range []string{"vector", "keyword", "hybrid", reranked} {
 				summary := set.ask(t, c, mode)
-				measured[mode] = evaluate.Cut{Recall: summary.Cuts[0].Recall, NDCG: summary.Cuts[1].NDCG}
+				measured[mode] = measure.Cut{Recall: summary.Cuts[0].Recall, NDCG: summary.Cuts[1].NDCG}
 				t.Logf("%-14s recall@5 %.4f nDCG@10 %.4f p50 %v p99 %v", mode, measured[mode].Recall, measured[mode].NDCG, summary.P50, summary.P99)
 			}
 			if k := measured["keyword"]; k.Recall < tc.recall || k.NDCG < tc.ndcg {
@@ -65,7 +66,7 @@ const reranked = "hybrid+lexical"
 // labelled is a corpus with questions whose answers are known.
 type labelled struct {
 	documents, questions []passage
-	judged               map[string]evaluate.Judgements
+	judged               map[string]measure.Judgements
 }
 
 type passage struct{ ID, Title, Text string }
@@ -147,9 +148,9 @@ func (s labelled) upload(t *testing.T, c servicetest.Client) {
 	}
 }
 
-func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) evaluate.Summary {
+func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) measure.Summary {
 	t.Helper()
-	var answers []evaluate.Answer
+	var answers []measure.Answer
 	var reranker *ragdv1.Reranker
 	if mode == reranked {
 		mode, reranker = "hybrid", &ragdv1.Reranker{Kind: "lexical"}
@@ -160,11 +161,13 @@ func (s labelled) ask(t *testing.T, c servicetest.Client, mode string) evaluate.
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := evaluate.Answer{Judged: s.judged[q.ID], Latency: time.Since(start)}
+		a := measure.Answer{Judged: s.judged[q.ID], Latency: time.Since(start)}
+		var uris []string
 		for _, source := range res.Sources {
-			a.Ranking = append(a.Ranking, source.Uri)
+			uris = append(uris, source.Uri)
 		}
+		a.Ranking = measure.Documents(uris)
 		answers = append(answers, a)
 	}
-	return evaluate.Summarize(answers, []int{5, 10})
+	return measure.Summarize(answers, []int{5, 10})
 }

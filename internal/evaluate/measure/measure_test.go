@@ -1,8 +1,9 @@
-package evaluate
+package measure
 
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestMeasuresAgreeWithValuesComputedByHand(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			ranking := strings.Fields(c.ranking)
+			ranking := Documents(strings.Fields(c.ranking))
 			for _, m := range []struct {
 				name      string
 				got, want float64
@@ -63,9 +64,9 @@ func TestSummarizeTakesMeans(t *testing.T) {
 	t.Parallel()
 	j := Judgements{"a": 1}
 	got := Summarize([]Answer{
-		{j, []string{"a", "b"}, 3 * time.Millisecond},
-		{j, []string{"b", "a"}, time.Millisecond},
-		{j, []string{"b", "c"}, 2 * time.Millisecond},
+		{j, Documents([]string{"a", "b"}), 3 * time.Millisecond},
+		{j, Documents([]string{"b", "a"}), time.Millisecond},
+		{j, Documents([]string{"b", "c"}), 2 * time.Millisecond},
 		{j, nil, 9 * time.Millisecond},
 	}, []int{1, 2})
 	want := Summary{
@@ -101,24 +102,24 @@ func TestPercentileIsTheNearestRank(t *testing.T) {
 	}
 }
 
-func TestReadQrels(t *testing.T) {
+// A chunk may hold several spans, and a span may be in several chunks.
+func TestAPositionMayHaveSeveralItems(t *testing.T) {
 	t.Parallel()
-	const header = "query_id\tdoc_id\trelevance\n"
-	got, err := ReadQrels("q.tsv", strings.NewReader(header+"q1\td1\t1\r\nq1\td2\t0\n\nq2\td 3\t2.5\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]Judgements{"q1": {"d1": 1, "d2": 0}, "q2": {"d 3": 2.5}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	for input, problem := range map[string]string{
-		header + "q1\td1":                   "q.tsv:2: has 2 columns, want query_id, doc_id and relevance with tabs between them",
-		header + "q1\td1\t1\nq1\td1\thigh":  `q.tsv:3: relevance "high" is not a number`,
-		header + strings.Repeat("x", 1<<17): "q.tsv:2: bufio.Scanner: token too long",
-	} {
-		if _, err := ReadQrels("q.tsv", strings.NewReader(input)); err == nil || err.Error() != problem {
-			t.Errorf("got %v, want %q", err, problem)
+	j := Judgements{"a": 1, "b": 1, "c": 1}
+	r := Ranking{nil, {"a", "b"}, {"a"}, {"c"}}
+	for k, want := range map[int]float64{1: 0, 2: 2.0 / 3, 3: 2.0 / 3, 4: 1, 9: 1} {
+		if got := Recall(r, j, k); !near(got, want) {
+			t.Errorf("recall@%d is %v, want %v", k, got, want)
 		}
+	}
+	ideal := 1 + 1/math.Log2(3) + 1/math.Log2(4)
+	if got, want := NDCG(r, j, 4), (2/math.Log2(3)+1/math.Log2(5))/ideal; !near(got, want) {
+		t.Errorf("nDCG is %v, want %v", got, want)
+	}
+	if got := NDCG(Ranking{{"a", "b", "c"}}, j, 4); got != 1 {
+		t.Errorf("nDCG of all items at the first position is %v", got)
+	}
+	if got := Missing(r, j, 2); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("missing %v", got)
 	}
 }

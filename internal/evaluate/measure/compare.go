@@ -1,0 +1,132 @@
+package measure
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Difference compares a measure between two runs of the same questions.
+type Difference struct {
+	Name       string
+	Baseline   float64
+	Candidate  float64
+	Difference float64 // Candidate - Baseline
+	Low, High  float64 // confidence interval of Difference
+	// P is the probability of a difference at least as far from 0 if the runs were equally
+	// good: twice the smaller fraction of resamples whose difference is on one side of 0.
+	P float64
+	// Wins, Losses and Ties count the questions for which the candidate is better, worse
+	// and the same, and SignP is the two-sided p-value of the sign test on them. All are 0
+	// for measures that a single question does not have.
+	Wins, Losses, Ties int
+	SignP              float64
+}
+
+// Compare returns the differences between two lists of results of the same questions in the
+// same order. Both have a Cut for each of ks. The intervals are paired bootstraps: each
+// resample draws questions as Estimates does and takes both results of each.
+func Compare(ctx context.Context, baseline, candidate []Result, ks []int, threshold bool) ([]Difference, error) {
+	before, after := statisticsOf(baseline, ks, threshold), statisticsOf(candidate, ks, threshold)
+	drawn := make([][]float64, len(before))
+	err := resample(ctx, baseline, func(weights []float64) {
+		for i := range before {
+			drawn[i] = append(drawn[i], after[i].of(weights)-before[i].of(weights))
+		}
+	})
+	var all []Difference
+	every := once(len(baseline))
+	for i := range before {
+		d := Difference{Name: before[i].name, Baseline: before[i].of(every), Candidate: after[i].of(every)}
+		if d.Difference = d.Candidate - d.Baseline; math.IsNaN(d.Difference) {
+			continue
+		}
+		d.P = twoSided(drawn[i])
+		d.Low, d.High = interval(drawn[i])
+		if each := before[i].each; each != nil {
+			d.count(baseline, candidate, each)
+		}
+		all = append(all, d)
+	}
+	return all, err
+}
+
+// tie is the largest difference of two values that count as the same.
+const tie = 1e-9
+
+// count fills in the counts of questions and their test.
+func (d *Difference) count(baseline, candidate []Result, each func(Result) float64) {
+	for i := range baseline {
+		if !baseline[i].Answerable {
+			continue
+		}
+		switch change := each(candidate[i]) - each(baseline[i]); {
+		case change > tie:
+			d.Wins++
+		case change < -tie:
+			d.Losses++
+		default:
+			d.Ties++
+		}
+	}
+	d.SignP = signTest(d.Wins, d.Losses)
+}
+
+// twoSided returns the p-value of differences that were resampled.
+func twoSided(differences []float64) float64 {
+	below, above, n := 0.0, 0.0, 0.0
+	for _, d := range differences {
+		if math.IsNaN(d) {
+			continue
+		}
+		n++
+		if d <= tie {
+			below++
+		}
+		if d >= -tie {
+			above++
+		}
+	}
+	// The observed value counts as one more resample, so that no p-value is 0
+	// (Davison and Hinkley 1997, section 4.2).
+	return min(1, 2*(min(below, above)+1)/(n+1))
+}
+
+// signTest returns the two-sided p-value of the exact sign test: of so uneven a split if
+// wins and losses were equally likely.
+func signTest(wins, losses int) float64 {
+	n := wins + losses
+	if n == 0 {
+		return 1
+	}
+	coin := distuv.Binomial{N: float64(n), P: 0.5}
+	return min(1, 2*coin.CDF(float64(min(wins, losses))))
+}
+
+// Values returns the measures of one question, without intervals.
+func Values(r Result) []Estimate {
+	ks := make([]int, len(r.Cuts))
+	for i, c := range r.Cuts {
+		ks[i] = c.K
+	}
+	var all []Estimate
+	for _, s := range statisticsOf([]Result{r}, ks, false) {
+		if s.each != nil {
+			value := s.each(r)
+			all = append(all, Estimate{s.name, value, value, value})
+		}
+	}
+	return all
+}
+
+// Value returns the measure of one question by its name, or false if questions have none of
+// that name.
+func Value(r Result, name string) (float64, bool) {
+	for _, e := range Values(r) {
+		if e.Name == name {
+			return e.Value, true
+		}
+	}
+	return 0, false
+}
