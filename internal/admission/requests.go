@@ -33,6 +33,9 @@ func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (e
 	return func() { g.running.Release(of, 1) }, nil
 }
 
+// Running returns the number of requests of all tenants that are running, without streams.
+func (g *Gate) Running() int { return int(g.running.Taken()) }
+
 // BeginStream is Begin for a request that may last, such as a stream: it does not count as
 // running, and does not wait.
 func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (end func(), err error) {

@@ -62,13 +62,14 @@ func AddExtraction(ctx context.Context, on execer, jobID string, e Extraction) e
 
 const columns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::text, j.done, j.total, j.unit, j.attempts, j.error, j.extraction, j.created_at, j.updated_at`
 
-// visibleSQL returns a condition on jobs AS j: the filter selects the job's document. A
-// filter that is not empty hides all jobs on whole indexes.
+// visibleSQL returns a condition on jobs AS j: the filter selects the job's document, or the
+// job was started by a credential with this mandatory filter. A filter that is not empty hides
+// all other jobs on whole indexes.
 func visibleSQL(f filter.Filter, args *filter.Args) string {
 	if f.IsZero() {
 		return "true"
 	}
-	return `EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id AND ` + f.SQL("d.metadata", args) + `)`
+	return `(j.access = ` + args.Add(f.String()) + ` OR EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id AND ` + f.SQL("d.metadata", args) + `))`
 }
 
 // get returns a job. Errors: NotFound, also if the filter hides the job.

@@ -15,6 +15,10 @@ const (
 	Graph Kind = "graph"
 	// Topics finds the topics of an index.
 	Topics Kind = "topics"
+	// Evaluate runs a question set against an index.
+	Evaluate Kind = "evaluate"
+	// Draft drafts questions from the documents of an index.
+	Draft Kind = "draft"
 )
 
 // The kinds of tasks that are not the kind of a job.

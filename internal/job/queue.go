@@ -30,6 +30,8 @@ const (
 	LaneMaintenance Lane = "maintenance"
 	// LaneReembed is for tasks that take hours, which maintenance does not wait for.
 	LaneReembed Lane = "reembed"
+	// LaneEvaluate is for tasks that ask queries one after the other, in short turns.
+	LaneEvaluate Lane = "evaluate"
 )
 
 // laneWorkers is how many tasks of a lane an instance runs at once: each takes a CPU or
@@ -73,6 +75,7 @@ func NewQueue(config QueueConfig) (*Queue, error) {
 		Schema: schema,
 		Queues: map[string]river.QueueConfig{
 			string(LaneMaintenance): {MaxWorkers: laneWorkers}, string(LaneReembed): {MaxWorkers: laneWorkers},
+			string(LaneEvaluate): {MaxWorkers: laneWorkers},
 		},
 		Workers:              workers,
 		JobTimeout:           defaultTimeout,

@@ -11,8 +11,8 @@ import (
 )
 
 // Service lists, watches, cancels and retries the jobs of the calling tenant. A credential with a
-// mandatory filter sees only the jobs of documents that the filter selects. Safe for
-// concurrent use.
+// mandatory filter sees only the jobs of documents that the filter selects, and jobs that were
+// started with the same filter. Safe for concurrent use.
 type Service struct {
 	db      *tenant.DB
 	runners Registry

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -37,13 +38,17 @@ type Start struct {
 	Kind      Kind
 	IndexName string
 	Unit      string // of its progress, in the plural
+	// Access is the mandatory filter of the credential that starts the job, if other
+	// credentials with the same filter may see it; the zero Filter shows it only to
+	// credentials without one.
+	Access filter.Filter
 }
 
 // Insert stores a queued job on an index. A job that exists stays as it is.
 func Insert(ctx context.Context, on execer, s Start) error {
 	_, err := on.Exec(ctx, `
-		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit) VALUES ($1, $2, 'queued', $3, $4)
-		ON CONFLICT (job_id) DO NOTHING`, s.JobID, s.Kind, s.IndexName, s.Unit)
+		INSERT INTO tenant.jobs (job_id, kind, status, index_name, unit, access) VALUES ($1, $2, 'queued', $3, $4, $5)
+		ON CONFLICT (job_id) DO NOTHING`, s.JobID, s.Kind, s.IndexName, s.Unit, s.Access.String())
 	return err
 }
 

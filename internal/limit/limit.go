@@ -176,6 +176,13 @@ func (l *Limiter[K]) Used(key K) int64 {
 	return 0
 }
 
+// Taken returns how many units all keys have together.
+func (l *Limiter[K]) Taken() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.used
+}
+
 // take takes n units of a key with the limit each, unless there are too few or a waiter could
 // be served next.
 func (l *Limiter[K]) take(key K, n, each int64) bool {

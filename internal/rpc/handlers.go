@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
+	"github.com/ragdhq/ragd/internal/evaluate"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
@@ -48,6 +49,9 @@ type Handlers struct {
 	Graphs    *graph.Service
 	Tools     *tool.Service
 	Endpoints *own.Service
+
+	Evaluations *evaluate.Service
+
 	// Processor is used to convert large answers; nil is no limit.
 	Processor *limit.Processor
 	// Ready returns an error while the service cannot answer requests, for health checks;
@@ -60,7 +64,7 @@ func ServiceNames() []string {
 	return []string{
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
-		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName,
+		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 	}
 }
 
@@ -101,6 +105,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 	add(ragdv1connect.NewEndpointServiceHandler(h, options))
+	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

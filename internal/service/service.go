@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/evaluate"
 	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -164,7 +165,15 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)
 	graphs := graph.New(db, indexes, queries, s.queue, processor)
+	evaluations := evaluate.New(evaluate.Config{
+		DB: db, Work: work, Indexes: indexes, Queue: s.queue, Models: languageModels, Processor: processor, Logger: s.log,
+		Search: func(ctx context.Context, indexName string, settings evaluate.Settings, question string) ([]evaluate.Hit, error) {
+			return s.Handlers.SearchFor(ctx, indexName, settings, question)
+		},
+		Busy: func() bool { return s.gate.Running() > 0 },
+	})
 	runners := job.Join(
+		evaluations.Runners(),
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
@@ -180,6 +189,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
 		Endpoints: owned,
+
+		Evaluations: evaluations,
 
 		Processor: processor,
 		Ready:     s.checkReady,

@@ -104,6 +104,7 @@ CREATE TABLE jobs (
 	status      text NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
 	index_name  text NOT NULL,
 	document_id uuid,
+	access      text NOT NULL DEFAULT '{}', -- of a job without a document: the mandatory filter of the credential that started it
 	done        int NOT NULL DEFAULT 0,
 	total       int NOT NULL DEFAULT 0,
 	unit        text NOT NULL DEFAULT '', -- of done and total

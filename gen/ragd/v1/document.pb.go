@@ -202,7 +202,7 @@ func (x *Document) GetNamespace() string {
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// ingest, build, reembed or graph.
+	// ingest, build, reembed, graph, evaluate or draft.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
 	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`

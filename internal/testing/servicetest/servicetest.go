@@ -96,6 +96,7 @@ type Client struct {
 	ragdv1connect.VectorServiceClient
 	ragdv1connect.ToolServiceClient
 	ragdv1connect.EndpointServiceClient
+	ragdv1connect.EvaluateServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -118,6 +119,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		VectorServiceClient:   ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
 		ToolServiceClient:     ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),
 		EndpointServiceClient: ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
+		EvaluateServiceClient: ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

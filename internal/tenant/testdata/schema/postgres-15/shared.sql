@@ -222,6 +222,52 @@ CREATE TABLE ragd_shared.endpoints (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.evaluation_results (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    evaluation_id uuid NOT NULL,
+    batch integer NOT NULL,
+    result_count integer NOT NULL,
+    results jsonb NOT NULL
+);
+
+CREATE TABLE ragd_shared.evaluations (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    evaluation_id uuid NOT NULL,
+    set_name text NOT NULL COLLATE pg_catalog."C",
+    index_name text NOT NULL,
+    access text NOT NULL,
+    settings jsonb NOT NULL,
+    question_count integer NOT NULL,
+    job_id uuid NOT NULL,
+    estimates jsonb,
+    unanswerable integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE ragd_shared.question_sets (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    set_name text NOT NULL COLLATE pg_catalog."C",
+    index_name text NOT NULL,
+    description text NOT NULL,
+    access text NOT NULL,
+    question_count integer DEFAULT 0 NOT NULL,
+    drafted_count integer DEFAULT 0 NOT NULL,
+    byte_size bigint DEFAULT 0 NOT NULL,
+    draft jsonb,
+    draft_job_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.questions (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    set_name text NOT NULL COLLATE pg_catalog."C",
+    question_id text NOT NULL COLLATE pg_catalog."C",
+    question jsonb NOT NULL,
+    byte_size integer NOT NULL,
+    drafted boolean NOT NULL
+);
+
 CREATE TABLE ragd_shared.schema_migrations (
     version bigint NOT NULL,
     dirty boolean NOT NULL
@@ -243,21 +289,74 @@ CREATE TABLE ragd_shared.tools (
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (tenant_id, endpoint_name);
 
+ALTER TABLE ONLY ragd_shared.evaluation_results
+    ADD CONSTRAINT evaluation_results_pkey PRIMARY KEY (tenant_id, evaluation_id, batch);
+
+ALTER TABLE ONLY ragd_shared.evaluations
+    ADD CONSTRAINT evaluations_pkey PRIMARY KEY (tenant_id, evaluation_id);
+
+ALTER TABLE ONLY ragd_shared.question_sets
+    ADD CONSTRAINT question_sets_pkey PRIMARY KEY (tenant_id, set_name);
+
+ALTER TABLE ONLY ragd_shared.questions
+    ADD CONSTRAINT questions_pkey PRIMARY KEY (tenant_id, set_name, question_id);
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
+
+CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_id, created_at DESC, evaluation_id DESC);
+
+CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.tool_changed();
 
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.evaluation_results
+    ADD CONSTRAINT evaluation_results_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES ragd_shared.evaluations(tenant_id, evaluation_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.evaluation_results
+    ADD CONSTRAINT evaluation_results_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.evaluations
+    ADD CONSTRAINT evaluations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.evaluations
+    ADD CONSTRAINT evaluations_tenant_id_set_name_fkey FOREIGN KEY (tenant_id, set_name) REFERENCES ragd_shared.question_sets(tenant_id, set_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.question_sets
+    ADD CONSTRAINT question_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.questions
+    ADD CONSTRAINT questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.questions
+    ADD CONSTRAINT questions_tenant_id_set_name_fkey FOREIGN KEY (tenant_id, set_name) REFERENCES ragd_shared.question_sets(tenant_id, set_name) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ragd_shared.endpoints ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.evaluation_results ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.evaluations ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.evaluation_results USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.evaluations USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.question_sets USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.questions USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
+
+ALTER TABLE ragd_shared.question_sets ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.questions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;

@@ -93,6 +93,7 @@ CREATE TABLE tenant.jobs (
     status text NOT NULL,
     index_name text NOT NULL,
     document_id uuid,
+    access text DEFAULT '{}'::text NOT NULL,
     done integer DEFAULT 0 NOT NULL,
     total integer DEFAULT 0 NOT NULL,
     unit text DEFAULT ''::text NOT NULL,
