@@ -31,6 +31,7 @@ type client struct {
 	chunks    ragdv1connect.ChunkServiceClient
 	tools     ragdv1connect.ToolServiceClient
 	endpoints ragdv1connect.EndpointServiceClient
+	evaluate  ragdv1connect.EvaluateServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -77,6 +78,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		chunks:    ragdv1connect.NewChunkServiceClient(caller, server, options),
 		tools:     ragdv1connect.NewToolServiceClient(caller, server, options),
 		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
+		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),
 	}
 }
 

@@ -30,7 +30,11 @@ func (p *program) evalCommand() *cobra.Command {
 	cmd := p.clientFlags(&cobra.Command{
 		Use:   "eval",
 		Short: "Measure retrieval with questions whose answers are known",
-		Long: `Ask questions whose relevant documents are known and print how well they were
+		Long: `Measure retrieval with questions whose answers are known: the commands below keep
+question sets in the service, run them there and compare runs. With --queries instead
+of a command, this one asks the questions of a file at once and keeps nothing.
+
+Ask questions whose relevant documents are known and print how well they were
 found, for each search mode:
 
   recall@k  share of the relevant documents among the first k
@@ -99,7 +103,7 @@ made.`,
 		case *concurrency < 1 || len(*ks) == 0 || slices.Min(*ks) < 1:
 			return usagef("--k and --concurrency must be at least 1")
 		}
-		if e.questions, err = p.readQuestions(*queries, *qrels); err != nil {
+		if e.questions, err = p.readQuestions(*queries, *qrels, false); err != nil {
 			return err
 		}
 		c, err := p.connect(credentials.forTenant)
@@ -117,6 +121,7 @@ made.`,
 		}
 		return p.evaluate(cmd.Context(), c, e)
 	}
+	cmd.AddCommand(p.evalSetCommands(), p.evalRun(), p.evalRuns(), p.evalShow(), p.evalDelete(), p.evalCompare())
 	return cmd
 }
 
@@ -155,9 +160,9 @@ func (p *program) evalIndex(ctx context.Context, c *client, index, documents str
 	})
 }
 
-// readQuestions reads questions, and their relevant documents from the file qrels if it
-// is named. It leaves out questions without a relevant document and prints their number.
-func (p *program) readQuestions(queries, qrels string) (questions []evaluate.Question, err error) {
+// readJudged reads questions, and their relevant documents from the file qrels if it is
+// named.
+func readJudged(queries, qrels string) (questions []evaluate.Question, err error) {
 	err = readFile(queries, func(r io.Reader) (err error) {
 		questions, err = evaluate.ReadQuestions(queries, r)
 		return err
@@ -165,11 +170,17 @@ func (p *program) readQuestions(queries, qrels string) (questions []evaluate.Que
 	if err == nil && qrels != "" {
 		err = readFile(qrels, func(r io.Reader) error { return evaluate.Judge(questions, qrels, r) })
 	}
-	if err != nil {
+	return questions, err
+}
+
+// readQuestions is readJudged without questions for which nothing is relevant, whose number
+// it prints. Those that are marked as unanswerable are left out unless they are wanted.
+func (p *program) readQuestions(queries, qrels string, unanswerable bool) (questions []evaluate.Question, err error) {
+	if questions, err = readJudged(queries, qrels); err != nil {
 		return nil, err
 	}
 	all := len(questions)
-	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return len(q.Relevant) == 0 && q.Answer == "" })
+	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return !q.Judged() && !(unanswerable && q.Unanswerable) })
 	if len(questions) == 0 && qrels == "" {
 		return nil, fmt.Errorf("%s: no question has a relevant document: give each a field \"uris\", or --qrels", queries)
 	}

@@ -68,3 +68,25 @@ func eachJudgement(name string, r io.Reader, do func(question, document string, 
 	}
 	return nil
 }
+
+// WriteQrels writes the relevant documents of questions as ReadQrels reads them. Spans are
+// left out.
+func WriteQrels(w io.Writer, questions []Question) error {
+	if _, err := fmt.Fprintln(w, qrelsHeaders[0]); err != nil {
+		return err
+	}
+	for _, q := range questions {
+		for _, r := range q.Relevant {
+			if r.Span != nil {
+				continue
+			}
+			if strings.ContainsAny(q.ID+r.URI, "\t\r\n") {
+				return fmt.Errorf("question %q: a tab or line break in its id or a uri cannot be written to tab-separated judgements", q.ID)
+			}
+			if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", q.ID, r.URI, strconv.FormatFloat(grade(r), 'g', -1, 64)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

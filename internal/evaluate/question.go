@@ -139,6 +139,9 @@ func (r Relevant) item() string {
 // answerItem is the item of an answer.
 const answerItem = "answer"
 
+// Judged reports whether something is relevant to the question.
+func (q Question) Judged() bool { return len(q.Relevant) > 0 || q.Answer != "" }
+
 // Judgements returns the relevant items of the question: uris, spans as uri#start-end, or
 // "answer".
 func (q Question) Judgements() measure.Judgements {

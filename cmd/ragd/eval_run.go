@@ -1,0 +1,364 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
+)
+
+func noWaitFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("no-wait", false, "start the job and print its id")
+}
+
+// awaitJob follows a job to its end and shows its progress.
+func (p *program) awaitJob(ctx context.Context, c *client, job *ragdv1.Job, what string) error {
+	stream, err := c.documents.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: job.GetJobId()})
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	bar := progress.NewBar(p.out.Stderr, 1, what, progressbar.OptionSetVisibility(p.stderrTerminal), progressbar.OptionShowCount())
+	defer func() { _ = bar.Finish() }()
+	for stream.Receive() {
+		job = stream.Msg()
+		if done := job.GetProgress(); done.GetTotal() > 0 {
+			bar.ChangeMax64(int64(done.GetTotal()))
+			_ = bar.Set64(int64(done.GetDone()))
+		}
+	}
+	switch {
+	case stream.Err() != nil:
+		return fmt.Errorf("the job goes on; ragd job watch %s follows it: %w", job.GetJobId(), stream.Err())
+	case job.GetStatus() == "failed" || job.GetStatus() == "cancelled":
+		return fmt.Errorf("job %s ended as %s: %s", job.GetJobId(), job.GetStatus(), job.GetError())
+	case job.GetStatus() != "succeeded":
+		return fmt.Errorf("the service stopped following job %s before its end", job.GetJobId())
+	}
+	return nil
+}
+
+func (p *program) evalRun() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run SET",
+		Short: "Run a question set with the settings of a query",
+		Long: `Have the service ask every question of a set and measure the answers. The run and its
+results are kept: "ragd eval runs" lists them, "ragd eval compare" compares two.
+
+--settings takes any fields of a query, as JSON: of VectorQueryRequest, or of
+GraphRagRequest with --graph. To compare two embedding models, make a second index
+with the same documents and name it with --index.`,
+		Example: `  ragd eval run handbook
+  ragd eval run handbook --mode hybrid --rerank lexical --label "with reranking"
+  ragd eval run handbook --graph --k 5,20
+  ragd eval run handbook --index handbook-large --settings '{"hybrid": {"vectorWeight": 0.7}}'`,
+		Args: arguments("SET"),
+	}
+	flags := cmd.Flags()
+	index := flags.String("index", "", "index to ask (default that of the set)")
+	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
+	graph := flags.Bool("graph", false, "walk through the graph from what is found")
+	ks := flags.Int32Slice("k", nil, "how many documents are looked at (default 5,10)")
+	minScore := flags.Float64("min-score", 0, "measure the precision of the sources that score more than this")
+	label := flags.String("label", "", "a note for people")
+	filter := objectFlag(flags, "filter", "only chunks that this filter selects")
+	settings := objectFlag(flags, "settings", `other fields of the query, such as {"topK": 50}`)
+	reranker := rerankerFlag(flags, "rerank what was found")
+	noWait := noWaitFlag(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		req := &ragdv1.StartEvaluationRequest{SetName: args[0], K: *ks, Label: *label}
+		if flags.Changed("min-score") {
+			req.MinScore = minScore
+		}
+		fields := map[string]*structpb.Value{"indexName": structpb.NewStringValue(*index), "searchMode": structpb.NewStringValue(*mode)}
+		if f := filter(); f != nil {
+			fields["filter"] = structpb.NewStructValue(f)
+		}
+		if err := evalSettings(req, *graph, fields, settings(), reranker()); err != nil {
+			return err
+		}
+		started, err := c.evaluate.StartEvaluation(ctx, req)
+		if err != nil {
+			return err
+		}
+		if !*noWait {
+			if err := p.awaitJob(ctx, c, started.GetJob(), "asking"); err != nil {
+				return err
+			}
+			if started, err = c.evaluate.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: started.GetEvaluationId()}); err != nil {
+				return err
+			}
+		}
+		return p.out.Show(started, showEvaluation(started))
+	})
+	return cmd
+}
+
+// evalSettings sets the query of an evaluation from fields that flags gave and others, which
+// win.
+func evalSettings(req *ragdv1.StartEvaluationRequest, graph bool, fields map[string]*structpb.Value, others *structpb.Struct, reranker *ragdv1.Reranker) error {
+	for name, value := range others.GetFields() {
+		fields[name] = value
+	}
+	encoded, err := protojson.Marshal(&structpb.Struct{Fields: fields})
+	if err != nil {
+		return err
+	}
+	var query proto.Message
+	if reranker != nil {
+		reranker.Required = true // else results that were not reranked would be measured
+	}
+	if graph {
+		m := &ragdv1.GraphRagRequest{}
+		query, req.Settings = m, &ragdv1.StartEvaluationRequest_Graph{Graph: m}
+		defer func() { setReranker(&m.Reranker, reranker) }()
+	} else {
+		m := &ragdv1.VectorQueryRequest{}
+		query, req.Settings = m, &ragdv1.StartEvaluationRequest_Query{Query: m}
+		defer func() { setReranker(&m.Reranker, reranker) }()
+	}
+	if err := jsonmessage.Unmarshal(encoded, query); err != nil {
+		return usagef("--settings: %v", err)
+	}
+	return nil
+}
+
+func setReranker(into **ragdv1.Reranker, given *ragdv1.Reranker) {
+	if given != nil {
+		*into = given
+	}
+}
+
+// settingsText describes the query of an evaluation in one line.
+func settingsText(e *ragdv1.Evaluation) string {
+	kind, query := "query", proto.Message(e.GetQuery())
+	if g := e.GetGraph(); g != nil {
+		kind, query = "graph", g
+	}
+	fields := query.ProtoReflect()
+	fields = proto.Clone(fields.Interface()).ProtoReflect()
+	if index := fields.Descriptor().Fields().ByName("index_name"); index != nil {
+		fields.Clear(index)
+	}
+	if text := output.CompactJSON(fields.Interface()); text != "{}" {
+		return kind + " " + text
+	}
+	return kind
+}
+
+func showEvaluation(e *ragdv1.Evaluation) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "run", e.GetEvaluationId())
+		output.Field(w, "set", e.GetSetName())
+		output.Field(w, "index", e.GetIndexName())
+		output.Field(w, "label", e.GetLabel())
+		output.Field(w, "settings", settingsText(e))
+		output.Field(w, "questions", questionsText(e))
+		output.Field(w, "status", e.GetJob().GetStatus())
+		if e.GetJob().GetStatus() != "succeeded" {
+			output.Field(w, "job", e.GetJob().GetJobId())
+			output.Field(w, "progress", jobProgress(e.GetJob()))
+			output.Field(w, "error", e.GetJob().GetError())
+		}
+		output.Field(w, "created", output.Stamp(e.GetCreateTime()))
+		if len(e.GetMeasures()) > 0 {
+			fmt.Fprintln(w, "\nMEASURE\tVALUE\t95% INTERVAL")
+		}
+		for _, m := range e.GetMeasures() {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", m.GetName(), measureText(m.GetName(), m.GetValue()), intervalText(m.GetName(), m.GetLow(), m.GetHigh()))
+		}
+	}
+}
+
+func questionsText(e *ragdv1.Evaluation) string {
+	if n := e.GetUnanswerableCount(); n > 0 {
+		return fmt.Sprintf("%d, of which %d unanswerable", e.GetQuestionCount(), n)
+	}
+	return fmt.Sprint(e.GetQuestionCount())
+}
+
+// measureText returns a value with as many digits as it deserves: a time is in ms.
+func measureText(name string, value float64) string {
+	if strings.HasSuffix(name, "Ms") {
+		return fmt.Sprintf("%.1f", value)
+	}
+	return fmt.Sprintf("%.3f", value)
+}
+
+func intervalText(name string, low, high float64) string {
+	return measureText(name, low) + " to " + measureText(name, high)
+}
+
+func (p *program) evalRuns() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs [SET]",
+		Short: "List runs, newest first",
+		Example: `  ragd eval runs
+  ragd eval runs handbook --limit 10`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		set := strings.Join(args, "")
+		runs := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Evaluation, string, error) {
+			page, err := c.evaluate.ListEvaluations(ctx, &ragdv1.ListEvaluationsRequest{SetName: set, PageSize: size, PageToken: token})
+			return page.GetEvaluations(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "runs", runs, "RUN SET INDEX STATUS MEASURES LABEL SETTINGS CREATED", func(e *ragdv1.Evaluation) []any {
+			var best []string
+			for _, m := range e.GetMeasures() {
+				if m.GetName() == "mrr" || strings.HasSuffix(m.GetName(), fmt.Sprintf("@%d", e.GetK()[0])) && !strings.HasPrefix(m.GetName(), "all") {
+					best = append(best, m.GetName()+" "+measureText(m.GetName(), m.GetValue()))
+				}
+			}
+			return []any{
+				e.GetEvaluationId(), e.GetSetName(), e.GetIndexName(), e.GetJob().GetStatus(), strings.Join(best, ", "), e.GetLabel(),
+				settingsText(e), output.Stamp(e.GetCreateTime()),
+			}
+		})
+	})
+	return cmd
+}
+
+func (p *program) evalShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show the measures of a run, or its questions",
+		Example: `  ragd eval show 4711
+  ragd eval show 4711 --per-question`,
+		Args: arguments("RUN"),
+	}
+	perQuestion := cmd.Flags().Bool("per-question", false, "list the results of the questions")
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		run, err := c.evaluate.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: args[0]})
+		if err != nil {
+			return err
+		}
+		if !*perQuestion {
+			return p.out.Show(run, showEvaluation(run))
+		}
+		results := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.QuestionResult, string, error) {
+			page, err := c.evaluate.ListEvaluationResults(ctx, &ragdv1.ListEvaluationResultsRequest{EvaluationId: args[0], PageSize: size, PageToken: token})
+			return page.GetResults(), page.GetNextPageToken(), err
+		})
+		most := run.GetK()[len(run.GetK())-1]
+		recall := fmt.Sprintf("recall@%d", most)
+		return output.List(p.out, "results", results, "QUESTION FIRST "+strings.ToUpper(recall)+" TOP MS TEXT MISSING", func(r *ragdv1.QuestionResult) []any {
+			first, top, found := "-", "-", "-"
+			if r.GetFirstRank() > 0 {
+				first = fmt.Sprint(r.GetFirstRank())
+			}
+			if r.TopScore != nil {
+				top = fmt.Sprintf("%.3f", r.GetTopScore())
+			}
+			for _, m := range r.GetMeasures() {
+				if m.GetName() == recall {
+					found = fmt.Sprintf("%.2f", m.GetValue())
+				}
+			}
+			return []any{r.GetQuestionId(), first, found, top, fmt.Sprintf("%.1f", r.GetLatencyMs()), r.GetText(), strings.Join(r.GetMissing(), ", ")}
+		})
+	})
+	return cmd
+}
+
+func (p *program) evalDelete() *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete RUN",
+		Short:   "Delete a run with its results, and cancel it if it is under way",
+		Example: `  ragd eval delete 4711`,
+		Args:    arguments("RUN"),
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			res, err := c.evaluate.DeleteEvaluation(ctx, &ragdv1.DeleteEvaluationRequest{EvaluationId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted run %s\n", args[0]) })
+		}),
+	}
+}
+
+func (p *program) evalCompare() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "compare BASELINE CANDIDATE",
+		Short: "Compare two runs question by question",
+		Long: `Compare two runs over the questions that both have. A difference whose interval does not
+contain 0, and whose p is small, is hardly due to the choice of questions. Wins and
+losses count the questions for which the second run is better and worse; sign p is the
+sign test on them. Below come the questions that changed most.`,
+		Example: `  ragd eval compare 4711 4712
+  ragd eval compare 4711 4712 --measure recall@5 --limit 50`,
+		Args: arguments("BASELINE", "CANDIDATE"),
+	}
+	by := cmd.Flags().String("measure", "", "what the questions are sorted by: recall@k, ndcg@k, all@k or mrr (default ndcg at the largest k)")
+	limit := cmd.Flags().Int32("limit", 0, "questions to print (default 20)")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		compared, err := c.evaluate.CompareEvaluations(ctx, &ragdv1.CompareEvaluationsRequest{BaselineId: args[0], CandidateId: args[1], Measure: *by, Limit: *limit})
+		if err != nil {
+			return err
+		}
+		if p.out.JSON {
+			return p.out.Message(compared)
+		}
+		return p.printComparison(compared)
+	})
+	return cmd
+}
+
+func (p *program) printComparison(c *ragdv1.EvaluationComparison) error {
+	fmt.Fprintf(p.out.Stdout, "%s in both runs", output.Count(int(c.GetQuestionCount()), "question"))
+	if n := c.GetLeftOutCount(); n > 0 {
+		fmt.Fprintf(p.out.Stdout, "; left out %d that only one has or that were changed", n)
+	}
+	fmt.Fprint(p.out.Stdout, "\n\n")
+	w := output.NewTable(p.out.Stdout)
+	fmt.Fprintln(w, "MEASURE\tBASELINE\tCANDIDATE\tDIFFERENCE\t95% INTERVAL\tP\tWINS\tLOSSES\tTIES\tSIGN P")
+	for _, d := range c.GetDifferences() {
+		name := d.GetName()
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.3f", name, measureText(name, d.GetBaseline()), measureText(name, d.GetCandidate()),
+			signed(name, d.GetDifference()), signed(name, d.GetLow())+" to "+signed(name, d.GetHigh()), d.GetPValue())
+		if s := d.GetSignTest(); s != nil {
+			fmt.Fprintf(w, "\t%d\t%d\t%d\t%.3f", s.GetWins(), s.GetLosses(), s.GetTies(), s.GetPValue())
+		}
+		fmt.Fprintln(w)
+	}
+	if len(c.GetChanges()) > 0 {
+		fmt.Fprintf(w, "\nQUESTION\tFIRST\t%s\tTEXT\n", strings.ToUpper(c.GetMeasure()))
+	}
+	for _, q := range c.GetChanges() {
+		fmt.Fprintf(w, "%s\t%s\t%.2f -> %.2f\t%s\n", output.OneLine(q.GetQuestionId()), ranks(q), q.GetBaseline(), q.GetCandidate(), output.OneLine(q.GetText()))
+	}
+	return w.Flush()
+}
+
+// signed returns a difference with its sign.
+func signed(name string, value float64) string {
+	if text := measureText(name, value); value < 0 || strings.Trim(text, "0.") == "" {
+		return text
+	}
+	return "+" + measureText(name, value)
+}
+
+// ranks returns the ranks of the first relevant source before and after.
+func ranks(q *ragdv1.QuestionChange) string {
+	text := func(rank int32) string {
+		if rank == 0 {
+			return "-"
+		}
+		return fmt.Sprint(rank)
+	}
+	return text(q.GetBaselineFirstRank()) + " -> " + text(q.GetCandidateFirstRank())
+}

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/evaluate"
+)
+
+func (p *program) evalSetCommands() *cobra.Command {
+	return p.group("set", "Keep questions whose answers are known", `
+A question set is a named list of questions about the documents of an index. The
+service keeps it, runs it with "ragd eval run" and compares the runs.`,
+		p.evalSetCreate(), p.evalSetList(), p.evalSetShow(), p.evalSetDelete(), p.evalSetImport(), p.evalSetExport(), p.evalSetDraft(),
+	)
+}
+
+func showSet(set *ragdv1.QuestionSet) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "set", set.GetSetName())
+		output.Field(w, "index", set.GetIndexName())
+		output.Field(w, "description", set.GetDescription())
+		output.Field(w, "questions", set.GetQuestionCount())
+		output.Field(w, "drafted", set.GetDraftedCount())
+		output.Field(w, "draft job", set.GetDraftJobId())
+		output.Field(w, "created", output.Stamp(set.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(set.GetUpdateTime()))
+	}
+}
+
+func (p *program) evalSetCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "create SET",
+		Short:   "Make an empty question set",
+		Example: `  ragd eval set create handbook --index handbook --description "Asked in the support chat"`,
+		Args:    arguments("SET"),
+	}
+	index := indexFlag(cmd)
+	description := cmd.Flags().String("description", "", "where the questions are from, for people")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		set, err := c.evaluate.CreateQuestionSet(ctx, &ragdv1.CreateQuestionSetRequest{SetName: args[0], IndexName: *index, Description: *description})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(set, showSet(set))
+	})
+	return cmd
+}
+
+func (p *program) evalSetList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the question sets in the order of their names",
+		Example: `  ragd eval set list`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		sets := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.QuestionSet, string, error) {
+			page, err := c.evaluate.ListQuestionSets(ctx, &ragdv1.ListQuestionSetsRequest{PageSize: size, PageToken: token})
+			return page.GetQuestionSets(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "question sets", sets, "SET INDEX QUESTIONS DRAFTED UPDATED DESCRIPTION", func(s *ragdv1.QuestionSet) []any {
+			return []any{s.GetSetName(), s.GetIndexName(), s.GetQuestionCount(), s.GetDraftedCount(), output.Stamp(s.GetUpdateTime()), s.GetDescription()}
+		})
+	})
+	return cmd
+}
+
+// questions returns the questions of a set, at most limit of them if limit is above 0.
+func (c *client) questions(ctx context.Context, set string, limit int) func(yield func(*ragdv1.Question, error) bool) {
+	return paging.Items(limit, func(size int32, token string) ([]*ragdv1.Question, string, error) {
+		page, err := c.evaluate.ListQuestions(ctx, &ragdv1.ListQuestionsRequest{SetName: set, PageSize: size, PageToken: token})
+		return page.GetQuestions(), page.GetNextPageToken(), err
+	})
+}
+
+func (p *program) evalSetShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show SET",
+		Short:   "List the questions of a set in the order of their ids",
+		Example: `  ragd eval set show handbook --limit 20`,
+		Args:    arguments("SET"),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		return output.List(p.out, "questions", c.questions(ctx, args[0], *limit), "QUESTION DRAFTED TEXT RELEVANT", func(q *ragdv1.Question) []any {
+			drafted := ""
+			if q.GetDrafted() {
+				drafted = "yes"
+			}
+			return []any{q.GetQuestionId(), drafted, q.GetText(), relevantText(q)}
+		})
+	})
+	return cmd
+}
+
+// relevantText says what answers a question.
+func relevantText(q *ragdv1.Question) string {
+	switch {
+	case q.GetUnanswerable():
+		return "nothing"
+	case q.GetAnswer() != "":
+		return fmt.Sprintf("%q", q.GetAnswer())
+	}
+	var all []string
+	for _, r := range q.GetRelevant() {
+		text := r.GetUri()
+		if r.StartByte != nil {
+			text += fmt.Sprintf("#%d-%d", r.GetStartByte(), r.GetEndByte())
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+func (p *program) evalSetDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "delete SET",
+		Short:   "Delete a question set with its runs",
+		Example: `  ragd eval set delete handbook --yes`,
+		Args:    arguments("SET"),
+	}
+	yes := yesFlag(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		if err := p.confirm(ctx, *yes, args[0], "This deletes the questions of the set %s and all its runs.", args[0]); err != nil {
+			return err
+		}
+		res, err := c.evaluate.DeleteQuestionSet(ctx, &ragdv1.DeleteQuestionSetRequest{SetName: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted question set %s\n", args[0]) })
+	})
+	return cmd
+}
+
+func (p *program) evalSetImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import SET",
+		Short: "Add questions from files to a set",
+		Long: `Add questions from the files that "ragd eval" reads to a set, or replace those whose
+ids the set has. A set that does not exist is made.`,
+		Example: `  ragd eval set import handbook --index handbook --queries examples/questions.jsonl
+  ragd eval set import squad --index squad --queries queries.jsonl.gz --qrels qrels.tsv.gz
+  ragd eval set import squad --queries others.jsonl.gz --unanswerable`,
+		Args: arguments("SET"),
+	}
+	index := indexFlag(cmd)
+	queries := cmd.Flags().String("queries", "", "the questions, as JSON Lines")
+	qrels := cmd.Flags().String("qrels", "", "their relevant documents (default those in the questions)")
+	unanswerable := cmd.Flags().Bool("unanswerable", false, "mark questions for which nothing is relevant as unanswerable (default they are left out)")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		if *queries == "" {
+			return usagef("--queries is missing")
+		}
+		questions, err := p.importedQuestions(*queries, *qrels, *unanswerable)
+		if err != nil {
+			return err
+		}
+		if err := c.ensureSet(ctx, args[0], *index); err != nil {
+			return err
+		}
+		return p.putQuestions(ctx, c, args[0], questions)
+	})
+	return cmd
+}
+
+// importedQuestions reads questions, and what is relevant from the file qrels if it is named.
+func (p *program) importedQuestions(queries, qrels string, unanswerable bool) (questions []evaluate.Question, err error) {
+	if !unanswerable {
+		return p.readQuestions(queries, qrels, true)
+	}
+	questions, err = readJudged(queries, qrels)
+	for i := range questions {
+		if q := &questions[i]; !q.Judged() {
+			q.Unanswerable = true
+		}
+	}
+	return questions, err
+}
+
+// ensureSet makes a set unless it exists.
+func (c *client) ensureSet(ctx context.Context, name, index string) error {
+	_, err := c.evaluate.GetQuestionSet(ctx, &ragdv1.GetQuestionSetRequest{SetName: name})
+	if connect.CodeOf(err) != connect.CodeNotFound {
+		return err
+	}
+	_, err = c.evaluate.CreateQuestionSet(ctx, &ragdv1.CreateQuestionSetRequest{SetName: name, IndexName: index})
+	return err
+}
+
+// A call puts at most questionsPerCall questions with about bytesPerCall.
+const (
+	questionsPerCall = 500
+	bytesPerCall     = 4 << 20
+)
+
+func (p *program) putQuestions(ctx context.Context, c *client, set string, questions []evaluate.Question) error {
+	var last *ragdv1.QuestionSet
+	for len(questions) > 0 {
+		req := &ragdv1.PutQuestionsRequest{SetName: set}
+		for size := 0; len(questions) > 0 && len(req.Questions) < questionsPerCall && size < bytesPerCall; questions = questions[1:] {
+			q := questionOf(questions[0])
+			size += len(q.GetText()) + 100*len(q.GetRelevant())
+			req.Questions = append(req.Questions, q)
+		}
+		var err error
+		if last, err = c.evaluate.PutQuestions(ctx, req); err != nil {
+			return err
+		}
+	}
+	return p.out.Show(last, showSet(last))
+}
+
+// questionOf converts a question of a file.
+func questionOf(q evaluate.Question) *ragdv1.Question {
+	out := &ragdv1.Question{QuestionId: q.ID, Text: q.Text, Answer: q.Answer, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
+	for _, r := range q.Relevant {
+		relevant := &ragdv1.Relevant{Uri: r.URI}
+		if r.Grade != 1 {
+			relevant.Grade = &r.Grade
+		}
+		if r.Span != nil {
+			start, end := uint32(r.Span.Start), uint32(r.Span.End)
+			relevant.StartByte, relevant.EndByte = &start, &end
+		}
+		out.Relevant = append(out.Relevant, relevant)
+	}
+	return out
+}
+
+// fileQuestion converts a question for a file.
+func fileQuestion(q *ragdv1.Question) evaluate.Question {
+	out := evaluate.Question{ID: q.GetQuestionId(), Text: q.GetText(), Answer: q.GetAnswer(), Unanswerable: q.GetUnanswerable(), Drafted: q.GetDrafted()}
+	for _, r := range q.GetRelevant() {
+		relevant := evaluate.Relevant{URI: r.GetUri(), Grade: 1}
+		if r.Grade != nil {
+			relevant.Grade = r.GetGrade()
+		}
+		if r.StartByte != nil {
+			relevant.Span = &evaluate.Span{Start: int(r.GetStartByte()), End: int(r.GetEndByte())}
+		}
+		out.Relevant = append(out.Relevant, relevant)
+	}
+	return out
+}
+
+func (p *program) evalSetExport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export SET",
+		Short: "Write the questions of a set as JSON Lines",
+		Long: `Write the questions of a set in the format that "ragd eval set import" and "ragd eval"
+read, to edit them in a file or to keep them beside the documents.`,
+		Example: `  ragd eval set export handbook > questions.jsonl
+  ragd eval set export handbook --to questions.jsonl --qrels qrels.tsv`,
+		Args: arguments("SET"),
+	}
+	to := cmd.Flags().String("to", "", "the file (default standard output)")
+	qrels := cmd.Flags().String("qrels", "", "write the relevant documents to this file, tab-separated, and not to the questions")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		var questions []evaluate.Question
+		for q, err := range c.questions(ctx, args[0], 0) {
+			if err != nil {
+				return err
+			}
+			questions = append(questions, fileQuestion(q))
+		}
+		if *qrels != "" {
+			if err := writeFile(*qrels, func(w io.Writer) error { return evaluate.WriteQrels(w, questions) }); err != nil {
+				return err
+			}
+			questions = slices.Clone(questions)
+			for i := range questions {
+				questions[i].Relevant = nil
+			}
+		}
+		if *to == "" {
+			return evaluate.WriteQuestions(p.out.Stdout, questions)
+		}
+		return writeFile(*to, func(w io.Writer) error { return evaluate.WriteQuestions(w, questions) })
+	})
+	return cmd
+}
+
+func (p *program) evalSetDraft() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "draft SET",
+		Short: "Have questions drafted from the documents of the index",
+		Long: `Add questions to a set that are made from chunks sampled over the documents of its
+index. A set that does not exist is made. Each question is marked as drafted, and its
+chunk is what answers it.
+
+With --model a language model writes the questions. Without one they are made from
+titles, headings and first sentences: they use the words of the documents, so
+keyword search finds them more easily than what people ask.
+
+Review drafts before you trust what they measure: export the set, correct or delete
+lines, remove "drafted", and import it again.`,
+		Example: `  ragd eval set draft handbook --index handbook --count 50
+  ragd eval set draft handbook --count 100 --model openai/gpt-5-mini`,
+		Args: arguments("SET"),
+	}
+	index := indexFlag(cmd)
+	count := cmd.Flags().Int32("count", 0, "questions wanted (default 50)")
+	model := cmd.Flags().String("model", "", "language model that writes them, as provider/model")
+	seed := cmd.Flags().Int64("seed", 0, "another number samples other documents and chunks")
+	namespace := cmd.Flags().String("namespace", "", "part of the index to draft from (default \"default\")")
+	noWait := noWaitFlag(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		if err := c.ensureSet(ctx, args[0], *index); err != nil {
+			return err
+		}
+		started, err := c.evaluate.DraftQuestions(ctx, &ragdv1.DraftQuestionsRequest{SetName: args[0], Count: *count, Model: *model, Seed: *seed, Namespace: *namespace})
+		if err != nil {
+			return err
+		}
+		if *noWait {
+			return p.out.Show(started, showJob(started.GetJob()))
+		}
+		if err := p.awaitJob(ctx, c, started.GetJob(), "drafting"); err != nil {
+			return err
+		}
+		set, err := c.evaluate.GetQuestionSet(ctx, &ragdv1.GetQuestionSetRequest{SetName: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(set, showSet(set))
+	})
+	return cmd
+}
