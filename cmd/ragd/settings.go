@@ -42,6 +42,8 @@ type settings struct {
 
 	MasterKey     string // secret
 	MasterKeyFile string
+
+	EndpointsFile string
 }
 
 // registerClient adds the flags of the commands that call a service.
@@ -105,8 +107,9 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.AllowedPrivateNetworks, "allowed-private-networks", nil, "networks such as 10.1.0.0/16, addresses and host names that tenants' endpoints may use besides public addresses (default: none)")
 	flags.StringVar(&s.MasterKey, "master-key", "", "encrypts the keys of tenants' endpoints: 64 hexadecimal digits or base64 of 32 bytes; of several, with commas, the first encrypts (default: with the embedded database the first start makes one)")
 	flags.StringVar(&s.MasterKeyFile, "master-key-file", "", "file with master-key (default with the embedded database: master.key in its folder)")
+	flags.StringVar(&s.EndpointsFile, "endpoints-file", "", "file with further endpoints for all tenants, as a JSON list of what CreateEndpoint takes (default none)")
 	config.MarkSecrets(flags, "master-key")
-	config.MarkSettings(flags, "allowed-private-networks", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
+	config.MarkSettings(flags, "endpoints-file", "allowed-private-networks", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
@@ -154,6 +157,9 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	c.MCP.SessionKey = []byte(s.SessionKey)
 	var err error
 	if c.MasterKeys, err = s.masterKeys(); err != nil {
+		return c, err
+	}
+	if c.Endpoints, err = s.endpoints(); err != nil {
 		return c, err
 	}
 	if c.Tokens, err = s.tokens(); err != nil {

@@ -13,6 +13,9 @@ import (
 
 // look returns the advice to look at a setting of the endpoint, for the operator.
 func (c *Client) look(setting string) string {
+	if c.config.Guard != nil && setting == "api-key" {
+		return "; an administrator of the tenant should give the endpoint another key"
+	}
 	if c.config.Setting == "" {
 		return ""
 	}

@@ -26,6 +26,7 @@ const Setting = "allowed-private-networks"
 type Guard struct {
 	networks []netip.Prefix
 	hosts    map[string]bool
+	resolver *net.Resolver // nil for the default
 }
 
 // New returns a Guard that also allows these networks (10.1.0.0/16), addresses (10.1.2.3)
@@ -80,7 +81,7 @@ func (g *Guard) Transport(connections int) *http.Transport {
 
 // DialContext connects to an address. Errors: Precondition for one that is not allowed.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: g.control}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Resolver: g.resolver, Control: g.control}
 	if host, _, err := net.SplitHostPort(address); err == nil && g.hosts[strings.ToLower(strings.TrimSuffix(host, "."))] {
 		dialer.Control = nil
 	}
@@ -98,7 +99,7 @@ func (g *Guard) control(_, address string, _ syscall.RawConn) error {
 
 // Refused returns the error for an address that is not allowed. It does not show the
 // address, which the name of a host in the operator's network resolved to.
-func Refused() error {
+func Refused() *fault.Error {
 	return fault.New(fault.Precondition, "the address is inside the network of this server, or reserved, so that tenants cannot use it; the operator of this server may allow it with the setting %s", Setting)
 }
 
@@ -191,7 +192,9 @@ func (g *Guard) CheckURL(field, address string) error {
 	}
 	host := parsed.Hostname()
 	if literal, err := netip.ParseAddr(host); err == nil && !g.Allows(literal) {
-		return Refused()
+		refused := Refused()
+		refused.Message = field + ": " + refused.Message
+		return refused
 	}
 	return nil
 }

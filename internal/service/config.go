@@ -100,6 +100,8 @@ type Config struct {
 	// ProviderCalls is the number of calls to one provider in flight at once, of all
 	// tenants and of each tenant. Default: those of endpoint.Config.
 	ProviderCalls, ProviderCallsPerTenant int
+	// Endpoints are further endpoints of the operator, besides Providers, under other names.
+	Endpoints []*endpoint.Endpoint
 	// IndexesPerConnection is the number of indexes whose tables a database connection may
 	// use before it is replaced, which bounds the memory of the server's process. Default:
 	// that of postgres.Config.

@@ -128,7 +128,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
 	processor := limit.NewProcessor(0)
 	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
-	operators := providers.endpoints()
+	operators := append(providers.endpoints(), s.config.Endpoints...)
 	owned, err := s.endpoints(db, endpoint.NewDirectory(nil, operators...))
 	if err != nil {
 		return err
