@@ -346,10 +346,14 @@ func (p *program) printComparison(c *ragdv1.EvaluationComparison) error {
 
 // signed returns a difference with its sign.
 func signed(name string, value float64) string {
-	if text := measureText(name, value); value < 0 || strings.Trim(text, "0.") == "" {
+	text := measureText(name, value)
+	switch {
+	case strings.Trim(text, "-0.") == "":
+		return strings.TrimPrefix(text, "-")
+	case value < 0:
 		return text
 	}
-	return "+" + measureText(name, value)
+	return "+" + text
 }
 
 // ranks returns the ranks of the first relevant source before and after.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/endpoint"
@@ -109,7 +111,7 @@ func (w *drafter) fromText(c sampled) string {
 
 const (
 	// maxDraftBytes bounds a drafted question.
-	maxDraftBytes = 300
+	maxDraftBytes = 200
 	// minWords is the number of words of the shortest sentence that makes a question.
 	minWords = 4
 )
@@ -119,20 +121,42 @@ func oneLine(text string) string { return textlimit.OneLine(text, maxDraftBytes)
 // sentences finds the ends of sentences. It is read only.
 var sentences = sentence.NewEnders(nil)
 
-// firstSentence returns the first sentence of a text that has some words, empty if none has.
-// Lines of Markdown that are not prose are left out.
+// firstSentence returns the first whole sentence of a text that has some words, or as much of
+// it as a question may have; empty if none has. Lines of Markdown that are not prose, and the
+// rest of a sentence that began in the chunk before, are left out.
 func firstSentence(text string) string {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		paragraph = strings.TrimSpace(paragraph)
 		if paragraph == "" || strings.ContainsAny(paragraph[:1], "#|`<>-*=") {
 			continue
 		}
-		end := sentences.End(paragraph, 0, len(paragraph))
-		if s := oneLine(paragraph[:end]); len(strings.Fields(s)) >= minWords || len(s) > len(strings.Fields(s))*12 {
-			return strings.TrimRight(s, ".。")
+		for start := 0; start < len(paragraph); {
+			end := sentences.End(paragraph, start, len(paragraph))
+			if s := strings.TrimSpace(paragraph[start:end]); isProse(s) {
+				return strings.TrimRight(cutWords(s), ".。")
+			}
+			start = end
 		}
 	}
 	return ""
+}
+
+// isProse reports whether a text begins like a sentence and has some words, or is in a script
+// that does not space its words.
+func isProse(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	words := len(strings.Fields(s))
+	return !unicode.IsLower(first) && (words >= minWords || words > 0 && len(s) > 12*words)
+}
+
+// cutWords returns a text on one line, cut after a word if it is too long.
+func cutWords(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	cut := oneLine(s)
+	if at := strings.LastIndexByte(cut, ' '); len(cut) < len(s) && at > 0 {
+		return cut[:at]
+	}
+	return cut
 }
 
 // draftSystem are the instructions for a model.

@@ -127,3 +127,24 @@ func TestRank(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstSentence(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Word and more ", 40)
+	for text, want := range map[string]string{
+		"The harbour was opened by a mayor. It has two docks.":       "The harbour was opened by a mayor",
+		"the rest of one. The harbour was opened by a mayor. It has": "The harbour was opened by a mayor",
+		"# Harbour\n\n| a | b |\n\nThe harbour\nwas opened.":         "The harbour was opened",
+		"Short one. Another.":     "",
+		"":                        "",
+		"- a list\n\n```\ncode\n": "",
+		"東京都の港は一九二一年に開かれました。二つのドックがあります。": "東京都の港は一九二一年に開かれました",
+	} {
+		if got := firstSentence(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := firstSentence(long); len(got) > maxDraftBytes || !strings.HasSuffix(got, "more") && !strings.HasSuffix(got, "and") && !strings.HasSuffix(got, "Word") {
+		t.Errorf("cut to %q", got)
+	}
+}
