@@ -929,7 +929,8 @@ type GraphRagResponse struct {
 	RelevantContext string `protobuf:"bytes,1,opt,name=relevant_context,json=relevantContext,proto3" json:"relevant_context,omitempty"`
 	// Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
 	// that only the search found. Over the candidate graph it is the sum over the seeds of
-	// their similarity times that probability.
+	// their similarity times that probability. With scope global: by topic, the best topic
+	// first, and best first within a topic.
 	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Notices that do not prevent an answer, in English.
 	Warnings      []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`

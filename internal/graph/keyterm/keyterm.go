@@ -21,6 +21,8 @@ const (
 	gap int32 = -1
 	// most bounds the words of one text.
 	most = 4_000
+	// repeated is the number of texts of a group from which a term must occur in two.
+	repeated = 4
 	// covering is the part of a word's texts that has to have a phrase, for the phrase to
 	// replace the word.
 	covering = 0.6
@@ -155,7 +157,7 @@ func (c *Collection) Terms(ctx context.Context, group, n int) ([]string, error) 
 	g := &c.groups[group]
 	var words []scored
 	for id, count := range g.counts {
-		if c.words[id].rank != lexical.Stop {
+		if c.words[id].rank != lexical.Stop && (count > 1 || len(g.texts) < repeated) {
 			words = append(words, scored{id, gap, count, c.score(g, count, c.all[id], c.words[id].rank)})
 		}
 	}
@@ -266,11 +268,11 @@ func (c *Collection) alone(terms []scored, w scored) bool {
 	return true
 }
 
-// surface returns how a word is written most often; ties in the order of the alphabet.
+// surface returns how a word is written most often, of equals in lower case.
 func (c *Collection) surface(id int32) string {
 	chosen, count := "", 0
 	for written, n := range c.words[id].surfaces {
-		if n > count || n == count && written < chosen {
+		if n > count || n == count && written > chosen { // lower case is greater
 			chosen, count = written, n
 		}
 	}
