@@ -133,9 +133,14 @@ func (c *Collection) number(written string) []int32 {
 	return ids
 }
 
-// readable reports whether a word can stand for a topic: a number cannot.
+// readable reports whether a word can stand for a topic. Numbers and ordinals such as 14th
+// cannot, nor can short words that are neither abbreviations nor of a script without spaces.
 func readable(written string) bool {
-	return utf8.RuneCountInString(written) > 1 && strings.IndexFunc(written, unicode.IsLetter) >= 0
+	first, size := utf8.DecodeRuneInString(written)
+	if !unicode.IsLetter(first) {
+		return false
+	}
+	return utf8.RuneCountInString(written) > 2 || len(written) > size && !unicode.IsLower(first)
 }
 
 // scored is a term with its score.
