@@ -77,3 +77,14 @@ func TestEvalSetsAndRuns(t *testing.T) {
 	s.want(t, step{args: args("eval set show fruit"), code: 1, stderr: "ragd: question set \"fruit\" not found\n"})
 	s.want(t, step{args: args("eval run fruit --settings {\"nothing\":1}"), code: 2, stderr: anything})
 }
+
+// A command that works and has subcommands too reads its settings like others.
+func TestCommandsWithSubcommandsReadSettings(t *testing.T) {
+	t.Parallel()
+	s := newOfflineSession(t)
+	s.env["RAGD_SERVER"] = "http://127.0.0.1:1"
+	queries := file(t, "q.jsonl", `{"id":"1","text":"t","uris":["a"]}`)
+	for _, line := range [][]string{{"eval", "--index", "a", "--queries", queries}, {"graph", "question"}} {
+		s.want(t, step{args: line, code: 1, stderr: "...no answer from http://127.0.0.1:1: "})
+	}
+}

@@ -117,7 +117,7 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 		}
 		fmt.Fprintf(b, "\n%s %s\n", level, cmd.CommandPath())
 		writeLong(b, cmp.Or(cmd.Long, cmd.Short+"."))
-		if cmd.Runnable() && !cmd.HasSubCommands() {
+		if cmd.Runnable() && !isGroup(cmd) {
 			fmt.Fprintf(b, "\n```text\n%s\n```\n", cmd.UseLine())
 		}
 		if cmd.Example != "" {

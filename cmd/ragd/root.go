@@ -40,7 +40,7 @@ object, and lists print one object a line.`,
 	root.PersistentFlags().StringVar(&p.settings.Config, "config", "", "`FILE` of settings, one \"key = value\" a line")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		p.parsed = true
-		if cmd.HasSubCommands() {
+		if isGroup(cmd) {
 			return nil // it only shows its help
 		}
 		if err := config.CheckEnvironment(root, p.environ()); err != nil {
@@ -54,6 +54,10 @@ object, and lists print one object a line.`,
 	}
 	return root
 }
+
+// isGroup reports whether a command only has subcommands and does nothing itself. Those that
+// do something have an example.
+func isGroup(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Example == "" }
 
 // group returns a command that only has subcommands.
 func (p *program) group(use, short, long string, children ...*cobra.Command) *cobra.Command {
