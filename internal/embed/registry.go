@@ -80,6 +80,10 @@ func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
 		}
 		known := declared(described)
 		known.documentPrefix, known.questionPrefix = "", "" // Local adds them
+		if described.DocumentPrefix == "" && described.QuestionPrefix == "" {
+			published := wellKnown(id)
+			known.documentPrefix, known.questionPrefix = published.documentPrefix, published.questionPrefix
+		}
 		return &Model{Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: id, known: known, scope: "local", backend: inProcess{r.local}}, nil
 	}
 	q.Field, q.Use = field, endpoint.Embed

@@ -26,10 +26,8 @@ type Description struct {
 	// MaxTokens is the longest input that the model reads, with special tokens. The rest of a
 	// longer text is left out.
 	MaxTokens int
-	// QuestionPrefix and DocumentPrefix are put before the texts. Prompts says that the folder
-	// has prompts, so that empty prefixes are meant.
+	// QuestionPrefix and DocumentPrefix are put before the texts.
 	QuestionPrefix, DocumentPrefix string
-	Prompts                        bool
 
 	folder  string
 	config  transformer.Config
@@ -98,6 +96,21 @@ func decode(folder, name string, value any) (bool, error) {
 // plain model of the library transformers. The errors name the file and what in it is not
 // supported.
 func Describe(folder string) (*Description, error) {
+	d, err := DescribeConfig(folder)
+	if err == nil {
+		err = d.readWeights()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// DescribeConfig is Describe for a folder whose weights need not be there yet.
+func DescribeConfig(folder string) (*Description, error) {
+	if _, err := os.Stat(folder); err != nil {
+		return nil, err
+	}
 	data, err := read(folder, "config.json", maxConfig)
 	if err != nil {
 		return nil, err
@@ -113,7 +126,7 @@ func Describe(folder string) (*Description, error) {
 	if !d.CrossEncoder {
 		d.Dimension = d.config.Hidden
 	}
-	for _, step := range []func() error{d.readWeights, d.readLimits, d.readModules, d.readPrompts} {
+	for _, step := range []func() error{d.readLimits, d.readModules, d.readPrompts} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -290,7 +303,6 @@ func (d *Description) readPrompts() error {
 		return fallback
 	}
 	d.QuestionPrefix, d.DocumentPrefix = prompt("query"), prompt("document", "passage", "corpus")
-	d.Prompts = d.QuestionPrefix != "" || d.DocumentPrefix != ""
 	return nil
 }
 

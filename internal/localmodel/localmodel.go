@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/localmodel/kernel"
 	"github.com/ragdhq/ragd/internal/localmodel/tokenize"
@@ -54,8 +55,15 @@ type Service struct {
 	engine kernel.Engine
 	work   *scheduler
 
-	mu     sync.Mutex
-	models map[string]*entry
+	mu        sync.Mutex
+	models    map[string]*entry
+	described map[string]described
+}
+
+// described is the configuration of a folder with some version of the weights.
+type described struct {
+	version     version
+	description *Description
 }
 
 // entry is a model that was asked for.
@@ -86,12 +94,15 @@ func New(config Config) *Service {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{config: config, engine: kernel.Best(), work: newScheduler(config.Threads), models: map[string]*entry{}}
+	s := &Service{config: config, engine: kernel.Best(), work: newScheduler(config.Threads), models: map[string]*entry{}, described: map[string]described{}}
 	if config.Engine != nil {
 		s.engine = *config.Engine
 	}
 	return s
 }
+
+// Engine returns the name of the instructions that models are computed with.
+func (s *Service) Engine() string { return s.engine.String() }
 
 // validName is the form of a folder's name: no path, nothing hidden.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
@@ -99,31 +110,74 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // ValidName reports whether a name can be that of a model's folder.
 func ValidName(name string) bool { return validName.MatchString(name) }
 
-// path returns the folder of a model. Errors: Invalid for a name that is none, Precondition if
-// there is no such folder.
-func (s *Service) path(name string) (string, error) {
+// path returns the folder of a model. Errors: Invalid, naming the field, for a name that is none
+// and if there is no such folder.
+func (s *Service) path(field, name string) (string, error) {
 	if !ValidName(name) {
-		return "", fault.New(fault.Invalid, "a local model has the name of its folder, such as local/all-MiniLM-L6-v2, got %q", name)
+		return "", fault.Field(field, "a local model has the name of its folder, such as local/all-MiniLM-L6-v2, got %q", "local/"+name)
 	}
 	path := filepath.Join(s.config.Dir, name)
 	if info, err := os.Stat(path); s.config.Dir == "" || err != nil || !info.IsDir() {
-		return "", fault.New(fault.Precondition, "this server has no local model %[1]q: its operator gets it by `ragd model pull`, or copies its folder into the models folder", name)
+		return "", fault.Field(field, "this server has no local model %q: its operator fetches it with `ragd model pull` or copies its folder into the models folder", name)
 	}
 	return path, nil
 }
 
-// Describe reads the configuration of a model. Errors by kind: Invalid for a name that cannot
-// be that of a folder; Precondition if there is no such folder, or one that is not supported.
-func (s *Service) Describe(name string) (*Description, error) {
-	path, err := s.path(name)
+// describe reads the configuration of a model. The one that was read last is kept until its
+// weights change. Errors by kind: those of path, Precondition for a folder that is not supported.
+func (s *Service) describe(field, name string) (*Description, error) {
+	path, err := s.path(field, name)
 	if err != nil {
 		return nil, err
+	}
+	v := versionOf(path)
+	s.mu.Lock()
+	known, ok := s.described[name]
+	s.mu.Unlock()
+	if ok && known.version == v {
+		return known.description, nil
 	}
 	description, err := Describe(path)
 	if err != nil {
 		return nil, unusable(name, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.described[name] = described{v, description}
 	return description, nil
+}
+
+// The fields that name a model, in errors.
+const (
+	embeddingField = "embeddingModel"
+	rerankField    = "model"
+)
+
+// Describe returns what is known of a model with vectors, without loading it. Errors by kind:
+// Invalid, naming the field embeddingModel, if there is no such model or it is a cross-encoder;
+// Precondition for a folder that is not supported.
+func (s *Service) Describe(name string) (endpoint.Model, error) {
+	d, err := s.describe(embeddingField, name)
+	if err != nil {
+		return endpoint.Model{}, err
+	}
+	if d.CrossEncoder {
+		return endpoint.Model{}, fault.Field(embeddingField, "the local model %q is a cross-encoder: it scores passages, but has no vectors", name)
+	}
+	return endpoint.Model{
+		Name: name, Dimension: d.Dimension, MaxTokens: d.MaxTokens,
+		DocumentPrefix: d.DocumentPrefix, QuestionPrefix: d.QuestionPrefix,
+	}, nil
+}
+
+// Check returns an error if a model is not a cross-encoder. Errors by kind: Invalid, naming the
+// field model, if there is no such model; Precondition for a folder that is not supported.
+func (s *Service) Check(name string) error {
+	d, err := s.describe(rerankField, name)
+	if err == nil && !d.CrossEncoder {
+		err = fault.Field(rerankField, "the local model %q is not a cross-encoder: it has vectors, but does not score passages", name)
+	}
+	return err
 }
 
 // unusable returns the error for a folder that cannot be used. Tenants do not see the cause,
@@ -181,8 +235,8 @@ func (s *Service) Usage() Usage {
 }
 
 // acquire returns a loaded model. The caller must call release once.
-func (s *Service) acquire(name string) (l *loaded, release func(), err error) {
-	path, err := s.path(name)
+func (s *Service) acquire(field, name string) (l *loaded, release func(), err error) {
+	path, err := s.path(field, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -284,27 +338,25 @@ func (s *Service) close(name string, e *entry) {
 	s.config.Logger.Info("local model unloaded", "model", name)
 }
 
-// Embed returns the vectors of a tenant's texts, each of Dimension values, without the prefixes
-// of Description. Questions are more urgent than other texts. Of a text longer than MaxTokens
-// the end is left out. Errors by kind: those of Describe, Invalid for a cross-encoder, the
-// error of ctx.
+// Embed returns the vectors of a tenant's texts, each of Dimension values, with the prefix of
+// the folder for questions or for documents. Questions are more urgent. Of a text longer than
+// MaxTokens the end is left out. Errors by kind: those of Describe, the error of ctx.
 func (s *Service) Embed(ctx context.Context, tenant, name string, texts []string, question bool) ([][]float32, error) {
-	model, release, err := s.acquire(name)
+	if _, err := s.Describe(name); err != nil {
+		return nil, err
+	}
+	model, release, err := s.acquire(embeddingField, name)
 	if err != nil {
 		return nil, err
 	}
-	if model.CrossEncoder {
-		release()
-		return nil, fault.New(fault.Invalid, "the local model %q is a cross-encoder: it scores passages, but has no vectors", name)
-	}
-	urgency := passages
+	urgency, prefix := passages, model.DocumentPrefix
 	if question {
-		urgency = questions
+		urgency, prefix = questions, model.QuestionPrefix
 	}
 	vectors := make([][]float32, len(texts))
 	err = s.run(ctx, request{
 		tenant: tenant, class: urgency, model: model, release: release, size: len(texts),
-		encode: func(i int) tokenize.Encoding { return model.encode(texts[i]) },
+		encode: func(i int) tokenize.Encoding { return model.encode(prefix + texts[i]) },
 		use:    func(i int, states *transformer.States, n int) { vectors[i] = model.vector(states, n) },
 	})
 	if err != nil {
@@ -315,16 +367,14 @@ func (s *Service) Embed(ctx context.Context, tenant, name string, texts []string
 
 // Score returns the relevance of texts to a question by a cross-encoder, between 0 and 1: the
 // logistic function of its output, also for a model whose own scores are the bare output; the
-// order is the same. Errors by kind: those of Describe, Invalid for a model that is no
-// cross-encoder, the error of ctx.
+// order is the same. Errors by kind: those of Check, the error of ctx.
 func (s *Service) Score(ctx context.Context, tenant, name, question string, texts []string) ([]float64, error) {
-	model, release, err := s.acquire(name)
-	if err != nil {
+	if err := s.Check(name); err != nil {
 		return nil, err
 	}
-	if !model.CrossEncoder {
-		release()
-		return nil, fault.New(fault.Invalid, "the local model %q is not a cross-encoder: it has vectors, but no scores", name)
+	model, release, err := s.acquire(rerankField, name)
+	if err != nil {
+		return nil, err
 	}
 	scores := make([]float64, len(texts))
 	err = s.run(ctx, request{

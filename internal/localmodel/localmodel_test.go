@@ -48,14 +48,6 @@ func difference(t *testing.T, got, want []float32) float64 {
 	return greatest
 }
 
-func prefixed(prefix string, texts []string) []string {
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = prefix + text
-	}
-	return out
-}
-
 func TestVectorsAreThoseOfPyTorch(t *testing.T) {
 	t.Parallel()
 	for _, engine := range kernel.Engines() {
@@ -64,16 +56,15 @@ func TestVectorsAreThoseOfPyTorch(t *testing.T) {
 			t.Run(fmt.Sprint(engine, " ", name), func(t *testing.T) {
 				t.Parallel()
 				want := load(t, filepath.Join(testModels, name))
-				description, err := models.Describe(name)
+				description, err := models.describe("", name)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, c := range []struct {
-					prefix   string
 					question bool
 					want     [][]float32
-				}{{description.DocumentPrefix, false, want.Document}, {description.QuestionPrefix, true, want.Question}} {
-					got, err := models.Embed(t.Context(), "acme", name, prefixed(c.prefix, want.Texts), c.question)
+				}{{false, want.Document}, {true, want.Question}} {
+					got, err := models.Embed(t.Context(), "acme", name, want.Texts, c.question)
 					if err != nil {
 						t.Fatal(err)
 					}

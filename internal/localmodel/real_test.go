@@ -105,7 +105,7 @@ func compare(t *testing.T, models *Service, d *Description) {
 		greatest = max(greatest, math.Abs(got[0]-score))
 	}
 	if len(want.Texts) > 0 {
-		got, err := models.Embed(t.Context(), "acme", d.Name, prefixed(d.DocumentPrefix, want.Texts), false)
+		got, err := models.Embed(t.Context(), "acme", d.Name, want.Texts, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,9 +111,10 @@ func (s *scheduler) next(below class) ([]*item, class) {
 func (t *turns) take() []*item {
 	var batch []*item
 	tokens := 0
-	for misses := 0; misses < t.order.Len(); misses++ {
+	for misses := 0; misses < t.order.Len(); {
 		front := t.order.Front()
 		q := front.Value.(*queue)
+		misses++
 		q.drop()
 		if len(q.items) > 0 {
 			first := q.items[0]
@@ -121,15 +122,16 @@ func (t *turns) take() []*item {
 				batch, tokens = append(batch, first), tokens+n
 				q.items[0] = nil
 				q.items = q.items[1:]
-				misses = -1 // others of its tenant may fit as well
+				misses = 0 // others of its tenant may fit as well
 			}
 		}
-		if len(q.items) == 0 {
-			t.order.Remove(front)
-			delete(t.tenants, q.tenant)
+		if len(q.items) > 0 {
+			t.order.MoveToBack(front)
 			continue
 		}
-		t.order.MoveToBack(front)
+		t.order.Remove(front)
+		delete(t.tenants, q.tenant)
+		misses = 0
 	}
 	return batch
 }

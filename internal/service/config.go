@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ type Config struct {
 	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 selects a
 	// free port; Service.URL returns it.
 	Listen string
+	// LocalModelThreads is the number of computations of local models at a time. Default: one
+	// less than processors, at least one.
+	LocalModelThreads int
 	// Logger gets one line for each request and job, and all warnings. Default: none.
 	Logger *slog.Logger
 	// MasterKeys encrypts the keys of tenants' endpoints. Default: for an embedded database the
@@ -82,6 +86,8 @@ type Config struct {
 	// MinFreeBytes is how many bytes of the embedded database's disk are kept free: with
 	// fewer, writes are refused. Default: 2% of the disk, at least 1 GiB, at most 10 GiB.
 	MinFreeBytes int64
+	// ModelsDir is the folder with the folders of local models. Default: models in DataDir.
+	ModelsDir string
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:
 	// this one serves requests alone.
 	NoWorkers bool
@@ -200,6 +206,7 @@ func (c Config) withDefaults() Config {
 	c.MaxBodyPause = cmp.Or(c.MaxBodyPause, httpserver.MaxPause)
 	c.Version = cmp.Or(c.Version, "dev")
 	c.StatementsPerTenant = cmp.Or(c.StatementsPerTenant, max(2, runtime.NumCPU()))
+	c.ModelsDir = cmp.Or(c.ModelsDir, filepath.Join(c.DataDir, "models"))
 	c.Providers = c.Providers.withDefaults(c.EmbeddingModel)
 	c.Workers = cmp.Or(c.Workers, 4*runtime.NumCPU())
 	return c

@@ -27,6 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/localmodel"
 	"github.com/ragdhq/ragd/internal/logrepeat"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
@@ -134,14 +135,15 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		return err
 	}
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
-	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Processor: processor})
+	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
+	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Processor: processor})
 	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {
 		return fault.Rename("embeddingModel", "embedding-model", err)
 	}
 	languageModels := llm.New(llm.Config{Endpoints: endpoints})
 	extractor := extract.New(languageModels)
 	reranker := rerank.New(rerank.Config{
-		LLM: languageModels, Endpoints: endpoints, Processor: processor,
+		LLM: languageModels, Endpoints: endpoints, Local: local, Processor: processor,
 	})
 	owned.WithTry(try(models, languageModels, reranker))
 	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage)
