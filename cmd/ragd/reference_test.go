@@ -46,6 +46,7 @@ func referenceRoot() *cobra.Command {
 
 // machineDefaults holds the defaults that depend on the machine.
 var machineDefaults = map[string]string{
+	"local-model-threads":   "one less than processors, at least 1",
 	"ingest-workers":        "4 for each processor",
 	"statements-per-tenant": "the number of processors, at least 2",
 }
@@ -156,7 +157,7 @@ var settingGroups = []struct {
 }{
 	{"Clients", regexp.MustCompile(`^(server|tenant|api-key)$`)},
 	{"Database and disk", regexp.MustCompile(`^(data-dir|database-.*|min-free-bytes|max-tenant-bytes|statements-per-tenant|indexes-per-connection)$`)},
-	{"Model providers", regexp.MustCompile(`^(embedding-model|master-key.*|endpoints-file|allowed-private-networks|provider-calls.*|(openai|cohere|jina|voyage|tei|ollama|gemini)-.*)$`)},
+	{"Model providers", regexp.MustCompile(`^(embedding-model|model-hub.*|models-dir|local-model-threads|master-key.*|endpoints-file|allowed-private-networks|provider-calls.*|(openai|cohere|jina|voyage|tei|ollama|gemini)-.*)$`)},
 	{"MCP", regexp.MustCompile(`^(mcp-.*|session-key)$`)},
 	{"Access tokens", regexp.MustCompile(`^oauth-`)},
 	{"Log and traces", regexp.MustCompile(`^(log|traces)-`)},

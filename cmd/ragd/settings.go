@@ -33,6 +33,10 @@ type settings struct {
 
 	OperatorKey string // secret; of the client commands and of the service
 
+	// Settings of the commands on local models.
+	ModelHub      string
+	ModelHubToken string // secret
+
 	// Settings of the service.
 	Service     service.Config
 	FirstTenant string
@@ -104,6 +108,9 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
 	flags.IntVar(&c.IndexesPerConnection, "indexes-per-connection", 750, "indexes, of all tenants, whose tables a database connection may use before it is replaced: bounds the memory of the server's process")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once, twice as many while no other tenant is active; set it to the processors of an external database")
+	s.registerModels(flags)
+	flags.IntVar(&c.LocalModelThreads, "local-model-threads", max(1, runtime.NumCPU()-1), "computations of local models at once, each on one processor; fewer leave more of the machine to the database")
+	config.MarkSettings(flags, "local-model-threads")
 	flags.StringSliceVar(&c.AllowedPrivateNetworks, "allowed-private-networks", nil, "networks such as 10.1.0.0/16, addresses and host names that tenants' endpoints may use besides public addresses (default: none)")
 	flags.StringVar(&s.MasterKey, "master-key", "", "encrypts the keys of tenants' endpoints: 64 hexadecimal digits or base64 of 32 bytes; of several, with commas, the first encrypts (default: with the embedded database the first start makes one)")
 	flags.StringVar(&s.MasterKeyFile, "master-key-file", "", "file with master-key (default with the embedded database: master.key in its folder)")
@@ -114,6 +121,12 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
 	s.registerOAuth(flags)
+}
+
+// registerModels adds the flag of the folder of local models.
+func (s *settings) registerModels(flags *pflag.FlagSet) {
+	flags.StringVar(&s.Service.ModelsDir, "models-dir", "", "folder with the folders of local models (default: models in data-dir)")
+	config.MarkSettings(flags, "models-dir")
 }
 
 // registerOAuth adds the flags about OAuth access tokens.

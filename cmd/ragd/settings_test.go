@@ -217,7 +217,8 @@ func TestSettingsWithoutEffectAreSaid(t *testing.T) {
 		want       []string
 	}{
 		{"", "--data-dir /d --first-tenant a", nil},
-		{"RAGD_DATABASE_URL=u", "--data-dir /d --first-tenant a --min-free-bytes 1", []string{"data-dir", "first-tenant", "min-free-bytes"}},
+		{"RAGD_DATABASE_URL=u", "--data-dir /d --first-tenant a --min-free-bytes 1", []string{"first-tenant", "min-free-bytes"}},
+		{"RAGD_DATABASE_URL=u", "--data-dir /d --models-dir /m", []string{"data-dir"}},
 		{"RAGD_OPERATOR_KEY=o", "--first-tenant a", []string{"first-tenant"}},
 		{"", "--traces-share 0.1 --oauth-scope-prefix x --openai-models a --provider-calls 3", []string{"oauth-scope-prefix", "openai-models", "provider-calls", "traces-share"}},
 		{"RAGD_OPENAI_API_KEY=k", "--openai-models a --provider-calls 3", nil},
