@@ -27,12 +27,12 @@ func (h *Handlers) GetEndpoint(ctx context.Context, req *ragdv1.GetEndpointReque
 
 // ListEndpoints implements EndpointService.
 func (h *Handlers) ListEndpoints(ctx context.Context, req *ragdv1.ListEndpointsRequest) (*ragdv1.ListEndpointsResponse, error) {
-	own, next, operators, err := h.Endpoints.List(ctx, req.GetPageSize(), req.GetPageToken())
+	mine, next, operators, err := h.Endpoints.List(ctx, req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
 	res := &ragdv1.ListEndpointsResponse{NextPageToken: next}
-	for _, e := range own {
+	for _, e := range mine {
 		res.Endpoints = append(res.Endpoints, endpointMessage(e))
 	}
 	for _, e := range operators {

@@ -129,28 +129,33 @@ func checkModels(models []endpoint.Model) error {
 	}
 	seen := map[string]bool{}
 	for _, m := range models {
-		name := strings.ReplaceAll(m.Name, "*", "x")
-		if err := (endpoint.Config{}).CheckModel("models.model", name); err != nil {
+		if err := checkModel(m); err != nil {
 			return err
 		}
-		if lower := strings.ToLower(m.Name); seen[lower] {
+		name := strings.ToLower(m.Name)
+		if seen[name] {
 			return fault.Field("models", "has %q twice", m.Name)
-		} else {
-			seen[lower] = true
 		}
-		switch {
-		case m.Dimension < 0 || m.Dimension > maxDimension:
-			return fault.Field("models.dimension", "must be between 0 and %d, got %d", maxDimension, m.Dimension)
-		case m.MaxTokens < 0 || m.MaxTokens > maxTokens:
-			return fault.Field("models.maxTokens", "must be between 0 and %d, got %d", maxTokens, m.MaxTokens)
-		}
-		for field, prefix := range map[string]string{"models.documentPrefix": m.DocumentPrefix, "models.questionPrefix": m.QuestionPrefix} {
-			if err := textlimit.Check(field, prefix, maxPrefixBytes); err != nil {
-				return err
-			}
-		}
+		seen[name] = true
 	}
 	return nil
+}
+
+func checkModel(m endpoint.Model) error {
+	name := strings.ReplaceAll(m.Name, "*", "x")
+	if err := (endpoint.Config{}).CheckModel("models.model", name); err != nil {
+		return err
+	}
+	switch {
+	case m.Dimension < 0 || m.Dimension > maxDimension:
+		return fault.Field("models.dimension", "must be between 0 and %d, got %d", maxDimension, m.Dimension)
+	case m.MaxTokens < 0 || m.MaxTokens > maxTokens:
+		return fault.Field("models.maxTokens", "must be between 0 and %d, got %d", maxTokens, m.MaxTokens)
+	}
+	if err := textlimit.Check("models.documentPrefix", m.DocumentPrefix, maxPrefixBytes); err != nil {
+		return err
+	}
+	return textlimit.Check("models.questionPrefix", m.QuestionPrefix, maxPrefixBytes)
 }
 
 // reservedHeaders are set by the service or by HTTP.
