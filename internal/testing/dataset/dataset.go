@@ -35,7 +35,7 @@ type Document struct{ ID, Title, Text string }
 
 // Question is one labelled question.
 type Question struct {
-	Text     string
+	ID, Text string
 	Relevant map[int]bool // indices into Set.Texts
 }
 
@@ -71,7 +71,7 @@ func LoadFolder(t testing.TB, folder string) *Set {
 		relevant[fields[0]][indices[fields[1]]] = true
 	})
 	readJSON(t, filepath.Join(folder, "queries.jsonl"), func(d Document) {
-		set.Questions = append(set.Questions, Question{Text: d.Text, Relevant: relevant[d.ID]})
+		set.Questions = append(set.Questions, Question{ID: d.ID, Text: d.Text, Relevant: relevant[d.ID]})
 	})
 	return set
 }
