@@ -10,6 +10,7 @@ package lexical
 
 import (
 	"iter"
+	"math"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,6 +37,10 @@ type Token struct {
 	Stem []byte
 	// Upper is whether the first letter was written in upper case.
 	Upper bool
+	// Capitals is whether the word has two letters or more, all ASCII and in upper case.
+	Capitals bool
+	// Joined is whether an underscore joins the word to the one before, as in work_mem.
+	Joined bool
 	// Ordinal counts words and glyphs from 0. A Pair has the ordinal of its first Glyph.
 	Ordinal int
 }
@@ -61,12 +66,17 @@ type scanner struct {
 	word    []byte
 	storage [48]byte
 	upper   bool // the current word began in upper case
+	capital int  // letters of the current word in upper case, negative if it has others
+	joined  bool // an underscore joins the current word to the one before
 	elided  bool // the current word follows an apostrophe, like the s of it's
 	pair    [2 * utf8.UTFMax]byte
 	glyph   rune // the unspaced rune just before this position, or 0
 	ordinal int
 	stopped bool
 }
+
+// notCapitals marks a word as not written in capitals, however many follow.
+const notCapitals = math.MinInt32
 
 func (s *scanner) run() {
 	s.word = s.storage[:0]
@@ -87,15 +97,25 @@ func (s *scanner) run() {
 // ascii processes the byte c at offset i.
 func (s *scanner) ascii(c byte, i int) {
 	switch {
-	case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+	case 'a' <= c && c <= 'z':
+		s.word = append(s.word, c)
+		s.capital = notCapitals
+		s.glyph = 0
+	case '0' <= c && c <= '9':
 		s.word = append(s.word, c)
 		s.glyph = 0
 	case 'A' <= c && c <= 'Z':
 		s.upper = s.upper || len(s.word) == 0
+		s.capital++
 		s.word = append(s.word, c|0x20)
 		s.glyph = 0
 	case c == '\'':
 		s.apostrophe()
+	case c == '_':
+		inside := len(s.word) > 0
+		s.endWord()
+		s.joined = inside
+		s.glyph = 0
 	case c == ',' && s.betweenDigits(i):
 		// 1,000 is 1000.
 	default:
@@ -116,6 +136,7 @@ func (s *scanner) rune(r rune, i, size int) {
 		s.unspaced(r)
 	case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
 		s.upper = s.upper || len(s.word) == 0 && unicode.IsUpper(r)
+		s.capital = notCapitals
 		s.word = appendFolded(s.word, s.text[i:i+size], r)
 		s.glyph = 0
 	default:
@@ -138,12 +159,14 @@ func (s *scanner) betweenDigits(i int) bool {
 }
 
 func (s *scanner) endWord() {
-	word, elided, upper := s.word, s.elided, s.upper
-	s.word, s.elided, s.upper = s.word[:0], false, false
+	word, elided := s.word, s.elided
+	t := Token{Form: Word, Folded: word, Upper: s.upper, Capitals: s.capital > 1, Joined: s.joined, Ordinal: s.ordinal}
+	s.word, s.elided, s.upper, s.capital, s.joined = s.word[:0], false, false, 0, false
 	if len(word) == 0 || s.stopped || elided && len(word) <= 2 {
 		return
 	}
-	s.emit(Token{Form: Word, Folded: word, Stem: stem(word), Upper: upper, Ordinal: s.ordinal})
+	t.Stem = stem(word)
+	s.emit(t)
 	s.ordinal++
 }
 

@@ -112,3 +112,22 @@ func BenchmarkTokens(b *testing.B) {
 		}
 	}
 }
+
+func TestCapitalsAndJoinedWords(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for token := range Tokens("WAL of Work_mem __init__ X X509 _so_ ÉTÉ a_B") {
+		form := string(token.Folded)
+		if token.Capitals {
+			form += " in capitals"
+		}
+		if token.Joined {
+			form += " joined"
+		}
+		got = append(got, form)
+	}
+	want := []string{"wal in capitals", "of", "work", "mem joined", "init", "x", "x509", "so", "ete", "a", "b joined"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
