@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph/walk"
+	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -113,6 +114,22 @@ func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []s
 		}
 	}
 	return around, nil
+}
+
+// favour gives more weight to edges that lead from one document to another which the
+// search found too: of all that a text mentions, the question asks for that.
+func (n *neighborhood) favour(found []query.Source) {
+	factors := map[string]float64{}
+	for rank, source := range found[:min(towardsCount, len(found))] {
+		if factors[source.DocumentID] == 0 {
+			factors[source.DocumentID] = towardsFactor(rank)
+		}
+	}
+	for i, edge := range n.edges {
+		if factor := factors[edge.to.DocumentID]; factor > 0 && edge.to.DocumentID != edge.from.DocumentID {
+			n.edges[i].weight *= factor
+		}
+	}
 }
 
 // buildAdjacency numbers the chunks in their own order, not in that of loading,

@@ -104,6 +104,7 @@ type namedRow struct {
 	Key        names.Key
 	DocumentID string
 	Ordinal    int
+	Kind       names.Kind
 	Name       string
 	Chunks     int // that have the name and are admitted by the filter
 }
@@ -124,11 +125,11 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []names.Key, visible fi
 		countable = countableSQL
 	}
 	return bounded[namedRow](ctx, h, loadTimeout, `
-		SELECT n.key, n.document_id::text, n.ordinal, n.name, n.chunks::int
+		SELECT n.key, n.document_id::text, n.ordinal, n.kind, n.name, n.chunks::int
 		FROM unnest($1::bigint[]) AS k (key) CROSS JOIN LATERAL (
 			SELECT n.*, count(*) OVER () AS chunks
 			FROM (
-				SELECT e.key, e.document_id, e.ordinal, e.name
+				SELECT e.key, e.document_id, e.ordinal, e.kind, e.name
 				FROM tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal)
 				WHERE e.key = k.key AND e.type = 'name' AND `+visible.SQL(filter.ChunkMetadata, args)+`
 				LIMIT `+definitions+` + 1

@@ -19,7 +19,7 @@ func (r *run) stored(ctx context.Context) error {
 	var counts Counts
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return r.search(groupCtx, p.request.Mode, max(p.fetch, seedCount), p.withVectors)
+		return r.search(groupCtx, p.request.Mode, max(p.fetch, towardsCount), p.withVectors)
 	})
 	group.Go(func() (err error) {
 		if counts, err = countsOf(groupCtx, h, p.index.ID); err != nil {
@@ -31,7 +31,7 @@ func (r *run) stored(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	seeds := append(named, foundSeeds(r.found.Sources)...)
+	seeds := append(named, foundSeeds(r.found.Sources, named)...)
 	r.watch.Lap("seeds", len(seeds))
 	p.tables = counts.reader(h)
 	around, err := r.service.load(ctx, p, counts.Version, seeds)
@@ -41,6 +41,7 @@ func (r *run) stored(ctx context.Context) error {
 	if around.warning != "" {
 		r.warnings = append(r.warnings, around.warning)
 	}
+	around.favour(r.found.Sources)
 	r.watch.Lap("load", len(around.chunks))
 	var scores []float64
 	err = r.compute(ctx, len(around.edges) > fewEdges, func(ctx context.Context) error {
@@ -69,20 +70,30 @@ func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, erro
 	var seeds []seed
 	for _, key := range names.InQuestion(question, func(key names.Key) bool { return len(byKey[namespace.Key(key)]) > 0 }) {
 		for _, row := range byKey[namespace.Key(key)] {
-			seeds = append(seeds, seed{ChunkRef{row.DocumentID, row.Ordinal}, namedSeedWeight(row.Chunks), "named by the question"})
+			seeds = append(seeds, seed{ChunkRef{row.DocumentID, row.Ordinal}, namedSeedWeight(row.Kind, row.Chunks), "named by the question"})
 		}
 	}
 	return seeds, nil
 }
 
-// foundSeeds returns the best chunks of the search as seeds.
-func foundSeeds(sources []query.Source) []seed {
+// foundSeeds returns the best chunks of the search as seeds. In a document of which the
+// question names another chunk they weigh more: it is the document that is named.
+func foundSeeds(sources []query.Source, named []seed) []seed {
+	documents, chunks := map[string]float64{}, map[ChunkRef]bool{}
+	for _, s := range named {
+		documents[s.DocumentID] += s.weight
+		chunks[s.ChunkRef] = true
+	}
 	var seeds []seed
 	for rank, source := range sources[:min(seedCount, len(sources))] {
 		if source.DocumentID == "" { // a ready-made vector is in no graph
 			continue
 		}
-		seeds = append(seeds, seed{chunkOf(source), foundSeedWeight(rank), fmt.Sprintf("found at rank %d", rank+1)})
+		chunk, weight := chunkOf(source), foundSeedWeight(rank)
+		if !chunks[chunk] {
+			weight *= 1 + namedSpread*documents[source.DocumentID]
+		}
+		seeds = append(seeds, seed{chunk, weight, fmt.Sprintf("found at rank %d", rank+1)})
 	}
 	return seeds
 }

@@ -1,6 +1,10 @@
 package graph
 
-import "math"
+import (
+	"math"
+
+	"github.com/ragdhq/ragd/internal/graph/names"
+)
 
 // EdgeType says how two chunks are connected. The values are those of the API.
 type EdgeType string
@@ -24,8 +28,19 @@ const (
 	// seedCount is the number of best chunks of the search that are seeds; the one
 	// at rank r weighs 1/r.
 	seedCount = 10
-	// namedWeight is the weight of a seed that the question names.
+	// namedWeight is the weight of a seed that the question names. weakName is its factor for
+	// headings and paths, whose words may stand in a question by chance.
 	namedWeight = 4
+	weakName    = 0.1
+	// namedSpread is the part of the weight of named chunks that chunks of the same document
+	// get if the search found them, divided by their rank.
+	namedSpread = 0.5
+	// towardsCount is the number of best chunks of the search whose documents attract: an edge
+	// from another document to that of the first of them weighs 1 + towardsWeight times as
+	// much, and the addition halves at towardsHalf chunks further.
+	towardsCount  = 20
+	towardsWeight = 3
+	towardsHalf   = 10
 	// leastWeight is the sum of outgoing weights that uses all steps from a chunk.
 	leastWeight = 1
 	// nextWeight and similarWeight are low because these edges say less than a
@@ -40,10 +55,20 @@ func mentionWeight(definitions, mentions int) float64 {
 	return 1 / (float64(max(definitions, 1)) * math.Sqrt(float64(max(mentions, 1))))
 }
 
-// namedSeedWeight returns the weight of a seed for a name in the question that
+// namedSeedWeight returns the weight of a seed for a name of the kind in the question that
 // definitions chunks have.
-func namedSeedWeight(definitions int) float64 {
-	return namedWeight / float64(max(definitions, 1))
+func namedSeedWeight(kind names.Kind, definitions int) float64 {
+	weight := namedWeight / float64(max(definitions, 1))
+	if kind == names.Heading || kind == names.Path {
+		weight *= weakName
+	}
+	return weight
+}
+
+// towardsFactor returns the factor of edges from other documents to a document whose best
+// chunk the search found at a rank, counted from 0.
+func towardsFactor(rank int) float64 {
+	return 1 + towardsWeight/(1+float64(rank)/towardsHalf)
 }
 
 // foundSeedWeight returns the weight of a seed that the search found at a rank,

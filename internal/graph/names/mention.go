@@ -160,6 +160,8 @@ func endsReference(r rune) bool {
 type word struct {
 	stem     []byte
 	nameLike bool // in upper case or not common: a phrase with it may be a name
+	capitals bool // in capitals: it may be a name of one word in capitals
+	joined   bool // to the word before, by an underscore
 }
 
 func wordsOf(text string) []word {
@@ -169,22 +171,30 @@ func wordsOf(text string) []word {
 		if token.Form != lexical.Pair {
 			begin := len(stems)
 			stems = append(stems, token.Stem...)
-			words = append(words, word{stems[begin:], token.Upper || token.Rank() == lexical.Content})
+			words = append(words, word{stems[begin:], token.Upper || token.Rank() == lexical.Content, token.Capitals, token.Joined})
 		}
 	}
 	return words
 }
 
 // beginnings yields the phrases that begin with the first word, the shortest
-// first, with their lengths in words.
+// first, with their lengths in words. A phrase neither begins nor ends inside of
+// words joined by underscores: pg_stat_activity does not mention pg_stat.
 func beginnings(words []word) iter.Seq2[Phrase, int] {
 	return func(yield func(Phrase, int) bool) {
 		hash, nameLike := emptyHash, false
 		var prefix Key
+		if words[0].joined {
+			return
+		}
 		for i, w := range words[:min(maxNameWords, len(words))] {
 			hash = hash.word(w.stem)
 			nameLike = nameLike || w.nameLike
-			if nameLike && !yield(Phrase{Key(hash), prefix}, i+1) {
+			whole := i+1 == len(words) || !words[i+1].joined
+			if whole && i == 0 && w.capitals && !yield(Phrase{Key: Key(hash.capitals())}, 1) {
+				return
+			}
+			if whole && nameLike && !yield(Phrase{Key(hash), prefix}, i+1) {
 				return
 			}
 			if i+1 == prefixWords {

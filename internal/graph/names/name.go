@@ -4,13 +4,15 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/ragdhq/ragd/internal/lexical"
 )
 
 // Key identifies a sequence of words without case, accents, punctuation and light
 // English endings: "Dead berths" has the key of "dead berth", and "LD-101" that
-// of "ld 101". It is a 64-bit hash; among ten million names the chance that any
+// of "ld 101". A single word in capitals has a key of its own: the command CLUSTER is not
+// named by "a cluster". It is a 64-bit hash; among ten million names the chance that any
 // two collide is 1 in 370,000. 0 stands for no key.
 type Key int64
 
@@ -27,10 +29,10 @@ type Kind string
 const (
 	Title        Kind = "title"
 	TitleSegment Kind = "title part" // the title without additions, or a segment of it
-	Identifier   Kind = "identifier" // a word of the title with a digit: LD-101, 4.3
+	Identifier   Kind = "identifier" // a word of the title with a digit or an acronym in brackets: LD-101, 4.3, HOT
 	Path         Kind = "path"       // the end of the document's URI
 	Heading      Kind = "heading"
-	Term         Kind = "term"    // bold at the beginning of a line
+	Term         Kind = "term"    // bold, or an identifier as code, at the beginning of a line
 	Message      Kind = "message" // id of an email
 )
 
@@ -49,7 +51,7 @@ const maxNameWords = 10
 
 // OfDocument returns the names of a document, which belong to its first chunk:
 // the title, the title without additions in brackets, segments of the title of two words
-// or more, identifiers in it, the end of the URI if that is a path, and the id of
+// or more, identifiers in it, acronyms in brackets, the end of the URI if that is a path, and the id of
 // an email. Names longer than ten words are left out, except for the id of an
 // email, which answers repeat in full. Each key occurs once.
 func OfDocument(title, uri, messageID string) []Name {
@@ -65,6 +67,7 @@ func OfDocument(title, uri, messageID string) []Name {
 	if lead, rest, ok := strings.Cut(bare, " "); ok && isIdentifier(strings.TrimRight(lead, ":.,")) {
 		names.addSegment(rest)
 	}
+	names.addAcronyms(title)
 	for _, segment := range separators.Split(bare, -1) {
 		names.addSegment(segment)
 	}
@@ -73,15 +76,18 @@ func OfDocument(title, uri, messageID string) []Name {
 	return names.names
 }
 
-// InText returns the names that a text gives itself: headings, and terms in bold
-// at the beginning of a line, unless all their words are common. Each key occurs
+// InText returns the names that a text gives itself: headings of several words and
+// their acronyms, and terms at the beginning of a line, in bold or, as identifiers of
+// several words, in code. Names of common words alone are left out. Each key occurs
 // once.
 func InText(text string) []Name {
 	var names nameList
 	for line := range strings.Lines(text) {
 		if found := heading.FindStringSubmatch(line); found != nil {
-			names.add(Heading, found[1])
+			names.addHeading(found[1])
 		} else if found := boldTerm.FindStringSubmatch(line); found != nil {
+			names.add(Term, found[1]+found[2]) // one of them is empty
+		} else if found := codeTerm.FindStringSubmatch(line); found != nil {
 			names.add(Term, found[1])
 		}
 	}
@@ -94,8 +100,16 @@ var (
 	// identifier matches a word with a digit next to a letter or a joining mark.
 	identifier = regexp.MustCompile(`^[\p{L}\d]*(\d[\p{L}._/#-]|[\p{L}._/#-]\d)[\p{L}\d._/#-]*$`)
 	heading    = regexp.MustCompile(`^ {0,3}#{1,6}[ \t]+(.*?)[ \t#]*\r?\n?$`)
-	boldTerm   = regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)([^*_]{2,80}?)[.:]?(?:\*\*|__)`)
+	boldTerm   = regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?(?:\*\*([^*]{2,80}?)[.:]?\*\*|__([^_]{2,80}?)[.:]?__)`)
+	// codeTerm matches an identifier of several words as code, which is all of a line, or of
+	// the first cell of a table, but for a signature, a type or a definition after it.
+	codeTerm = regexp.MustCompile("^[ \\t]*(?:[-*+][ \\t]+|\\|[ \\t]*)?`(" + compound + ")(?:\\([^`]*)?`[ \\t]*(?:$|[\\r\\n(:=,→|`—–-])")
+	codeName = regexp.MustCompile("^`?" + compound + "`?$")
+	acronym  = regexp.MustCompile(`[(\[]([A-Z][A-Z\d-]{1,9})[)\]]`)
 )
+
+// compound matches an identifier of several words: work_mem, maxSize, http.Client.
+const compound = `[\p{L}_]+\d*(?:(?:[_.:]+|\p{Ll}\p{Lu})[\p{L}\d]+)+`
 
 // isIdentifier checks for a digit first, which rules out most words cheaply.
 func isIdentifier(word string) bool {
@@ -137,6 +151,26 @@ func (l *nameList) addSegment(text string) {
 	}
 }
 
+// addHeading appends a heading, with and without additions in brackets, and its
+// acronyms. A heading of one word ("Parameters") says too little, unless the word is in
+// capitals or an identifier.
+func (l *nameList) addHeading(text string) {
+	for _, form := range []string{text, strings.TrimSpace(brackets.ReplaceAllString(text, " "))} {
+		_, _, words := keyOf(form)
+		if words > 1 || !strings.ContainsFunc(form, unicode.IsLower) || codeName.MatchString(form) || isIdentifier(form) {
+			l.add(Heading, form)
+		}
+	}
+	l.addAcronyms(text)
+}
+
+// addAcronyms appends the acronyms in brackets: HOT of "Heap-only tuples (HOT)".
+func (l *nameList) addAcronyms(title string) {
+	for _, found := range acronym.FindAllStringSubmatch(title, -1) {
+		l.add(Identifier, found[1])
+	}
+}
+
 // addPath appends the end of a path: folder and file, file, and file without its
 // extension. A URI without a dot or a slash is an arbitrary id.
 func (l *nameList) addPath(uri string) {
@@ -166,15 +200,20 @@ func hasContent(text string) bool {
 // has more, and the number of its words.
 func keyOf(text string) (key, prefix Key, words int) {
 	hash := emptyHash
+	capitals := false
 	for token := range lexical.Tokens(text) {
 		if token.Form == lexical.Pair {
 			continue
 		}
+		capitals = token.Capitals
 		if words == prefixWords {
 			prefix = Key(hash)
 		}
 		hash = hash.word(token.Stem)
 		words++
+	}
+	if words == 1 && capitals {
+		hash = hash.capitals()
 	}
 	return Key(hash), prefix, words
 }
@@ -186,6 +225,9 @@ const (
 	emptyHash wordHash = 14695981039346656037
 	fnvPrime  wordHash = 1099511628211
 )
+
+// capitals returns the hash of a single word that is written in capitals.
+func (h wordHash) capitals() wordHash { return (h ^ '^') * fnvPrime }
 
 func (h wordHash) word(stem []byte) wordHash {
 	for _, c := range stem {

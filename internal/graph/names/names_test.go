@@ -36,6 +36,7 @@ func TestOfDocument(t *testing.T) {
 		{"Release 4.3 \"Gentian\"", "", "", []string{"title: Release 4.3 \"Gentian\"", "identifier: 4.3", "title part: Release 4.3"}},
 		{"alarm.toml", "files/alarm.toml.md", "", []string{"title: alarm.toml", "path: files/alarm.toml.md", "path: alarm.toml.md"}},
 		{"Sister", "", "", []string{"title: Sister"}},
+		{"Heap-Only Tuples (HOT)", "", "", []string{"title: Heap-Only Tuples (HOT)", "title part: Heap-Only Tuples", "identifier: HOT"}},
 		{strings.Repeat("very ", 20) + "long", "", "", nil},
 		{"", "", "", nil},
 		{"Fees", "", "7.4f3b-11ee-be56-0242-ac12@mail.harbour.example.org", []string{
@@ -176,5 +177,50 @@ func TestReferencesAreWordsOfTheText(t *testing.T) {
 	want := []string{"a.b", "c/d", "—e1", "f2", "g3\xffh4", ".5"}
 	if got := slices.Collect(references(text)); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestHeadingsOfOneWordAreNoNamesUnlessIdentifiers(t *testing.T) {
+	t.Parallel()
+	text := "## Parameters\n## TOAST\n## Index Types\n## `work_mem`\n## maxSize\n## LD-101\n## Free Space Map (FSM)\n"
+	want := []string{
+		"heading: TOAST", "heading: Index Types", "heading: `work_mem`", "heading: maxSize", "heading: LD-101",
+		"heading: Free Space Map (FSM)", "identifier: FSM",
+	}
+	if diff := cmp.Diff(want, written(InText(text))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestIdentifiersAsCodeAreTerms(t *testing.T) {
+	t.Parallel()
+	text := "`work_mem` (`integer`)\n\nSets it.\n`pg_cancel_backend` ( `pid` `integer` ) → `boolean`\n- `http.Client`: does\n" +
+		"| `BufferPin` | Waiting |\n**max_connections** is\n`parse_url(text)`\n`fsync` (`boolean`)\n`shared_buffers` is used here\nSee `wal_level`\n"
+	want := []string{"term: work_mem", "term: pg_cancel_backend", "term: http.Client", "term: BufferPin", "term: max_connections", "term: parse_url"}
+	if diff := cmp.Diff(want, written(InText(text))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatCountsAsAMention(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"CLUSTER", "Run CLUSTER again.", true},
+		{"CLUSTER", "A cluster of servers.", false},
+		{"CREATE INDEX", "How long does create index take?", true},
+		{"Lambert", "LAMBERT, a saint", true},
+		{"pg_stat", "the view pg_stat_activity", false},
+		{"stat_activity", "the view pg_stat_activity", false},
+		{"pg_stat_activity", "the view `pg_stat_activity`.", true},
+		{"work_mem", "more work mem", true},
+		{"Dark River", "_Dark River_ is a film", true},
+	} {
+		key, _ := KeyOf(c.name)
+		if got := slices.Contains(Keys(Phrases(c.text)), key); got != c.want {
+			t.Errorf("%q mentions %s: %t, want %t", c.text, c.name, got, c.want)
+		}
 	}
 }
