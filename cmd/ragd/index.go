@@ -17,7 +17,7 @@ import (
 func (p *program) indexCommands() *cobra.Command {
 	return p.clientFlags(p.group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
-		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexTruncate(), p.indexDelete(),
+		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexQuestions(), p.indexTruncate(), p.indexDelete(),
 	))
 }
 
@@ -37,6 +37,7 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "documents pending", index.GetPendingDocumentCount())
 		output.Field(w, "documents failed", index.GetFailedDocumentCount())
 		output.Field(w, "chunks", index.GetCount())
+		output.Field(w, "search width", widthSummary(index))
 		output.Field(w, "graph", graphSummary(index.GetGraph()))
 		output.Field(w, "created", output.Stamp(index.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(index.GetUpdateTime()))
@@ -153,6 +154,67 @@ func (p *program) indexList() *cobra.Command {
 			}
 		})
 	})
+	return cmd
+}
+
+// widthSummary returns one line about the measured search width and how it was measured; ""
+// for an index without one.
+func widthSummary(index *ragdv1.Index) string {
+	width := index.GetSearchWidth()
+	if width == nil {
+		return ""
+	}
+	questions := "questions made from chunks"
+	if width.GetOwnQuestions() {
+		questions = "questions that were asked"
+	}
+	summary := fmt.Sprintf("%d, found %.1f %% with %d %s", width.GetWidth(), 100*width.GetRecall(), width.GetQuestions(), questions)
+	if !index.GetRecordQuestions() {
+		summary += "; questions are not recorded"
+	}
+	return summary
+}
+
+func (p *program) indexQuestions() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "questions INDEX",
+		Short: "Choose whether an index records questions, or delete them",
+		Long: `Choose whether an index records questions, or delete those that it has. It keeps
+the embeddings of up to 128 recent questions, without their texts, and measures
+with them how widely approximate searches must look.`,
+		Example: `  ragd index questions handbook --delete
+  ragd index questions handbook --record=false`,
+		Args: arguments("INDEX"),
+	}
+	flags := cmd.Flags()
+	record := flags.Bool("record", true, "record questions; false also deletes them")
+	remove := flags.Bool("delete", false, "delete the recorded questions")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		changes := flags.Changed("record")
+		if changes == *remove {
+			return usagef("either --record or --delete is needed")
+		}
+		c, err := p.connect(credentials.forTenant)
+		if err != nil {
+			return err
+		}
+		if changes {
+			index, err := c.indexes.UpdateIndex(cmd.Context(), &ragdv1.UpdateIndexRequest{IndexName: args[0], RecordQuestions: record})
+			if err != nil {
+				return err
+			}
+			return p.out.Show(index, showIndex(index))
+		}
+		deleted, err := c.indexes.DeleteAskedQuestions(cmd.Context(), &ragdv1.DeleteAskedQuestionsRequest{IndexName: args[0]})
+		if err != nil {
+			return err
+		}
+		output.Note(p.out.Stderr, "%d questions deleted", deleted.GetDeleted())
+		if p.out.JSON {
+			return p.out.Message(deleted)
+		}
+		return nil
+	}
 	return cmd
 }
 

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"time"
+
 	"context"
 
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -14,3 +16,12 @@ var TermConstants = map[string]float64{"k1": k1, "b": b, "typical_length": typic
 func MakeTerms(ctx context.Context, h *tenant.Handle, i Index) error {
 	return makeOnce(ctx, h, i, "term", []string{makeTerms})
 }
+
+// Pace says when the next question of an index may be recorded.
+type Pace = pace
+
+// Allows reports whether to record a question that is asked now.
+func (p *pace) Allows(now time.Time) bool { return p.allows(now) }
+
+// MaxQuestions is the number of questions that are kept of an index.
+const MaxQuestions = maxQuestions

@@ -82,8 +82,11 @@ type Index struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	measuredWidth int  // see SearchWidth; 0 until it has been measured
-	termsCounted  bool // its common terms have been counted into a table
+	// RecordsQuestions: embeddings of questions are recorded, to measure the search width.
+	RecordsQuestions bool
+
+	measured     Measurement // of the search width
+	termsCounted bool        // its common terms have been counted into a table
 }
 
 // Next describes the next generation of the chunks of an index.

@@ -155,7 +155,7 @@ func (i Index) afterSwitch() Index {
 	n := i.Next
 	i.Generation++
 	i.EmbeddingModel, i.Dimension, i.VectorType, i.Next = n.EmbeddingModel, n.Dimension, n.VectorType, nil
-	i.Built, i.measuredWidth = false, 0
+	i.Built, i.measured = false, Measurement{}
 	return i
 }
 

@@ -25,6 +25,7 @@ type Service struct {
 	defaultModel string
 	quota        int
 	known        *known
+	recorder     *recorder
 }
 
 // ServiceConfig holds the settings of a Service.
@@ -34,12 +35,14 @@ type ServiceConfig struct {
 	// MaxIndexes is how many indexes a tenant may have unless its own settings say
 	// otherwise. Default: DefaultMaxIndexes.
 	MaxIndexes int
+	// RecordNoQuestions stops the recording of questions in all indexes.
+	RecordNoQuestions bool
 }
 
 // New returns a Service that queues its jobs.
 func New(db *tenant.DB, models *embed.Registry, queue *job.Queue, config ServiceConfig) *Service {
 	return &Service{
-		db: db, models: models, queue: queue, known: newKnown(),
+		db: db, models: models, queue: queue, known: newKnown(), recorder: newRecorder(config.RecordNoQuestions),
 		defaultModel: config.DefaultModel, quota: cmp.Or(config.MaxIndexes, DefaultMaxIndexes),
 	}
 }
@@ -223,6 +226,8 @@ type Change struct {
 	MetadataIndexes *[]string
 	Chunking        *chunk.Settings // of uploads from now on
 	Graph           *Graph
+	// RecordQuestions says whether questions are recorded; false deletes those that were.
+	RecordQuestions *bool
 }
 
 // Update changes settings of an index. Another config starts a job that builds the
@@ -330,6 +335,7 @@ func (i Index) changed(c Change) (Index, error) {
 		return i, err
 	}
 	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
+	i.RecordsQuestions = *cmp.Or(c.RecordQuestions, &i.RecordsQuestions)
 	return i, nil
 }
 

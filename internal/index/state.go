@@ -36,6 +36,9 @@ type state struct {
 	CountedWritten int64
 	Built          bool
 	SearchWidth    int // 0: not measured yet
+	OwnQuestions   bool
+	MeasuredAt     *time.Time
+	NewQuestions   int64 // recorded since then, of the present generation
 	BuildJobID     *string
 	IndexConfig    Config
 	Edges          int64
@@ -47,7 +50,10 @@ type state struct {
 func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
 	s, err := tenant.Get[state](ctx, q, `
 		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, coalesce(c.pending, 0) AS pending, i.counted_chunks, i.counted_written,
-			i.built, i.search_width, i.build_job_id::text, i.index_config, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
+			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
+			(SELECT count(*) FROM ragd_shared.asked_questions AS q
+				WHERE q.index_id = i.index_id AND q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
+			coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
 		FROM tenant.indexes AS i
 		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending,
 				sum(names + mentions + similarities)::bigint AS edges
@@ -74,9 +80,9 @@ func (s state) countOverdue() bool {
 	return s.Chunks >= loadThreshold && s.Chunks >= s.CountedChunks*loadGrowth
 }
 
-// measureDue reports whether the search width of a built index has not been measured
-// yet.
-func (s state) measureDue() bool { return s.Built && s.SearchWidth == 0 }
+// measureDue reports whether the search width of a built index should be measured: for the
+// first time, or with questions that were recorded since.
+func (s state) measureDue() bool { return s.Built && (s.SearchWidth == 0 || s.questionsDue()) }
 
 // buildDue reports whether the Postgres index over the embeddings should be built: a
 // caller asked for it, or there are enough vectors.

@@ -32,6 +32,11 @@ type indexRow struct {
 	Graph           Graph
 	Built           bool
 	SearchWidth     int
+	WidthRecall     float64
+	WidthQuestions  int
+	OwnQuestions    bool
+	MeasuredAt      *time.Time
+	RecordQuestions bool
 	TermsCounted    bool
 	Building        bool
 	ReembedJobID    *string
@@ -43,16 +48,26 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
+	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, measuredWidth: r.SearchWidth, termsCounted: r.TermsCounted,
+		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
+}
+
+// measured returns the measurement of the search width.
+func (r indexRow) measured() Measurement {
+	m := Measurement{Width: r.SearchWidth, Recall: r.WidthRecall, Questions: r.WidthQuestions, Own: r.OwnQuestions}
+	if r.MeasuredAt != nil {
+		m.At = *r.MeasuredAt
+	}
+	return m
 }
 
 // next returns the generation that is being built, nil if there is none.
@@ -243,6 +258,9 @@ func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) erro
 		if n == 0 {
 			return NotFound(ctx, tx, i.Name)
 		}
+		if _, err := deleteQuestions(ctx, tx, i.ID); err != nil { // none is stored from here on
+			return err
+		}
 		// Uploads lock the index before they queue their jobs, so none is queued later.
 		documents, err := job.CancelIndex(ctx, tx, i.Name, "the index was deleted")
 		if err != nil {
@@ -289,13 +307,16 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			// The version grows, so that no cached edges of the old graph are used.
 			`UPDATE tenant.index_counts SET chunks = 0, written = 0, ready = 0, pending = 0, failed = 0,
 				graph_version = graph_version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
-			`UPDATE tenant.indexes SET built = false, search_width = 0, counted_chunks = 0, counted_written = 0,
+			`UPDATE tenant.indexes SET built = false, search_width = 0, width_questions = 0, own_questions = false, measured_at = NULL, counted_chunks = 0, counted_written = 0,
 				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, topics = NULL, updated_at = now()
 				WHERE index_id = $1`,
 		} {
 			if _, err := tx.Exec(ctx, statement, i.ID); err != nil {
 				return err
 			}
+		}
+		if _, err := deleteQuestions(ctx, tx, i.ID); err != nil {
+			return err
 		}
 		documents, err := job.CancelOrphans(ctx, tx, i.Name, "the index was emptied")
 		if err != nil {
@@ -340,10 +361,16 @@ func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error
 // Postgres indexes on metadata match them.
 func storeSettings(ctx context.Context, tx *tenant.Tx, i Index) error {
 	_, err := tx.Exec(ctx, `
-		UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, updated_at = now()
-		WHERE index_id = $1`, i.ID, i.Config, i.MetadataIndexes, i.Chunking, i.Graph)
+		UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, record_questions = $6,
+			updated_at = now()
+		WHERE index_id = $1`, i.ID, i.Config, i.MetadataIndexes, i.Chunking, i.Graph, i.RecordsQuestions)
 	if err != nil {
 		return err
+	}
+	if !i.RecordsQuestions {
+		if _, err := deleteQuestions(ctx, tx, i.ID); err != nil {
+			return err
+		}
 	}
 	return matchMetadataIndexes(ctx, tx.OfIndex(i.ID, i.Generation), i)
 }

@@ -4,20 +4,21 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const (
 	// wantedRecall is the fraction of the nearest chunks that an index scan must find,
-	// on average over questions that are made from the index's own vectors.
+	// on average over recorded questions, or over questions made from the index's own vectors.
 	//
 	// It is above 95 %, which is meant, because the smallest width that passes does so
 	// partly by luck: most questions find all of their neighbours or none, so the measured
 	// recall varies much.
 	wantedRecall = 0.96
-	// widthSamples is the number of questions, and widthNeighbours the number of
-	// neighbours of each.
+	// widthSamples is the number of questions made from chunks, and widthNeighbours the
+	// number of neighbours of each question.
 	widthSamples    = 128
 	widthNeighbours = 10
 )
@@ -45,12 +46,24 @@ const (
 	unmeasuredProbes = 100
 )
 
+// Measurement is a measurement of the search width.
+type Measurement struct {
+	Width     int       // the smallest that found wantedRecall, else the largest; 0: not measured
+	Recall    float64   // the fraction of the nearest chunks that scans found
+	Questions int       // with which it was measured
+	Own       bool      // they were recorded; otherwise made from chunks
+	At        time.Time // zero if unknown
+}
+
+// Measured returns the measurement of the search width; Width is 0 until there is one.
+func (i Index) Measured() Measurement { return i.measured }
+
 // SearchWidth returns the search width of an index scan, hnsw.ef_search or
 // ivfflat.probes: the smallest with which measured scans found wantedRecall.
 func (i Index) SearchWidth() int {
 	switch {
-	case i.measuredWidth > 0:
-		return i.measuredWidth
+	case i.measured.Width > 0:
+		return i.measured.Width
 	case i.Config.Type == IVFFlat:
 		return unmeasuredProbes
 	}
@@ -72,20 +85,30 @@ func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID i
 	if err != nil {
 		return err
 	}
-	width, err := measureWidth(ctx, s, i, rows)
+	m, err := measureWidth(ctx, s, i, rows)
 	if err != nil {
 		return err
 	}
-	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2 WHERE index_id = $1`, indexID, width)
+	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2, width_recall = $3, width_questions = $4, own_questions = $5, measured_at = now()
+		WHERE index_id = $1`, indexID, m.Width, m.Recall, m.Questions, m.Own)
 	return err
 }
 
 // measureWidth returns the smallest search width with which index scans find
 // wantedRecall of what exact scans find. It depends on the data: some dozens for
-// embeddings of texts, hundreds for vectors without structure.
-func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (width int, err error) {
-	if err := i.executeAll(ctx, s, []string{i.sampleSQL()}); err != nil {
-		return 0, err
+// embeddings of texts, hundreds for vectors without structure. And it depends on the
+// questions: where enough were recorded, they are used.
+func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (m Measurement, err error) {
+	recorded, err := tenant.Value[int](ctx, s, `SELECT count(*) FROM ragd_shared.asked_questions AS q WHERE q.index_id = $1 AND q.generation = $2`, i.ID, i.Generation)
+	if err != nil {
+		return m, err
+	}
+	questions := i.sampledQuestions()
+	if m.Own = recorded >= ownQuestions; m.Own {
+		questions = i.recordedQuestions()
+	}
+	if err := i.executeAll(ctx, s, []string{i.sampleSQL(questions)}); err != nil {
+		return m, err
 	}
 	// Drop the table now: the next tenant that uses the connection could not.
 	defer func() {
@@ -93,44 +116,55 @@ func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (
 			err = dropped
 		}
 	}()
-	widths := i.widths(rows)
-	for _, width := range widths {
-		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(width)); err != nil {
-			return 0, err
+	if m.Questions, err = tenant.Value[int](ctx, s, `SELECT count(*) FROM pg_temp.sample`); err != nil {
+		return m, err
+	}
+	for _, m.Width = range i.widths(rows) {
+		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(m.Width)); err != nil {
+			return m, err
 		}
-		recall, err := tenant.Value[float64](ctx, s, i.recallSQL())
-		if err != nil {
-			return 0, fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
+		if m.Recall, err = tenant.Value[float64](ctx, s, i.recallSQL()); err != nil {
+			return m, fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
 		}
-		if recall >= wantedRecall {
-			return width, nil
+		if m.Recall >= wantedRecall {
+			break
 		}
 	}
-	return widths[len(widths)-1], nil
+	return m, nil
 }
 
-// sampleSQL returns a statement that makes a table of questions, with the distance of
-// the furthest neighbour that each should find. A stored vector would be too easy a
-// question, in the middle of its neighbours. A real question shares much with the texts
-// that answer it and differs from them: here, a third of it is another vector. Adding
-// 0 prevents a plan with the Postgres index.
-func (i Index) sampleSQL() string {
+// recordedQuestions returns a query of the recorded questions.
+func (i Index) recordedQuestions() string {
+	return fmt.Sprintf(`SELECT q.embedding::%s AS embedding FROM ragd_shared.asked_questions AS q WHERE q.index_id = %d AND q.generation = %d`,
+		i.columnType(), i.ID, i.Generation)
+}
+
+// sampledQuestions returns a query of questions made from chunks. A stored vector would be
+// too easy a question, in the middle of its neighbours. A real question shares much with the
+// texts that answer it and differs from them: here, a third of it is another vector.
+func (i Index) sampledQuestions() string {
 	question := "a.embedding"
 	if i.VectorType == Vector || i.VectorType == HalfVec {
 		question = fmt.Sprintf("a.embedding * %[1]s + b.embedding * %[2]s", i.constant(0.67), i.constant(0.33))
 	}
 	return fmt.Sprintf(`
+			WITH drawn AS (
+				SELECT embedding, row_number() OVER (ORDER BY hashtextextended(chunk_id, 0)) AS n
+				FROM tenant.chunk ORDER BY n LIMIT %[1]d * 2
+			)
+			SELECT %[2]s AS embedding FROM drawn AS a JOIN drawn AS b ON b.n = a.n + %[1]d`, widthSamples, question)
+}
+
+// sampleSQL returns a statement that makes a table of questions, with the distance of the
+// furthest neighbour that each should find. Adding 0 prevents a plan with the Postgres index.
+func (i Index) sampleSQL(questions string) string {
+	return fmt.Sprintf(`
 		CREATE TEMP TABLE sample AS
-		WITH drawn AS (
-			SELECT embedding, row_number() OVER (ORDER BY hashtextextended(chunk_id, 0)) AS n
-			FROM tenant.chunk ORDER BY n LIMIT %[3]d * 2
-		), question AS MATERIALIZED (
-			SELECT %[4]s AS embedding FROM drawn AS a JOIN drawn AS b ON b.n = a.n + %[3]d
-		)
+		WITH question AS MATERIALIZED (%[3]s)
 		SELECT q.embedding, (
 			SELECT max(d) FROM (SELECT (c.embedding %[1]s q.embedding) + 0 AS d FROM tenant.chunk AS c ORDER BY d LIMIT %[2]d) AS exact
 		) AS furthest
-		FROM question AS q`, i.Metric.Operator(), widthNeighbours, widthSamples, question)
+		FROM question AS q`, i.Metric.Operator(), widthNeighbours, questions)
 }
 
 // constant returns a vector with the same value in all dimensions as SQL, to multiply

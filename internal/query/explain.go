@@ -19,6 +19,8 @@ type Explain struct {
 	// there are none, as for an index that is always searched exactly, and for a
 	// credential with a mandatory filter.
 	Candidates int
+	// SearchWidth is the search width of an index scan, ef or probes; 0 without one.
+	SearchWidth int
 	// Complete reports whether there are topK sources, or all there are.
 	Complete bool
 	// Exact reports whether no better sources exist: nothing was approximated.

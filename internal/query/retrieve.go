@@ -37,6 +37,9 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 		}
 		watch.Lap("embed", 0)
 	}
+	if p.mode != Keyword && !p.lists() {
+		s.indexes.OfferQuestion(id, i, p.vector)
+	}
 	if a, err = s.search(ctx, id, h, i, p, watch); err != nil {
 		return a, err
 	}

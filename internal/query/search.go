@@ -200,7 +200,8 @@ func (s search) explain(sources []Source) Explain {
 		e.Plan = string(s.plan)
 		e.Candidates = int(s.estimate.matching)
 		if s.plan == indexScan {
-			_, e.Candidates = s.effort()
+			_, e.SearchWidth = s.effort()
+			e.Candidates = e.SearchWidth
 		}
 	}
 	// How many chunks have the terms is not counted by scope.

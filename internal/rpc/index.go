@@ -59,6 +59,7 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		settings := graphSettingsOf(g)
 		change.Graph = &settings
 	}
+	change.RecordQuestions = req.RecordQuestions
 	i, counts, err := h.Indexes.Update(ctx, req.GetIndexName(), change)
 	if err != nil {
 		return nil, err
@@ -141,6 +142,25 @@ func (h *Handlers) DeleteIndex(ctx context.Context, req *ragdv1.DeleteIndexReque
 	return &ragdv1.DeleteIndexResponse{}, h.Indexes.Delete(ctx, req.GetIndexName())
 }
 
+// searchWidthMessage returns the measurement of the search width, nil if there is none.
+func searchWidthMessage(i index.Index) *ragdv1.SearchWidth {
+	m := i.Measured()
+	if m.Width == 0 {
+		return nil
+	}
+	message := &ragdv1.SearchWidth{Width: int32(m.Width), Recall: m.Recall, Questions: int32(m.Questions), OwnQuestions: m.Own}
+	if !m.At.IsZero() {
+		message.MeasureTime = timestamp(m.At)
+	}
+	return message
+}
+
+// DeleteAskedQuestions implements IndexService.
+func (h *Handlers) DeleteAskedQuestions(ctx context.Context, req *ragdv1.DeleteAskedQuestionsRequest) (*ragdv1.DeleteAskedQuestionsResponse, error) {
+	n, err := h.Indexes.DeleteAskedQuestions(ctx, req.GetIndexName())
+	return &ragdv1.DeleteAskedQuestionsResponse{Deleted: int32(n)}, err
+}
+
 func indexMessage(i index.Described) (*ragdv1.Index, error) {
 	chunking, err := chunkingMessage(i.Chunking)
 	if err != nil {
@@ -159,7 +179,8 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
-		Graph:  &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
+		Graph:       &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
+		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions,
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
 	}
 	if i.Next != nil {

@@ -70,6 +70,9 @@ type Config struct {
 	// MaxIndexes is how many indexes a tenant may have, unless its settings have another
 	// quota. Default: 200.
 	MaxIndexes int
+	// RecordNoQuestions stops the recording of embeddings of questions, with which search
+	// widths are measured.
+	RecordNoQuestions bool
 	// MaxQueuedBytes and MaxQueuedDocuments bound the backlog of each tenant. Default:
 	// 4 GiB and 100,000.
 	MaxQueuedBytes     int64

@@ -162,7 +162,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		DB: work, Models: models, Parse: read, Processor: processor, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
 	})
 	indexes := index.New(db, models, s.queue, index.ServiceConfig{
-		DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes,
+		DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)
@@ -255,6 +255,7 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
 	}
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
+	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
 	group.Go(func() error { return s.Events.Run(groupCtx) })
 	group.Go(func() error {
 		return httpserver.Serve(groupCtx, s.listener, s.handler(), httpserver.Config{

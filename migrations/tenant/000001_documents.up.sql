@@ -14,6 +14,11 @@ CREATE TABLE indexes (
 	-- The Postgres index over the embeddings.
 	built            boolean NOT NULL DEFAULT false,
 	search_width     int NOT NULL DEFAULT 0, -- 0: not measured
+	width_recall     real NOT NULL DEFAULT 0, -- measured with this width
+	width_questions  int NOT NULL DEFAULT 0, -- with which it was measured
+	own_questions    boolean NOT NULL DEFAULT false, -- they were recorded, not made from chunks
+	measured_at      timestamptz,
+	record_questions boolean NOT NULL DEFAULT true,
 	build_job_id     uuid,                   -- the job that builds it
 
 	-- index_counts at the last count of common terms.

@@ -224,9 +224,15 @@ type Index struct {
 	// The new model and the job, while the index is being embedded with another model.
 	NextEmbeddingModel string `protobuf:"bytes,18,opt,name=next_embedding_model,json=nextEmbeddingModel,proto3" json:"next_embedding_model,omitempty"`
 	// The job that changes the embedding model. Empty: none.
-	ReembedJobId  string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ReembedJobId string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
+	// The search width of the Postgres index over the embeddings; absent until it is measured.
+	SearchWidth *SearchWidth `protobuf:"bytes,20,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
+	// Whether embeddings of questions are recorded, without their texts, to measure the search
+	// width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
+	// true unless changed by UpdateIndex. The service may be set to record none at all.
+	RecordQuestions bool `protobuf:"varint,21,opt,name=record_questions,json=recordQuestions,proto3" json:"record_questions,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -392,6 +398,104 @@ func (x *Index) GetReembedJobId() string {
 	return ""
 }
 
+func (x *Index) GetSearchWidth() *SearchWidth {
+	if x != nil {
+		return x.SearchWidth
+	}
+	return nil
+}
+
+func (x *Index) GetRecordQuestions() bool {
+	if x != nil {
+		return x.RecordQuestions
+	}
+	return false
+}
+
+// SearchWidth is the measured width of searches in the Postgres index over the embeddings:
+// the smallest with which they find 96 % of the 10 nearest chunks.
+type SearchWidth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// hnsw.ef_search or ivfflat.probes.
+	Width int32 `protobuf:"varint,1,opt,name=width,proto3" json:"width,omitempty"`
+	// Fraction of the 10 nearest chunks that searches found with this width. Less than 0.96
+	// if no width found as many.
+	Recall float64 `protobuf:"fixed64,2,opt,name=recall,proto3" json:"recall,omitempty"`
+	// Number of questions with which it was measured.
+	Questions int32 `protobuf:"varint,3,opt,name=questions,proto3" json:"questions,omitempty"`
+	// Whether these were asked of the index and recorded. Otherwise they were made from its
+	// chunks, which may ask for a larger width than is necessary.
+	OwnQuestions  bool                   `protobuf:"varint,4,opt,name=own_questions,json=ownQuestions,proto3" json:"own_questions,omitempty"`
+	MeasureTime   *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=measure_time,json=measureTime,proto3" json:"measure_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchWidth) Reset() {
+	*x = SearchWidth{}
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchWidth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchWidth) ProtoMessage() {}
+
+func (x *SearchWidth) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchWidth.ProtoReflect.Descriptor instead.
+func (*SearchWidth) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SearchWidth) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *SearchWidth) GetRecall() float64 {
+	if x != nil {
+		return x.Recall
+	}
+	return 0
+}
+
+func (x *SearchWidth) GetQuestions() int32 {
+	if x != nil {
+		return x.Questions
+	}
+	return 0
+}
+
+func (x *SearchWidth) GetOwnQuestions() bool {
+	if x != nil {
+		return x.OwnQuestions
+	}
+	return false
+}
+
+func (x *SearchWidth) GetMeasureTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MeasureTime
+	}
+	return nil
+}
+
 // GraphSettings selects the edges that an index stores between its chunks.
 type GraphSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -411,7 +515,7 @@ type GraphSettings struct {
 
 func (x *GraphSettings) Reset() {
 	*x = GraphSettings{}
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +527,7 @@ func (x *GraphSettings) String() string {
 func (*GraphSettings) ProtoMessage() {}
 
 func (x *GraphSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,7 +540,7 @@ func (x *GraphSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSettings.ProtoReflect.Descriptor instead.
 func (*GraphSettings) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GraphSettings) GetOff() bool {
@@ -491,7 +595,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +607,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +620,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Graph) GetNames() int32 {
@@ -599,7 +703,7 @@ type CreateIndexRequest struct {
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -611,7 +715,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -624,7 +728,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -714,14 +818,16 @@ type UpdateIndexRequest struct {
 	// vectors, or is already being embedded with another model: cancel that job first.
 	EmbeddingModel string `protobuf:"bytes,6,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
 	// Dimension of the new embeddings. 0: the model's default.
-	Dimension     int32 `protobuf:"varint,7,opt,name=dimension,proto3" json:"dimension,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Dimension int32 `protobuf:"varint,7,opt,name=dimension,proto3" json:"dimension,omitempty"`
+	// Whether to record questions; see Index. false deletes those that were recorded.
+	RecordQuestions *bool `protobuf:"varint,8,opt,name=record_questions,json=recordQuestions,proto3,oneof" json:"record_questions,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *UpdateIndexRequest) Reset() {
 	*x = UpdateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -733,7 +839,7 @@ func (x *UpdateIndexRequest) String() string {
 func (*UpdateIndexRequest) ProtoMessage() {}
 
 func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -746,7 +852,7 @@ func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIndexRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateIndexRequest) GetIndexName() string {
@@ -798,6 +904,13 @@ func (x *UpdateIndexRequest) GetDimension() int32 {
 	return 0
 }
 
+func (x *UpdateIndexRequest) GetRecordQuestions() bool {
+	if x != nil && x.RecordQuestions != nil {
+		return *x.RecordQuestions
+	}
+	return false
+}
+
 type MetadataIndexes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Fields        []string               `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
@@ -807,7 +920,7 @@ type MetadataIndexes struct {
 
 func (x *MetadataIndexes) Reset() {
 	*x = MetadataIndexes{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +932,7 @@ func (x *MetadataIndexes) String() string {
 func (*MetadataIndexes) ProtoMessage() {}
 
 func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +945,7 @@ func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataIndexes.ProtoReflect.Descriptor instead.
 func (*MetadataIndexes) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MetadataIndexes) GetFields() []string {
@@ -852,7 +965,7 @@ type BuildIndexRequest struct {
 
 func (x *BuildIndexRequest) Reset() {
 	*x = BuildIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -864,7 +977,7 @@ func (x *BuildIndexRequest) String() string {
 func (*BuildIndexRequest) ProtoMessage() {}
 
 func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -877,7 +990,7 @@ func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexRequest.ProtoReflect.Descriptor instead.
 func (*BuildIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BuildIndexRequest) GetIndexName() string {
@@ -897,7 +1010,7 @@ type BuildIndexResponse struct {
 
 func (x *BuildIndexResponse) Reset() {
 	*x = BuildIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +1022,7 @@ func (x *BuildIndexResponse) String() string {
 func (*BuildIndexResponse) ProtoMessage() {}
 
 func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +1035,7 @@ func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexResponse.ProtoReflect.Descriptor instead.
 func (*BuildIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BuildIndexResponse) GetJobId() string {
@@ -942,7 +1055,7 @@ type RebuildGraphRequest struct {
 
 func (x *RebuildGraphRequest) Reset() {
 	*x = RebuildGraphRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1067,7 @@ func (x *RebuildGraphRequest) String() string {
 func (*RebuildGraphRequest) ProtoMessage() {}
 
 func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1080,7 @@ func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildGraphRequest.ProtoReflect.Descriptor instead.
 func (*RebuildGraphRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RebuildGraphRequest) GetIndexName() string {
@@ -987,7 +1100,7 @@ type RebuildGraphResponse struct {
 
 func (x *RebuildGraphResponse) Reset() {
 	*x = RebuildGraphResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1112,7 @@ func (x *RebuildGraphResponse) String() string {
 func (*RebuildGraphResponse) ProtoMessage() {}
 
 func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1125,7 @@ func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildGraphResponse.ProtoReflect.Descriptor instead.
 func (*RebuildGraphResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RebuildGraphResponse) GetJobId() string {
@@ -1020,6 +1133,96 @@ func (x *RebuildGraphResponse) GetJobId() string {
 		return x.JobId
 	}
 	return ""
+}
+
+type DeleteAskedQuestionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAskedQuestionsRequest) Reset() {
+	*x = DeleteAskedQuestionsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAskedQuestionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAskedQuestionsRequest) ProtoMessage() {}
+
+func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAskedQuestionsRequest.ProtoReflect.Descriptor instead.
+func (*DeleteAskedQuestionsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeleteAskedQuestionsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+type DeleteAskedQuestionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of questions deleted.
+	Deleted       int32 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAskedQuestionsResponse) Reset() {
+	*x = DeleteAskedQuestionsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAskedQuestionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAskedQuestionsResponse) ProtoMessage() {}
+
+func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAskedQuestionsResponse.ProtoReflect.Descriptor instead.
+func (*DeleteAskedQuestionsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DeleteAskedQuestionsResponse) GetDeleted() int32 {
+	if x != nil {
+		return x.Deleted
+	}
+	return 0
 }
 
 type TruncateIndexRequest struct {
@@ -1032,7 +1235,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1247,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1260,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -1075,7 +1278,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1290,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1303,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
 }
 
 type DescribeIndexRequest struct {
@@ -1113,7 +1316,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1328,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1341,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -1160,7 +1363,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1375,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1388,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -1214,7 +1417,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1429,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1442,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -1273,7 +1476,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1488,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1501,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -1316,7 +1519,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1531,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1544,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -1358,7 +1561,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x95\x06\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xf9\x06\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1383,7 +1586,15 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x10metadata_indexes\x18\x10 \x03(\tR\x0fmetadataIndexes\x12$\n" +
 	"\x05graph\x18\x11 \x01(\v2\x0e.ragd.v1.GraphR\x05graph\x120\n" +
 	"\x14next_embedding_model\x18\x12 \x01(\tR\x12nextEmbeddingModel\x12$\n" +
-	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\"\x92\x01\n" +
+	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\x127\n" +
+	"\fsearch_width\x18\x14 \x01(\v2\x14.ragd.v1.SearchWidthR\vsearchWidth\x12)\n" +
+	"\x10record_questions\x18\x15 \x01(\bR\x0frecordQuestions\"\xbd\x01\n" +
+	"\vSearchWidth\x12\x14\n" +
+	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x16\n" +
+	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12\x1c\n" +
+	"\tquestions\x18\x03 \x01(\x05R\tquestions\x12#\n" +
+	"\rown_questions\x18\x04 \x01(\bR\fownQuestions\x12=\n" +
+	"\fmeasure_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\vmeasureTime\"\x92\x01\n" +
 	"\rGraphSettings\x12\x10\n" +
 	"\x03off\x18\x01 \x01(\bR\x03off\x12\x1d\n" +
 	"\n" +
@@ -1416,7 +1627,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"vectorType\x12)\n" +
 	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\x12,\n" +
 	"\x05graph\x18\n" +
-	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\"\xd5\x02\n" +
+	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\"\x9a\x03\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
@@ -1425,7 +1636,9 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\bchunking\x18\x04 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12,\n" +
 	"\x05graph\x18\x05 \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x12'\n" +
 	"\x0fembedding_model\x18\x06 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
-	"\tdimension\x18\a \x01(\x05R\tdimension\")\n" +
+	"\tdimension\x18\a \x01(\x05R\tdimension\x12.\n" +
+	"\x10record_questions\x18\b \x01(\bH\x00R\x0frecordQuestions\x88\x01\x01B\x13\n" +
+	"\x11_record_questions\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
 	"\x11BuildIndexRequest\x12\x1d\n" +
@@ -1437,7 +1650,12 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"-\n" +
 	"\x14RebuildGraphResponse\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"5\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"<\n" +
+	"\x1bDeleteAskedQuestionsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\"8\n" +
+	"\x1cDeleteAskedQuestionsResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\x05R\adeleted\"5\n" +
 	"\x14TruncateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x17\n" +
@@ -1457,7 +1675,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\xc8\x04\n" +
+	"\x13DeleteIndexResponse2\xad\x05\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
@@ -1465,7 +1683,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\vUpdateIndex\x12\x1b.ragd.v1.UpdateIndexRequest\x1a\x0e.ragd.v1.Index\x12E\n" +
 	"\n" +
 	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12K\n" +
-	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12N\n" +
+	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12c\n" +
+	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -1481,70 +1700,77 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_ragd_v1_index_proto_goTypes = []any{
-	(*IndexConfig)(nil),           // 0: ragd.v1.IndexConfig
-	(*IvfConfig)(nil),             // 1: ragd.v1.IvfConfig
-	(*HnswConfig)(nil),            // 2: ragd.v1.HnswConfig
-	(*Index)(nil),                 // 3: ragd.v1.Index
-	(*GraphSettings)(nil),         // 4: ragd.v1.GraphSettings
-	(*Graph)(nil),                 // 5: ragd.v1.Graph
-	(*CreateIndexRequest)(nil),    // 6: ragd.v1.CreateIndexRequest
-	(*UpdateIndexRequest)(nil),    // 7: ragd.v1.UpdateIndexRequest
-	(*MetadataIndexes)(nil),       // 8: ragd.v1.MetadataIndexes
-	(*BuildIndexRequest)(nil),     // 9: ragd.v1.BuildIndexRequest
-	(*BuildIndexResponse)(nil),    // 10: ragd.v1.BuildIndexResponse
-	(*RebuildGraphRequest)(nil),   // 11: ragd.v1.RebuildGraphRequest
-	(*RebuildGraphResponse)(nil),  // 12: ragd.v1.RebuildGraphResponse
-	(*TruncateIndexRequest)(nil),  // 13: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil), // 14: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),  // 15: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),    // 16: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),   // 17: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),    // 18: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),   // 19: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),              // 20: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
+	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
+	(*HnswConfig)(nil),                   // 2: ragd.v1.HnswConfig
+	(*Index)(nil),                        // 3: ragd.v1.Index
+	(*SearchWidth)(nil),                  // 4: ragd.v1.SearchWidth
+	(*GraphSettings)(nil),                // 5: ragd.v1.GraphSettings
+	(*Graph)(nil),                        // 6: ragd.v1.Graph
+	(*CreateIndexRequest)(nil),           // 7: ragd.v1.CreateIndexRequest
+	(*UpdateIndexRequest)(nil),           // 8: ragd.v1.UpdateIndexRequest
+	(*MetadataIndexes)(nil),              // 9: ragd.v1.MetadataIndexes
+	(*BuildIndexRequest)(nil),            // 10: ragd.v1.BuildIndexRequest
+	(*BuildIndexResponse)(nil),           // 11: ragd.v1.BuildIndexResponse
+	(*RebuildGraphRequest)(nil),          // 12: ragd.v1.RebuildGraphRequest
+	(*RebuildGraphResponse)(nil),         // 13: ragd.v1.RebuildGraphResponse
+	(*DeleteAskedQuestionsRequest)(nil),  // 14: ragd.v1.DeleteAskedQuestionsRequest
+	(*DeleteAskedQuestionsResponse)(nil), // 15: ragd.v1.DeleteAskedQuestionsResponse
+	(*TruncateIndexRequest)(nil),         // 16: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil),        // 17: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),         // 18: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),           // 19: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),          // 20: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),           // 21: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),          // 22: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),                     // 23: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 24: google.protobuf.Timestamp
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	20, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	21, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	21, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	5,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
-	4,  // 7: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	21, // 8: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
-	0,  // 9: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	20, // 10: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	4,  // 11: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	0,  // 12: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	8,  // 13: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	20, // 14: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	4,  // 15: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	3,  // 16: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	6,  // 17: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	15, // 18: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	16, // 19: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	7,  // 20: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	9,  // 21: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	11, // 22: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	13, // 23: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	18, // 24: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 25: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 26: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	17, // 27: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 28: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	10, // 29: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	12, // 30: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	14, // 31: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	19, // 32: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	25, // [25:33] is the sub-list for method output_type
-	17, // [17:25] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	23, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	24, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	24, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	6,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
+	4,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
+	24, // 8: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	5,  // 9: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
+	24, // 10: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	0,  // 11: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	23, // 12: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	5,  // 13: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	0,  // 14: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	9,  // 15: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	23, // 16: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	5,  // 17: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	3,  // 18: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	7,  // 19: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	18, // 20: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	19, // 21: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	8,  // 22: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	10, // 23: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	12, // 24: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	14, // 25: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	16, // 26: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	21, // 27: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 28: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 29: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	20, // 30: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 31: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	11, // 32: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	13, // 33: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	15, // 34: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	17, // 35: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	22, // 36: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	28, // [28:37] is the sub-list for method output_type
+	19, // [19:28] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -1553,14 +1779,15 @@ func file_ragd_v1_index_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
-	file_ragd_v1_index_proto_msgTypes[4].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1378,7 +1378,10 @@ type Explain struct {
 	// among the candidates.
 	Exact bool `protobuf:"varint,6,opt,name=exact,proto3" json:"exact,omitempty"`
 	// Cost of reranking; absent without a reranker.
-	Reranking     *Reranking `protobuf:"bytes,7,opt,name=reranking,proto3" json:"reranking,omitempty"`
+	Reranking *Reranking `protobuf:"bytes,7,opt,name=reranking,proto3" json:"reranking,omitempty"`
+	// The search width of an approximate plan: hnsw.ef_search or ivfflat.probes. 0 for other
+	// plans.
+	SearchWidth   int32 `protobuf:"varint,8,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1460,6 +1463,13 @@ func (x *Explain) GetReranking() *Reranking {
 		return x.Reranking
 	}
 	return nil
+}
+
+func (x *Explain) GetSearchWidth() int32 {
+	if x != nil {
+		return x.SearchWidth
+	}
+	return 0
 }
 
 // GraphExplain reports how the results were found and which part of the graph was walked.
@@ -3131,7 +3141,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06vector\x18\x02 \x01(\x01H\x00R\x06vector\x88\x01\x01\x12#\n" +
 	"\rkeyword_share\x18\x03 \x01(\x01R\fkeywordShare\x12!\n" +
 	"\fvector_share\x18\x04 \x01(\x01R\vvectorShareB\t\n" +
-	"\a_vector\"\xea\x01\n" +
+	"\a_vector\"\x8d\x02\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3142,7 +3152,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"candidates\x12\x1a\n" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05exact\x18\x06 \x01(\bR\x05exact\x120\n" +
-	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\"\x8b\x02\n" +
+	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12!\n" +
+	"\fsearch_width\x18\b \x01(\x05R\vsearchWidth\"\x8b\x02\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +

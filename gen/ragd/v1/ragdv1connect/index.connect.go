@@ -50,6 +50,9 @@ const (
 	// IndexServiceRebuildGraphProcedure is the fully-qualified name of the IndexService's RebuildGraph
 	// RPC.
 	IndexServiceRebuildGraphProcedure = "/ragd.v1.IndexService/RebuildGraph"
+	// IndexServiceDeleteAskedQuestionsProcedure is the fully-qualified name of the IndexService's
+	// DeleteAskedQuestions RPC.
+	IndexServiceDeleteAskedQuestionsProcedure = "/ragd.v1.IndexService/DeleteAskedQuestions"
 	// IndexServiceTruncateIndexProcedure is the fully-qualified name of the IndexService's
 	// TruncateIndex RPC.
 	IndexServiceTruncateIndexProcedure = "/ragd.v1.IndexService/TruncateIndex"
@@ -82,6 +85,9 @@ type IndexServiceClient interface {
 	// Postgres index was built, and counts the graph's components. The job's progress
 	// counts documents; queries are served meanwhile. Needs the scope write.
 	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
+	// DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
+	// Index. The search width that was measured with them stays. Needs the scope write.
+	DeleteAskedQuestions(context.Context, *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -139,6 +145,12 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(indexServiceMethods.ByName("RebuildGraph")),
 			connect.WithClientOptions(opts...),
 		),
+		deleteAskedQuestions: connect.NewClient[v1.DeleteAskedQuestionsRequest, v1.DeleteAskedQuestionsResponse](
+			httpClient,
+			baseURL+IndexServiceDeleteAskedQuestionsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("DeleteAskedQuestions")),
+			connect.WithClientOptions(opts...),
+		),
 		truncateIndex: connect.NewClient[v1.TruncateIndexRequest, v1.TruncateIndexResponse](
 			httpClient,
 			baseURL+IndexServiceTruncateIndexProcedure,
@@ -156,14 +168,15 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // indexServiceClient implements IndexServiceClient.
 type indexServiceClient struct {
-	createIndex   *connect.Client[v1.CreateIndexRequest, v1.Index]
-	describeIndex *connect.Client[v1.DescribeIndexRequest, v1.Index]
-	listIndexes   *connect.Client[v1.ListIndexesRequest, v1.ListIndexesResponse]
-	updateIndex   *connect.Client[v1.UpdateIndexRequest, v1.Index]
-	buildIndex    *connect.Client[v1.BuildIndexRequest, v1.BuildIndexResponse]
-	rebuildGraph  *connect.Client[v1.RebuildGraphRequest, v1.RebuildGraphResponse]
-	truncateIndex *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
-	deleteIndex   *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
+	createIndex          *connect.Client[v1.CreateIndexRequest, v1.Index]
+	describeIndex        *connect.Client[v1.DescribeIndexRequest, v1.Index]
+	listIndexes          *connect.Client[v1.ListIndexesRequest, v1.ListIndexesResponse]
+	updateIndex          *connect.Client[v1.UpdateIndexRequest, v1.Index]
+	buildIndex           *connect.Client[v1.BuildIndexRequest, v1.BuildIndexResponse]
+	rebuildGraph         *connect.Client[v1.RebuildGraphRequest, v1.RebuildGraphResponse]
+	deleteAskedQuestions *connect.Client[v1.DeleteAskedQuestionsRequest, v1.DeleteAskedQuestionsResponse]
+	truncateIndex        *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
+	deleteIndex          *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
 }
 
 // CreateIndex calls ragd.v1.IndexService.CreateIndex.
@@ -220,6 +233,15 @@ func (c *indexServiceClient) RebuildGraph(ctx context.Context, req *v1.RebuildGr
 	return nil, err
 }
 
+// DeleteAskedQuestions calls ragd.v1.IndexService.DeleteAskedQuestions.
+func (c *indexServiceClient) DeleteAskedQuestions(ctx context.Context, req *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error) {
+	response, err := c.deleteAskedQuestions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TruncateIndex calls ragd.v1.IndexService.TruncateIndex.
 func (c *indexServiceClient) TruncateIndex(ctx context.Context, req *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
 	response, err := c.truncateIndex.CallUnary(ctx, connect.NewRequest(req))
@@ -262,6 +284,9 @@ type IndexServiceHandler interface {
 	// Postgres index was built, and counts the graph's components. The job's progress
 	// counts documents; queries are served meanwhile. Needs the scope write.
 	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
+	// DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
+	// Index. The search width that was measured with them stays. Needs the scope write.
+	DeleteAskedQuestions(context.Context, *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -315,6 +340,12 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(indexServiceMethods.ByName("RebuildGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
+	indexServiceDeleteAskedQuestionsHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceDeleteAskedQuestionsProcedure,
+		svc.DeleteAskedQuestions,
+		connect.WithSchema(indexServiceMethods.ByName("DeleteAskedQuestions")),
+		connect.WithHandlerOptions(opts...),
+	)
 	indexServiceTruncateIndexHandler := connect.NewUnaryHandlerSimple(
 		IndexServiceTruncateIndexProcedure,
 		svc.TruncateIndex,
@@ -341,6 +372,8 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 			indexServiceBuildIndexHandler.ServeHTTP(w, r)
 		case IndexServiceRebuildGraphProcedure:
 			indexServiceRebuildGraphHandler.ServeHTTP(w, r)
+		case IndexServiceDeleteAskedQuestionsProcedure:
+			indexServiceDeleteAskedQuestionsHandler.ServeHTTP(w, r)
 		case IndexServiceTruncateIndexProcedure:
 			indexServiceTruncateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteIndexProcedure:
@@ -376,6 +409,10 @@ func (UnimplementedIndexServiceHandler) BuildIndex(context.Context, *v1.BuildInd
 
 func (UnimplementedIndexServiceHandler) RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.RebuildGraph is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) DeleteAskedQuestions(context.Context, *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.DeleteAskedQuestions is not implemented"))
 }
 
 func (UnimplementedIndexServiceHandler) TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {

@@ -206,6 +206,15 @@ BEGIN
 END
 $$;
 
+CREATE TABLE ragd_shared.asked_questions (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    index_id bigint NOT NULL,
+    slot smallint NOT NULL,
+    generation integer NOT NULL,
+    embedding real[] NOT NULL,
+    asked_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.endpoints (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     endpoint_name text NOT NULL COLLATE pg_catalog."C",
@@ -286,6 +295,9 @@ CREATE TABLE ragd_shared.tools (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+ALTER TABLE ONLY ragd_shared.asked_questions
+    ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
+
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (tenant_id, endpoint_name);
 
@@ -309,6 +321,9 @@ CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_i
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.tool_changed();
+
+ALTER TABLE ONLY ragd_shared.asked_questions
+    ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -337,11 +352,15 @@ ALTER TABLE ONLY ragd_shared.questions
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.evaluation_results ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.evaluations ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.current_tenant()));
 

@@ -1,0 +1,248 @@
+package index_test
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
+)
+
+// measuredIndex returns a client of a new tenant with an index of vectors that is built, and
+// whose search width is measured with samples.
+func measuredIndex(t *testing.T, s *servicetest.Service, name string, values [][]float32, config *ragdv1.IndexConfig) servicetest.Client {
+	t.Helper()
+	const batch = 500
+	c := s.Tenant(t, name)
+	_, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: int32(len(values[0])), IndexConfig: config})
+	must(t, err)
+	for from := 0; from < len(values); from += batch {
+		req := &ragdv1.UpsertRequest{IndexName: "v"}
+		for n := from; n < min(from+batch, len(values)); n++ {
+			req.Entries = append(req.Entries, &ragdv1.Entry{Id: strconv.Itoa(n), Values: values[n]})
+		}
+		_, err := c.Upsert(t.Context(), req)
+		must(t, err)
+	}
+	_, err = c.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
+	must(t, err)
+	await(t, "the width is measured", func() bool { return described(t, c).SearchWidth != nil })
+	return c
+}
+
+func described(t *testing.T, c servicetest.Client) *ragdv1.Index {
+	t.Helper()
+	i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "v"})
+	must(t, err)
+	return i
+}
+
+// ask asks a question, and returns how it was answered.
+func ask(t *testing.T, c servicetest.Client, question []float32) *ragdv1.Explain {
+	t.Helper()
+	res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: "v", QueryVector: question, Explain: true})
+	must(t, err)
+	return res.Explain
+}
+
+// recorded returns the number of recorded questions of a tenant.
+func recorded(t *testing.T, s *servicetest.Service, name string) (n int) {
+	t.Helper()
+	must(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd_shared.asked_questions WHERE tenant_id = $1`, name).Scan(&n))
+	return n
+}
+
+// record stores questions as if they had been asked just now.
+func record(t *testing.T, s *servicetest.Service, name string, questions [][]float32) {
+	t.Helper()
+	for slot, question := range questions {
+		_, err := s.Pool.Exec(t.Context(), `INSERT INTO ragd_shared.asked_questions (tenant_id, index_id, slot, generation, embedding) VALUES ($1, 1, $2, 0, $3)`, name, slot, question)
+		must(t, err)
+	}
+}
+
+// askUntilRecorded asks until a question was recorded: the first ones may come before the
+// service knows that the index is built.
+func askUntilRecorded(t *testing.T, s *servicetest.Service, c servicetest.Client, name string, question []float32) {
+	t.Helper()
+	await(t, "a question is recorded", func() bool {
+		ask(t, c, question)
+		return recorded(t, s, name) > 0
+	})
+}
+
+func TestTheSearchWidthIsMeasuredWithQuestionsThatWereAsked(t *testing.T) {
+	t.Parallel()
+	for _, config := range []*ragdv1.IndexConfig{{Type: "hnsw"}, {Type: "ivfflat"}} {
+		t.Run(config.Type, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, service.Config{})
+			values := synthetic.Vectors(2_500, 1)
+			c := measuredIndex(t, s, "acme", values, config)
+			before := described(t, c)
+			if w := before.SearchWidth; w.OwnQuestions || w.Questions != 128 || w.MeasureTime == nil || w.Recall <= 0 || !before.RecordQuestions {
+				t.Errorf("before: %v, records questions: %v", w, before.RecordQuestions)
+			}
+			record(t, s, "acme", synthetic.Vectors(100, 99))
+			asked := 0
+			await(t, "the width is measured again", func() bool {
+				asked++
+				ask(t, c, values[asked%len(values)]) // recording a question starts it
+				return described(t, c).SearchWidth.OwnQuestions
+			})
+			after := described(t, c).SearchWidth
+			t.Logf("with samples %d, recall %.3f; with questions %d, recall %.3f", before.SearchWidth.Width, before.SearchWidth.Recall, after.Width, after.Recall)
+			if after.Questions < 64 || after.Questions > 128 || after.Recall < 0.96 || !after.MeasureTime.AsTime().After(before.SearchWidth.MeasureTime.AsTime()) {
+				t.Errorf("after: %v", after)
+			}
+			await(t, "queries use it", func() bool {
+				e := ask(t, c, values[7])
+				return e.Plan == "approximate" && e.SearchWidth == after.Width
+			})
+		})
+	}
+}
+
+func TestQuestionsAreDeleted(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(c servicetest.Client) error
+	}{
+		{"by a call", func(c servicetest.Client) error {
+			res, err := c.DeleteAskedQuestions(t.Context(), &ragdv1.DeleteAskedQuestionsRequest{IndexName: "v"})
+			if err == nil && res.Deleted == 0 {
+				err = errors.New("nothing was deleted")
+			}
+			return err
+		}},
+		{"with the end of recording", func(c servicetest.Client) error {
+			off := false
+			i, err := c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "v", RecordQuestions: &off})
+			if err == nil && i.RecordQuestions {
+				err = errors.New("questions are recorded still")
+			}
+			return err
+		}},
+		{"with the contents", func(c servicetest.Client) error {
+			_, err := c.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "v"})
+			return err
+		}},
+		{"with the index", func(c servicetest.Client) error {
+			_, err := c.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "v"})
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, service.Config{})
+			values := synthetic.Vectors(20, 1)
+			acme, bolt := measuredIndex(t, s, "acme", values, nil), measuredIndex(t, s, "bolt", values, nil)
+			record(t, s, "acme", values)
+			record(t, s, "bolt", values)
+			must(t, tc.do(acme))
+			if n := recorded(t, s, "acme"); n != 0 {
+				t.Errorf("%d questions are left", n)
+			}
+			if n := recorded(t, s, "bolt"); n != len(values) {
+				t.Errorf("another tenant has %d of %d questions", n, len(values))
+			}
+			ask(t, bolt, values[0])
+		})
+	}
+}
+
+// A question that is asked all the time does not fill the record.
+func TestAQuestionIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	values := synthetic.Vectors(20, 1)
+	c := measuredIndex(t, s, "acme", values, nil)
+	askUntilRecorded(t, s, c, "acme", values[0])
+	for range 10 {
+		ask(t, c, values[0])
+		time.Sleep(100 * time.Millisecond)
+	}
+	if n := recorded(t, s, "acme"); n != 1 {
+		t.Errorf("%d questions are recorded", n)
+	}
+}
+
+// Each tenant's questions are its own, also where the ids of the indexes are equal.
+func TestQuestionsAreOfOneTenant(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	values := synthetic.Vectors(60, 1)
+	measuredIndex(t, s, "acme", values, nil)
+	bolt := measuredIndex(t, s, "bolt", values, nil)
+	record(t, s, "acme", synthetic.Vectors(128, 99))
+	// A question of bolt lets its maintenance look for questions, and finds none of acme's.
+	askUntilRecorded(t, s, bolt, "bolt", values[0])
+	_, err := bolt.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
+	must(t, err)
+	first := described(t, bolt).SearchWidth.GetMeasureTime().AsTime()
+	await(t, "bolt is measured again", func() bool {
+		w := described(t, bolt).SearchWidth
+		return w != nil && w.MeasureTime.AsTime().After(first)
+	})
+	if w := described(t, bolt).SearchWidth; w.OwnQuestions {
+		t.Errorf("measured with questions of another tenant: %v", w)
+	}
+	if n := recorded(t, s, "acme"); n != 128 {
+		t.Errorf("acme has %d questions", n)
+	}
+}
+
+func TestQuestionsAreNotRecordedWhereThatIsOff(t *testing.T) {
+	t.Parallel()
+	values := synthetic.Vectors(20, 1)
+	t.Run("by the setting of the service", func(t *testing.T) {
+		t.Parallel()
+		s := servicetest.New(t, service.Config{RecordNoQuestions: true})
+		c := measuredIndex(t, s, "acme", values, nil)
+		waitForTheCache()
+		ask(t, c, values[0])
+		time.Sleep(500 * time.Millisecond)
+		if n := recorded(t, s, "acme"); n != 0 {
+			t.Errorf("%d questions are recorded", n)
+		}
+	})
+	t.Run("by the index, which another instance may not know yet", func(t *testing.T) {
+		t.Parallel()
+		s := servicetest.New(t, service.Config{})
+		c := measuredIndex(t, s, "acme", values, nil)
+		askUntilRecorded(t, s, c, "acme", values[0])
+		// The service's cache does not see this change.
+		exec(t, s, `ALTER TABLE tenant_acme.indexes DISABLE TRIGGER changed; UPDATE tenant_acme.indexes SET record_questions = false; DELETE FROM ragd_shared.asked_questions`)
+		ask(t, c, values[0])
+		time.Sleep(500 * time.Millisecond)
+		if n := recorded(t, s, "acme"); n != 0 {
+			t.Errorf("%d questions are recorded", n)
+		}
+	})
+}
+
+// waitForTheCache waits until the service has read the state of an index again.
+func waitForTheCache() { time.Sleep(6 * time.Second) }
+
+// Few of many questions are taken for recording, and a query never waits for that.
+func TestFewOfManyQuestionsAreRecorded(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	p := &index.Pace{}
+	taken := 0
+	for range 100_000 { // 1,000 a second
+		if p.Allows(now) {
+			taken++
+		}
+		now = now.Add(time.Millisecond)
+	}
+	if taken < index.MaxQuestions || taken > index.MaxQuestions+5 {
+		t.Errorf("%d questions are recorded in 100 s", taken)
+	}
+}
