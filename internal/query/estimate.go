@@ -30,7 +30,10 @@ type estimate struct {
 
 // scans counts the index scans of a scope, and those of them that found too few chunks. Safe
 // for concurrent use.
-type scans struct{ all, dry atomic.Int64 }
+type scans struct {
+	all, dry atomic.Int64
+	noList   atomic.Bool // its chunks are too many to list, or change too often
+}
 
 // Index scans of a scope are given up when minScans have been made and 1/dryFraction of all
 // found too few chunks.
@@ -50,6 +53,24 @@ func (s *scans) ended(dry bool) {
 	}
 }
 
+// made returns the number of index scans.
+func (s *scans) made() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.all.Load()
+}
+
+// unlist gives up listing the chunks of the scope.
+func (s *scans) unlist() {
+	if s != nil {
+		s.noList.Store(true)
+	}
+}
+
+// unlisted reports whether the chunks of the scope are not to be listed.
+func (s *scans) unlisted() bool { return s != nil && s.noList.Load() }
+
 // runDry reports whether many scans found too few chunks: the scope is far from the
 // questions.
 func (s *scans) runDry() bool {
@@ -63,8 +84,15 @@ func (s *scans) runDry() bool {
 // estimator estimates the sizes of scopes from samples of indexes and PostgreSQL's
 // statistics, and caches the answers for estimateTTL. Safe for concurrent use.
 type estimator struct {
-	known   *cache.Cache[[sha256.Size]byte, estimate] // by a hash, as filters can be long
+	known   *cache.Cache[scopeKey, estimate]
 	samples *samples
+}
+
+// scopeKey identifies a scope of an index, by a hash, as filters can be long.
+type scopeKey [sha256.Size]byte
+
+func keyOf(id tenant.ID, i index.Index, s scope) scopeKey {
+	return sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d/%s", id, i.ID, i.Generation, s))
 }
 
 const (
@@ -74,14 +102,14 @@ const (
 
 func newEstimator() *estimator {
 	return &estimator{
-		known:   cache.New(cache.Config[[sha256.Size]byte, estimate]{Entries: estimatorSize, TTL: estimateTTL}),
+		known:   cache.New(cache.Config[scopeKey, estimate]{Entries: estimatorSize, TTL: estimateTTL}),
 		samples: newSamples(),
 	}
 }
 
 // of returns the estimate of a scope.
 func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
-	key := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", id, i.ID, s))
+	key := keyOf(id, i, s)
 	if found, ok := e.known.Get(key); ok {
 		return found, nil
 	}

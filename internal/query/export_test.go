@@ -41,6 +41,9 @@ func (s *Service) Estimate(ctx context.Context, id tenant.ID, q Question) (match
 	return matching, total, err
 }
 
+// Lists returns the number of lists that were made.
+func (s *Service) Lists() int64 { return s.lists.made.Load() }
+
 func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p prepared) (string, error) {
 	find := search{index: i, request: p, plan: exact}
 	if p.mode != Vector {

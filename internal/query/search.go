@@ -58,6 +58,8 @@ type search struct {
 	estimate estimate  // of the scope; zero if there is one plan only
 	keywords *keywords // of the keyword leg; nil without one
 	widest   bool      // scan with the largest search width
+	list     *list     // of the scope, nil for none; the plan is exact then
+	dropList func()    // of an outdated list
 	spread   bool      // return at most the request's maxPerDocument of a document
 }
 
@@ -90,6 +92,9 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *tenant.Handle, i 
 			return a, err
 		}
 		find.choose()
+		if err := find.useList(ctx, h, s.lists, keyOf(id, i, p.scope)); err != nil {
+			return a, err
+		}
 		watch.Lap("plan", 0)
 	}
 	if p.mode == Keyword && len(asked.terms) == 0 {
@@ -217,27 +222,50 @@ func (s search) explain(sources []Source) Explain {
 	return e
 }
 
-// run searches, in one round trip, and returns the sources best first.
+// run searches, in one round trip unless a list is outdated, and returns the sources best
+// first.
 func (s search) run(ctx context.Context, h *tenant.Handle) ([]Source, error) {
+	if s.list != nil {
+		sources, current, err := s.execute(ctx, h)
+		if err != nil || current {
+			return sources, err
+		}
+		s.dropList()
+		s.list = nil
+	}
+	sources, _, err := s.execute(ctx, h)
+	return sources, err
+}
+
+// execute sends the statement of the search. current is false if it used an outdated list.
+func (s search) execute(ctx context.Context, h *tenant.Handle) (sources []Source, current bool, err error) {
 	args := filter.NewArgs()
 	statement := s.sql(args)
 	b := h.Batch()
 	for _, setting := range s.settings(len(args.Values())) {
 		b.Set(setting.name, setting.value)
 	}
-	var sources []Source
 	b.Query(func(rows pgx.Rows) (err error) {
 		sources, err = s.read(rows)
 		return err
 	}, statement, args.Values()...)
-	err := b.Run(ctx)
+	current = true
+	if s.list != nil { // after the search: what is written before this is seen
+		b.Query(func(rows pgx.Rows) error {
+			var now version
+			err := now.read(rows)
+			current = now == s.list.version
+			return err
+		}, versionSQL, s.index.ID)
+	}
+	err = b.Run(ctx)
 	if s.request.mode == Vector && !s.request.lists() {
 		for n := range sources {
 			sources[n].Score = s.index.Score(sources[n].Score)
 		}
 	}
 	withoutDirection(sources)
-	return sources, err
+	return sources, current, err
 }
 
 // withoutDirection scores vectors of length 0, which have no distance, with 0, or

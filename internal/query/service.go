@@ -20,13 +20,14 @@ type Service struct {
 	defaultModel string
 	processor    *limit.Processor
 	estimates    *estimator
+	lists        *lists
 }
 
 // New returns a Service. defaultModel is the model of Embed when none is named. Long
 // computations use the processor; nil is no limit.
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
-		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(),
+		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
 	}
 }
 

@@ -110,6 +110,9 @@ func (s search) where(q *statement) string {
 	if s.keywords != nil && s.keywords.required != "" {
 		where += " AND c.terms @@ " + q.args.Add(s.keywords.required) + "::text::tsquery"
 	}
+	if s.list != nil {
+		where += " AND c.ctid = ANY(" + q.args.Add(s.list.tids) + "::tid[])"
+	}
 	return where
 }
 
@@ -250,7 +253,7 @@ func (s search) settings(arguments int) []setting {
 	out := []setting{{"statement_timeout", searchTimeout}}
 	byContainment := s.estimate.indexed && !s.estimate.constants && arguments <= fewArguments
 	switch {
-	case s.scansOnly(), s.request.mode == Vector && byContainment:
+	case s.scansOnly(), s.list != nil, s.request.mode == Vector && byContainment:
 		out = append(out, setting{"plan_cache_mode", "force_generic_plan"})
 	case s.request.scope.filtered() || s.keywords != nil:
 		out = append(out, setting{"plan_cache_mode", "force_custom_plan"})
@@ -262,7 +265,7 @@ func (s search) settings(arguments int) []setting {
 	if s.plan == indexScan {
 		return append(append(out, setting{"enable_seqscan", "off"}, setting{"enable_sort", "off"}), s.scanSettings()...)
 	}
-	if s.estimate.indexed {
+	if s.estimate.indexed || s.list != nil {
 		out = append(out, setting{"enable_seqscan", "off"})
 	}
 	return out

@@ -142,8 +142,12 @@ func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change)
 		}
 		sets += "metadata = " + args.Add(c.metadata) + "::text::jsonb"
 	}
-	return tx.Exec(ctx, `
+	n, err := tx.Exec(ctx, `
 		WITH locked AS (`+lockedSQL(where)+`)
 		UPDATE tenant.chunk AS c SET `+sets+` FROM locked
 		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
+	if err != nil || n == 0 {
+		return n, err
+	}
+	return n, count(ctx, tx, t, 0, n)
 }
