@@ -30,6 +30,8 @@ type Config struct {
 	Env []string
 	// Dir is the folder of its data, which Stop removes. Default: a temporary folder.
 	Dir string
+	// Keep makes Stop leave the folder.
+	Keep bool
 	// Memory limits the bytes that the process and its children use together. Default: no
 	// limit. See Limited.
 	Memory int64
@@ -186,12 +188,14 @@ func (d *Daemon) Postmaster() int {
 }
 
 // Stop ends the service and its PostgreSQL, by force if they do not end in time, and
-// removes its data.
+// removes its data unless Config.Keep is set.
 func (d *Daemon) Stop() {
 	const patience = 15 * time.Second
 	d.end(patience)
 	d.group.remove()
-	_ = os.RemoveAll(d.Dir)
+	if !d.config.Keep {
+		_ = os.RemoveAll(d.Dir)
+	}
 }
 
 // end ends the service and its PostgreSQL, by force if they do not end in time.
