@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"bench/attack":                    {"gen/ragd/v1", "internal/testing/daemon", "internal/testing/modelserver", "internal/testing/randomcalls"},
 	"bench/chunkspans":                {"internal/chunk"},
 	"bench/ingest":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon"},
+	"bench/keyword":                   {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon"},
 	"bench/retrieval":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
 	"bench/tenants":                   {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/postgres", "internal/tenant", "internal/testing/daemon", "internal/testing/dataset/synthetic", "migrations"},
 	"cmd/ragd/internal/config":        {"internal/nearest"},

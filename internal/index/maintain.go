@@ -228,10 +228,10 @@ func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task 
 	return do(now)
 }
 
-// commonChunks is the number of chunks from which the count of a term is stored. Queries
+// CommonChunks is the number of chunks from which the count of a term is stored. Queries
 // count rarer terms themselves, in a fraction of a millisecond, so that terms that are new
 // since the last count are counted too.
-const commonChunks = 100
+const CommonChunks = 100
 
 // makeTerms is the statement that makes the table of common terms.
 const makeTerms = `CREATE TABLE tenant.term (lexeme text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL)`
@@ -261,7 +261,7 @@ func countTerms(ctx context.Context, h *tenant.Handle, i Index, s state) error {
 	b.Exec(`DELETE FROM tenant.term`)
 	b.Exec(`
 		INSERT INTO tenant.term (lexeme, chunks)
-		SELECT word, ndoc FROM ts_stat('SELECT terms FROM tenant.chunk') WHERE ndoc >= $1`, commonChunks)
+		SELECT word, ndoc FROM ts_stat('SELECT terms FROM tenant.chunk') WHERE ndoc >= $1`, CommonChunks)
 	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, i.ID, s.Chunks, s.Written)
 	FlushTerms(b)
 	b.Exec(`ANALYZE tenant.chunk, tenant.term`)

@@ -36,8 +36,17 @@ const (
 	headingWeight = 0.4
 )
 
-// MaxTermWeight is an upper bound of the weight of a term in a chunk.
-const MaxTermWeight = 1 + headingWeight
+// Bounds of the weight of a term in a chunk. A chunk in which a term weighs more than
+// WeakWeight also has the term with StrongMark after it, so that a tsquery can ask for such
+// chunks. In a text without headings a term that occurs once never weighs more.
+const (
+	MaxTermWeight = 1 + headingWeight
+	WeakWeight    = 0.65
+	StrongMark    = "\x01" // in no term of a text
+)
+
+// maxLexeme is the most bytes of a term in a tsvector.
+const maxLexeme = 2046
 
 // Text is the text of a chunk for keyword search.
 type Text struct {
@@ -46,8 +55,8 @@ type Text struct {
 }
 
 // TermsOf returns the terms of texts in a text search language, in the order of the
-// texts. In the tsvector the terms of the headings come first and have the label A. For
-// a text without headings the result is what the trigger function weigh_terms computes
+// texts. In the tsvector the terms of the headings come first and have the label A, and
+// terms that weigh more than WeakWeight are repeated with StrongMark. For a text without headings the result is what the trigger function weigh_terms computes
 // for a chunk that is written without terms, in half the time.
 func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []Text) ([]Terms, error) {
 	headings, bodies := make([]string, len(texts)), make([]string, len(texts))
@@ -76,13 +85,16 @@ func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []Tex
 		if err != nil {
 			return nil, err
 		}
-		terms[n] = Terms{r.Terms, encodeSparse(termWeights(counts, r.Dimensions))}
+		weights := termWeights(counts, r.Dimensions)
+		terms[n] = Terms{markStrong(counts, weights), encodeSparse(byDimension(weights))}
 	}
 	return terms, nil
 }
 
 // termCount is how often a term occurs in a text.
 type termCount struct {
+	encoded []byte // of the term in the tsvector: the term, a zero byte and the positions
+	length  int    // of the term, in bytes
 	count   int
 	heading bool // also in the headings
 }
@@ -105,11 +117,11 @@ func termCounts(tsvector []byte) ([]termCount, error) {
 			return nil, fmt.Errorf("a tsvector of %d terms that ends in term %d", len(counts), n)
 		}
 		count := int(binary.BigEndian.Uint16(rest[end+1:]))
-		rest = rest[end+3:]
+		size := min(len(rest), end+3+2*count)
 		// The headings come first, so the first position tells.
-		heading := count > 0 && len(rest) >= 2 && binary.BigEndian.Uint16(rest)&labelA == labelA
-		counts[n] = termCount{count, heading}
-		rest = rest[min(len(rest), 2*count):]
+		heading := size >= end+5 && binary.BigEndian.Uint16(rest[end+3:])&labelA == labelA
+		counts[n] = termCount{rest[:size], end, count, heading}
+		rest = rest[size:]
 	}
 	return counts, nil
 }
@@ -120,8 +132,7 @@ type termWeight struct {
 	value     float32
 }
 
-// termWeights returns the weights of a text's terms by ascending dimension, at most
-// maxTerms of them. Terms that share a dimension have the weight of the heaviest.
+// termWeights returns the weights of a text's terms, in their order.
 //
 // The weight is the part of a term's BM25 score that depends on the chunk alone, in
 // [0, 1), and headingWeight more for a term of the headings: a weighted sum of two
@@ -140,6 +151,29 @@ func termWeights(counts []termCount, dimensions []int64) []termWeight {
 		}
 		weights[n] = termWeight{dimension, float32(value)}
 	}
+	return weights
+}
+
+// markStrong returns the encoding of a tsvector of terms, with one more term for each that
+// weighs more than WeakWeight.
+func markStrong(counts []termCount, weights []termWeight) postgres.Binary {
+	out := make([]byte, 4)
+	terms := uint32(len(counts))
+	for n, c := range counts {
+		out = append(out, c.encoded...)
+		if weights[n].value > WeakWeight && c.length < maxLexeme {
+			// The mark is the least byte of any term, so the order stays that of PostgreSQL.
+			out = append(append(out, c.encoded[:c.length]...), StrongMark[0], 0, 0, 0)
+			terms++
+		}
+	}
+	binary.BigEndian.PutUint32(out, terms)
+	return out
+}
+
+// byDimension sorts weights by ascending dimension and returns at most maxTerms of them.
+// Terms that share a dimension have the weight of the heaviest.
+func byDimension(weights []termWeight) []termWeight {
 	slices.SortFunc(weights, func(x, y termWeight) int {
 		return cmp.Or(cmp.Compare(x.dimension, y.dimension), cmp.Compare(y.value, x.value))
 	})

@@ -106,7 +106,7 @@ func TestTermsOfHeadingsWeighMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`'harbour':2A 'tide':3 0.643 1.043`, `'harbour':1 'tide':2 0.643 0.643`, `'harbour':1 'tide':2 0.643 0.643`}
+	want := []string{"'harbour':2A 'harbour\x01' 'tide':3 0.643 1.043", `'harbour':1 'tide':2 0.643 0.643`, `'harbour':1 'tide':2 0.643 0.643`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

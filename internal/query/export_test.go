@@ -51,7 +51,7 @@ func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, 
 		if err != nil {
 			return "", err
 		}
-		find.keywords = asked.keywords(keywordCandidates)
+		find.keywords = asked.pruned(0, p.keywordCandidates())
 	}
 	if p.mode != Keyword {
 		var err error

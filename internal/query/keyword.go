@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// keywordCandidates bounds the chunks that are scored: those with the rarest terms
-	// of the question. A chunk with its common terms alone rarely scores high
-	// (measured over 100,000 passages: 3,000 candidates have 98 % of the best 10, in a
-	// quarter of the time of all).
-	keywordCandidates = 3000
+	// keywordFactor is about how many chunks a search scores first for each that is wanted,
+	// of which it assumes minKeywordWanted at least. moreKeywordCandidates is about how many
+	// it scores at most to make sure that there are no better ones.
+	keywordFactor         = 60
+	minKeywordWanted      = 10
+	moreKeywordCandidates = 20_000
 	// maxTerms bounds the terms of a question that are searched for, rarest first.
 	maxTerms = 256
 	// maxPhrases bounds the quoted phrases of a question, and its compound terms.
@@ -42,6 +43,7 @@ type term struct {
 	Quoted    string // as a tsquery
 	Dimension int32  // of the column term_weights
 	Chunks    int64  // chunks that have it
+	Strong    int64  // of these, those with a weight above index.WeakWeight; 0: not counted
 	Total     int64  // chunks of the index
 	Framing   bool   // it only says what kind of answer is wanted; see lexical.Unframed
 }
@@ -73,8 +75,11 @@ func (t term) weight() float64 {
 //
 // which is BM25 (Robertson and Zaragoza 2009) without its constant factor k1+1.
 // term.weight is the first weight; index.TermsOf computes the second when a chunk is
-// written, larger for terms of the title and the headings. A chunk that has a compound term of the question, such as an identifier
-// or a part number, in one piece gets a bonus.
+// written, larger for terms of the title and the headings. A chunk that has a compound term of
+// the question, such as an identifier or a part number, in one piece gets a bonus.
+//
+// The score is in [0, M), where M is index.MaxTermWeight * the sum of term.weight, plus bonus for
+// each compound term.
 type keywords struct {
 	match     string                // tsquery of the candidates
 	required  string                // tsquery of all chunks that may be found; empty: any chunk
@@ -113,9 +118,10 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 			(SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
 				WHERE t.lexeme = asked.lexeme AND abs(size.chunks - size.counted_chunks) * 2 <= size.chunks),
 			(SELECT count(*) FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery)
-		) AS chunks
+		) AS chunks, coalesce((SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
+			WHERE t.lexeme = asked.lexeme || $6), 0) AS strong
 		FROM asked, size
-		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxTerms, unframed)
+		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxTerms, unframed, index.StrongMark)
 	for _, list := range []struct {
 		texts []string
 		into  *[]phrase
@@ -140,10 +146,9 @@ func queries(phrases []phrase) []string {
 	return out
 }
 
-// keywords chooses the candidates: chunks with the quoted phrases, or without
-// phrases at most limit chunks with the rarest terms. It returns nil if there are no
-// terms.
-func (q queryTerms) keywords(limit int64) *keywords {
+// keywords returns the keyword leg of a search for all chunks with a quoted phrase or,
+// without phrases, with a term of the question. It is nil if there are no terms.
+func (q queryTerms) keywords() *keywords {
 	if len(q.terms) == 0 {
 		return nil
 	}
@@ -152,20 +157,13 @@ func (q queryTerms) keywords(limit int64) *keywords {
 	// caller may not see.
 	k := &keywords{compounds: queries(q.compounds), bonus: term{Total: q.terms[0].Total}.weight()}
 	weights := make(map[int32]float32, len(q.terms))
-	var any []string
+	any := make([]string, len(q.terms))
 	for n, t := range q.terms {
 		weights[t.Dimension-1] = max(weights[t.Dimension-1], float32(t.weight()))
-		if n == 0 || k.matching+t.Chunks <= limit {
-			any = append(any, t.Quoted)
-			k.matching += t.Chunks
-		} else {
-			k.leftOut += t.weight() * index.MaxTermWeight
-		}
+		any[n] = t.Quoted
+		k.matching += t.Chunks
 	}
 	k.matching = min(k.matching, max(q.terms[0].Total, q.terms[len(q.terms)-1].Chunks))
-	if k.leftOut > 0 {
-		k.leftOut += k.bonus * float64(len(k.compounds))
-	}
 	k.weights = pgvector.NewSparseVectorFromMap(weights, index.TermDimensions)
 	k.match = strings.Join(any, " | ")
 	if len(q.phrases) > 0 {
@@ -174,8 +172,55 @@ func (q queryTerms) keywords(limit int64) *keywords {
 			operator = " | "
 		}
 		k.required = "(" + strings.Join(queries(q.phrases), ")"+operator+"(") + ")"
-		k.match, k.leftOut = k.required, 0
+		k.match = k.required
 	}
+	return k
+}
+
+// pruned returns the keyword leg of a search for the chunks whose score can be least or
+// more, or for about limit chunks if these are fewer: those that can score most. leftOut
+// says what others score at most. It is nil if there are no terms.
+func (q queryTerms) pruned(least float64, limit int64) *keywords {
+	k := q.keywords()
+	if k == nil || k.required != "" {
+		return k
+	}
+	bound := q.threshold(limit)
+	bonus := k.bonus * float64(len(k.compounds))
+	if bound = max(bound, (least-bonus)*rounding); bound <= 0 {
+		return k
+	}
+	if match, others, ok := q.atLeast(bound); ok {
+		k.match, k.matching, k.leftOut = match, q.matching(bound), others+bonus
+		return k
+	}
+	return q.rarest(k)
+}
+
+// rounding makes up for the rounding of scores, which PostgreSQL adds up in single
+// precision.
+const rounding = 1 - 1e-5
+
+// rarestCandidates bounds the chunks that are scored for a long question: those with its
+// rarest terms.
+const rarestCandidates = 3_000
+
+// rarest limits the keyword leg to the chunks with the rarest terms.
+func (q queryTerms) rarest(k *keywords) *keywords {
+	var any []string
+	k.matching = 0
+	for n, t := range q.terms {
+		if n == 0 || k.matching+t.Chunks <= rarestCandidates {
+			any = append(any, t.Quoted)
+			k.matching += t.Chunks
+		} else {
+			k.leftOut += t.weight() * index.MaxTermWeight
+		}
+	}
+	if k.leftOut > 0 {
+		k.leftOut += k.bonus * float64(len(k.compounds))
+	}
+	k.match = strings.Join(any, " | ")
 	return k
 }
 

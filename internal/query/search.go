@@ -50,6 +50,15 @@ func (p prepared) plenty() int {
 	return min(max(minCandidates, candidateFactor*p.topK), max(maxCandidates, p.topK))
 }
 
+// keywordCandidates returns about how many chunks the keyword leg scores first.
+func (p prepared) keywordCandidates() int64 {
+	wanted := p.fetch()
+	if p.mode == Hybrid {
+		wanted = p.candidates()
+	}
+	return int64(keywordFactor * max(minKeywordWanted, wanted))
+}
+
 // search is one search of an index, ready to run.
 type search struct {
 	index    index.Index
@@ -139,31 +148,38 @@ func (s search) effort() (wanted, width int) {
 // widening searches the most likely candidates, then more of them or all chunks of the scope
 // if that found too few, then all documents if the sources are of too few documents.
 func (s search) widening(ctx context.Context, h *tenant.Handle, asked queryTerms, watch *Stopwatch) (a answer, err error) {
-	s.keywords = asked.keywords(keywordCandidates)
-	if a.sources, err = s.run(ctx, h); err != nil {
+	run := func(stage string) (err error) {
+		if a.sources, err = s.run(ctx, h); err == nil {
+			watch.Lap(stage, len(a.sources))
+		}
+		return err
+	}
+	s.keywords = asked.pruned(0, s.request.keywordCandidates())
+	if err := run("search"); err != nil {
 		return a, err
 	}
-	watch.Lap("search", len(a.sources))
 	if s.scansWider(len(a.sources)) {
 		s.widest = true
-		if a.sources, err = s.run(ctx, h); err != nil {
+		if err := run("search wider"); err != nil {
 			return a, err
 		}
-		watch.Lap("search wider", len(a.sources))
+	}
+	if s.scoresMore(asked, a.sources) {
+		if err := run("search more"); err != nil {
+			return a, err
+		}
 	}
 	if len(a.sources) < s.request.fetch() && !s.sure() {
-		s.plan, s.keywords = exact, asked.keywords(math.MaxInt64)
-		if a.sources, err = s.run(ctx, h); err != nil {
+		s.plan, s.keywords = exact, asked.keywords()
+		if err := run("search all"); err != nil {
 			return a, err
 		}
-		watch.Lap("search all", len(a.sources))
 	}
 	if s.crowded(a.sources) {
-		s.plan, s.keywords, s.spread = exact, asked.keywords(math.MaxInt64), true
-		if a.sources, err = s.run(ctx, h); err != nil {
+		s.plan, s.keywords, s.spread = exact, asked.keywords(), true
+		if err := run("search documents"); err != nil {
 			return a, err
 		}
-		watch.Lap("search documents", len(a.sources))
 	}
 	a.explain = s.explain(a.sources)
 	return a, nil
@@ -197,8 +213,7 @@ func (s search) sure() bool {
 	return s.plan == exact && (s.keywords == nil || s.keywords.leftOut == 0)
 }
 
-// explain describes how the sources were found. Terms that were left out could not
-// have changed the answer if the last source scores more than they can add up to.
+// explain describes how the sources were found.
 func (s search) explain(sources []Source) Explain {
 	e := Explain{Mode: s.request.mode, Complete: true, Exact: s.sure()}
 	if s.request.mode != Keyword {
@@ -216,10 +231,36 @@ func (s search) explain(sources []Source) Explain {
 	if !s.request.access.IsZero() { // statistics of the whole index would tell how much is hidden
 		e.Candidates = 0
 	}
-	if n := len(sources); s.request.mode == Keyword && n == s.request.fetch() && n > 0 {
-		e.Exact = sources[n-1].Score >= s.keywords.leftOut
+	if s.request.mode == Keyword && s.keywords != nil {
+		e.Exact = s.scored(sources)
 	}
 	return e
+}
+
+// scoresMore makes a keyword search score also the chunks that the search so far left out
+// and that can be among its sources. It reports whether there may be such chunks.
+func (s *search) scoresMore(asked queryTerms, found []Source) bool {
+	if s.request.mode != Keyword || s.scored(found) {
+		return false
+	}
+	before := s.keywords.match
+	s.keywords = asked.pruned(s.least(found), moreKeywordCandidates)
+	return s.keywords.match != before
+}
+
+// scored reports whether a keyword search has scored all chunks that can be among the
+// sources.
+func (s search) scored(sources []Source) bool {
+	return s.keywords.leftOut == 0 || s.least(sources) >= s.keywords.leftOut
+}
+
+// least returns the score of the last source that is wanted, which a better one has to
+// exceed; 0 if there are fewer.
+func (s search) least(sources []Source) float64 {
+	if n := len(sources); n > 0 && n == s.request.fetch() {
+		return sources[n-1].Score
+	}
+	return 0
 }
 
 // run searches, in one round trip unless a list is outdated, and returns the sources best

@@ -82,7 +82,7 @@ func TestStatements(t *testing.T) {
 			if err := p.settle(i); err != nil {
 				t.Fatal(err)
 			}
-			s := search{index: i, request: p, plan: exact, keywords: tc.terms.keywords(keywordCandidates)}
+			s := search{index: i, request: p, plan: exact, keywords: tc.terms.keywords()}
 			if tc.edit != nil {
 				tc.edit(&s)
 			}
