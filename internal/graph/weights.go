@@ -39,7 +39,7 @@ const (
 	// from another document to that of the first of them weighs 1 + towardsWeight times as
 	// much, and the addition halves at towardsHalf chunks further.
 	towardsCount  = 20
-	towardsWeight = 3
+	towardsWeight = 1
 	towardsHalf   = 10
 	// leastWeight is the sum of outgoing weights that uses all steps from a chunk.
 	leastWeight = 1
