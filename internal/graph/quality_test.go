@@ -432,7 +432,7 @@ var labelled = []struct {
 // promise.
 func TestQualityOnLabelledSets(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("takes two minutes")
 	}
 	for _, s := range labelled {
 		t.Run(s.name, func(t *testing.T) {
