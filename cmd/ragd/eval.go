@@ -180,7 +180,7 @@ func (p *program) readQuestions(queries, qrels string, unanswerable bool) (quest
 		return nil, err
 	}
 	all := len(questions)
-	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return !q.Judged() && !(unanswerable && q.Unanswerable) })
+	questions = slices.DeleteFunc(questions, func(q evaluate.Question) bool { return !q.Judged() && (!unanswerable || !q.Unanswerable) })
 	if len(questions) == 0 && qrels == "" {
 		return nil, fmt.Errorf("%s: no question has a relevant document: give each a field \"uris\", or --qrels", queries)
 	}

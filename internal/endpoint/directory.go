@@ -149,7 +149,7 @@ func (d *Directory) Resolve(ctx context.Context, q Query) (Target, error) {
 	if !slices.Contains(kinds[e.Kind].uses, q.Use) {
 		return Target{}, fault.Field(q.Field, "the endpoint %q, of the kind %s, has no models for %s; those of %s have", name, e.Kind, purposes[q.Use], join(kindsFor(q.Use)))
 	}
-	if model == "" && !(e.Kind == TEI && q.Use == Rerank) { // it serves one model, whatever its name
+	if model == "" && (e.Kind != TEI || q.Use != Rerank) { // TEI serves one model, whatever its name
 		return Target{}, fault.Field(q.Field, "must be endpoint/model, such as %s, got %q", examples[q.Use], q.Name)
 	}
 	if !q.Stored && model != "" {

@@ -122,7 +122,7 @@ func (r Relevant) check() error {
 	if !(r.Grade >= 0) || math.IsInf(r.Grade, 0) {
 		return fault.Field("grade", "must be above 0, got %v: leave out what is not relevant", r.Grade)
 	}
-	if s := r.Span; s != nil && !(0 <= s.Start && s.Start < s.End && s.End <= maxByte) {
+	if s := r.Span; s != nil && (s.Start < 0 || s.End <= s.Start || s.End > maxByte) {
 		return fault.Field("endByte", "must be greater than startByte, got %d and %d", s.End, s.Start)
 	}
 	return nil

@@ -119,7 +119,7 @@ func TestTheDialledAddressIsChecked(t *testing.T) {
 		}
 		response, err := client.Do(request)
 		if err == nil {
-			response.Body.Close()
+			_ = response.Body.Close()
 			t.Errorf("%s was reached", host)
 		}
 	}
@@ -149,7 +149,7 @@ func TestARedirectToAPrivateAddressIsRefused(t *testing.T) {
 	}
 	client := &http.Client{Transport: guard(t, "localhost").Transport(1)} // follows redirects
 	if response, err := client.Do(request); err == nil {
-		response.Body.Close()
+		_ = response.Body.Close()
 		t.Error("the redirect was followed")
 	} else if fault.KindOf(err) != fault.Precondition {
 		t.Errorf("the error is %v", err)
@@ -169,7 +169,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 	defer cancel()
 	response, err := guard(t).Transport(1).RoundTrip(request)
 	if err == nil {
-		response.Body.Close()
+		_ = response.Body.Close()
 	}
 	var dns *net.DNSError
 	if !errors.As(err, &dns) {

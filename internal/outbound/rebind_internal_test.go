@@ -18,7 +18,7 @@ import (
 // question for an IPv4 address with the n-th address, and later ones with the last.
 func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
-	server, err := net.ListenPacket("udp", "127.0.0.1:0") //nolint:noctx // ends with the test
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestANameThatChangesItsAddressDoesNotPass(t *testing.T) {
 		}
 		response, err := client.Do(request)
 		if err == nil {
-			response.Body.Close()
+			_ = response.Body.Close()
 		}
 		if fault.KindOf(err) != fault.Precondition {
 			t.Errorf("the error is %v", err)

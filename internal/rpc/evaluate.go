@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -220,7 +219,7 @@ func readSettings(s evaluate.Settings, indexName string, into *ragdv1.Evaluation
 		request, into.Settings = m, &ragdv1.Evaluation_Query{Query: m}
 		defer func() { m.IndexName = indexName }()
 	}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(json.RawMessage(s.Request), request); err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(s.Request, request); err != nil {
 		return fmt.Errorf("read the settings of an evaluation: %w", err)
 	}
 	return nil

@@ -53,7 +53,7 @@ func (s Secret) encode() []byte {
 	if s.empty() {
 		return nil
 	}
-	raw, err := json.Marshal(s)
+	raw, err := json.Marshal(s) //nolint:gosec // sealed before it is stored
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}

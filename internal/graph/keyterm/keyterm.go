@@ -111,10 +111,10 @@ func (c *Collection) number(written string) []int32 {
 	written = strings.Trim(written, "'’")
 	var ids []int32
 	for token := range lexical.Tokens(written) {
-		switch {
-		case token.Form == lexical.Glyph:
+		switch token.Form {
+		case lexical.Glyph:
 			continue
-		case token.Form == lexical.Pair:
+		case lexical.Pair:
 			written = string(token.Folded)
 		}
 		id, ok := c.ids[string(token.Stem)]
