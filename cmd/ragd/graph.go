@@ -39,6 +39,8 @@ with --dot - it is printed instead of the chunks.`,
 	filter := filterFlags(flags, "only chunks whose metadata match, on the way too")
 	types := flags.StringSlice("edge-types", nil, "mention, next, similar (default all)")
 	scope := flags.String("scope", "", "local, or global for broad questions: the best chunks of several topics (default local)")
+	minScore := flags.Float64("min-score", 0, "start only at chunks that score more than this in the search")
+	minSimilarity := flags.Float64("min-similarity", 0, "only chunks whose embedding is more similar than this")
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
 	reranker := rerankerFlag(flags, "score what the walk finds a second time")
 	svg := flags.String("svg", "", "draw the walk into this file")
@@ -60,6 +62,12 @@ with --dot - it is printed instead of the chunks.`,
 		}
 		if flags.Changed("restart") {
 			req.GraphOptions.RestartProb = restart
+		}
+		if flags.Changed("min-score") {
+			req.MinScore = minScore
+		}
+		if flags.Changed("min-similarity") {
+			req.MinSimilarity = minSimilarity
 		}
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)

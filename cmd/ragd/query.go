@@ -122,6 +122,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	filter := filterFlags(flags, "only chunks whose metadata match")
 	namespace := flags.String("namespace", "", "part of the index to search (default \"default\")")
 	minScore := flags.Float64("min-score", 0, "only chunks that score more than this")
+	minSimilarity := flags.Float64("min-similarity", 0, "only chunks whose embedding is more similar than this")
 	neighbours := flags.Int32("neighbours", 0, "chunks before and after each one to add to it, up to 10")
 	diversity := flags.Float64("diversity", 0, "0 to 1: how much chunks that say the same give way to others")
 	perDocument := flags.Int32("max-per-document", 0, "chunks of one document at most (default any number)")
@@ -141,7 +142,10 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 			req.Hybrid = &ragdv1.Hybrid{Fusion: *fusion}
 		}
 		if flags.Changed("min-score") {
-			req.DatabaseConfig = &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{MinScore: minScore}}
+			req.MinScore = minScore
+		}
+		if flags.Changed("min-similarity") {
+			req.MinSimilarity = minSimilarity
 		}
 		return req
 	}

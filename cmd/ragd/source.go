@@ -195,19 +195,18 @@ func headingsAt(above []string, text string) []string {
 
 // explainScore describes the score of a source of a search in a mode.
 func explainScore(source *ragdv1.Source, mode string) string {
-	parts, details := source.GetParts(), source.GetDetails()
-	var text string
-	switch {
-	case parts != nil && mode == "keyword":
-		text = fmt.Sprintf("keywords: BM25 %.4f", parts.GetKeyword())
-	case parts != nil:
-		text = fmt.Sprintf("%.4f by keywords (BM25 %.4f) + %.4f by embedding", parts.GetKeywordShare(), parts.GetKeyword(), parts.GetVectorShare())
-		if parts.Vector != nil {
-			text += fmt.Sprintf(" (similarity %.4f)", parts.GetVector())
-		}
-	case details == nil:
-		text = fmt.Sprintf("%s score %.4f", mode, source.GetScore())
+	details := source.GetDetails()
+	var facts []string
+	if details == nil {
+		facts = append(facts, fmt.Sprintf("%s score %.4f", mode, source.GetScore()))
 	}
+	if source.KeywordScore != nil {
+		facts = append(facts, fmt.Sprintf("keyword score %.4f", source.GetKeywordScore()))
+	}
+	if source.Similarity != nil {
+		facts = append(facts, fmt.Sprintf("similarity %.4f", source.GetSimilarity()))
+	}
+	text := strings.Join(facts, ", ")
 	return text + explainReranking(details, text != "")
 }
 

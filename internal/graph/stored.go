@@ -3,6 +3,8 @@ package graph
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -30,6 +32,10 @@ func (r *run) stored(ctx context.Context) error {
 	})
 	if err := group.Wait(); err != nil {
 		return err
+	}
+	if p.request.MinScore != nil && len(r.found.Sources) == 0 {
+		r.watch.Lap("seeds", 0)
+		return nil
 	}
 	seeds := append(named, foundSeeds(r.found.Sources, named)...)
 	r.watch.Lap("seeds", len(seeds))
@@ -111,8 +117,12 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborho
 	for _, source := range r.found.Sources {
 		found[chunkOf(source)] = source
 	}
+	reached := r.plan.fetch
+	if r.plan.request.MinSimilarity != nil { // which some of them may not have
+		reached = max(reached, query.MaxTopK)
+	}
 	var chunks, missing []ChunkRef
-	for _, s := range ranked[:min(r.plan.fetch, len(ranked))] {
+	for _, s := range ranked[:min(reached, len(ranked))] {
 		chunk := around.chunks[s.Node]
 		chunks = append(chunks, chunk)
 		if _, ok := found[chunk]; !ok {
@@ -122,6 +132,9 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborho
 	more, err := sourcesOf(ctx, h, r.plan.index, missing, r.plan.request.Filter, r.plan.withVectors)
 	if err != nil {
 		return fmt.Errorf("read the sources: %w", err)
+	}
+	if err := r.score(ctx, h, more); err != nil {
+		return fmt.Errorf("score the sources: %w", err)
 	}
 	for i, chunk := range chunks {
 		source, ok := found[chunk]
@@ -133,6 +146,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborho
 			r.sources = append(r.sources, Source{Source: source})
 		}
 	}
+	r.keepSimilar()
 	r.fill(around, scores)
 	if err := r.rerank(ctx); err != nil {
 		return err
@@ -142,6 +156,30 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborho
 	}
 	r.watch.Lap("assemble", len(r.sources))
 	return err
+}
+
+// score sets the scores of chunks that only the walk found.
+func (r *run) score(ctx context.Context, h *tenant.Handle, found map[ChunkRef]query.Source) error {
+	chunks := slices.Collect(maps.Keys(found))
+	sources := make([]query.Source, len(chunks))
+	for n, chunk := range chunks {
+		sources[n] = found[chunk]
+	}
+	err := r.found.Scorer.Score(ctx, h, sources)
+	for n, chunk := range chunks {
+		found[chunk] = sources[n]
+	}
+	return err
+}
+
+// keepSimilar removes sources that are not similar enough, and those that are too many.
+func (r *run) keepSimilar() {
+	least := r.plan.request.MinSimilarity
+	if least == nil {
+		return
+	}
+	r.sources = slices.DeleteFunc(r.sources, func(s Source) bool { return s.Similarity == nil || *s.Similarity <= *least })
+	r.sources = r.sources[:min(r.plan.fetch, len(r.sources))]
 }
 
 // fill appends what the search found and the walk did not reach, with score 0.

@@ -44,7 +44,7 @@ func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID
 	if err == nil && s.topicsDue() {
 		err = queue.Start(ctx, tx, job.Topics, indexID)
 	}
-	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() {
+	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() && !s.scaleDue() {
 		return err
 	}
 	return queue.Enqueue(ctx, tx, job.Maintain, indexID, "")
@@ -175,6 +175,8 @@ func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.S
 			err = m.unlessLoading(ctx, s, task, now, func(state) error { return m.build(ctx, h, s, task) })
 		case now.measureDue():
 			err = measure(ctx, h, s, task.IndexID)
+		case now.scaleDue():
+			err = m.unlessLoading(ctx, s, task, now, func(now state) error { return scale(ctx, h, task.IndexID, now) })
 		default:
 			return nil
 		}
@@ -195,7 +197,19 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 	if err != nil {
 		return err
 	}
-	return countTerms(ctx, h, i, state)
+	if err := countTerms(ctx, h, i, state); err != nil {
+		return err
+	}
+	return scale(ctx, h, indexID, state)
+}
+
+// scale measures the scale of the scores that queries use.
+func scale(ctx context.Context, h *tenant.Handle, indexID int64, state state) error {
+	i, err := ByID(ctx, h, indexID)
+	if err != nil {
+		return err
+	}
+	return measureScale(ctx, h, i, state)
 }
 
 // unlessLoading calls do, which would slow a load down. While the index is being loaded it

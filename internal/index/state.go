@@ -39,6 +39,7 @@ type state struct {
 	OwnQuestions   bool
 	MeasuredAt     *time.Time
 	NewQuestions   int64 // recorded since then, of the present generation
+	ScaledChunks   int64
 	BuildJobID     *string
 	IndexConfig    Config
 	Edges          int64
@@ -53,7 +54,7 @@ func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, err
 			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
 			(SELECT count(*) FROM ragd_shared.asked_questions AS q
 				WHERE q.index_id = i.index_id AND q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
-			coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
+			coalesce((i.scale->>'chunks')::bigint, 0) AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
 		FROM tenant.indexes AS i
 		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending,
 				sum(names + mentions + similarities)::bigint AS edges
@@ -83,6 +84,12 @@ func (s state) countOverdue() bool {
 // measureDue reports whether the search width of a built index should be measured: for the
 // first time, or with questions that were recorded since.
 func (s state) measureDue() bool { return s.Built && (s.SearchWidth == 0 || s.questionsDue()) }
+
+// scaleDue reports whether the scale of the scores should be measured, apart from when the
+// terms are counted.
+func (s state) scaleDue() bool {
+	return s.Chunks >= scaleChunks && s.Chunks >= s.ScaledChunks*scaleGrowth
+}
 
 // buildDue reports whether the Postgres index over the embeddings should be built: a
 // caller asked for it, or there are enough vectors.

@@ -38,6 +38,7 @@ type indexRow struct {
 	MeasuredAt      *time.Time
 	RecordQuestions bool
 	TermsCounted    bool
+	Scale           Scale
 	Building        bool
 	ReembedJobID    *string
 	NextModel       *string
@@ -49,14 +50,14 @@ type indexRow struct {
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
 	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
-	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
+	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.scale, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
+		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted, scale: r.Scale,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
@@ -307,7 +308,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			// The version grows, so that no cached edges of the old graph are used.
 			`UPDATE tenant.index_counts SET chunks = 0, written = 0, ready = 0, pending = 0, failed = 0,
 				graph_version = graph_version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
-			`UPDATE tenant.indexes SET built = false, search_width = 0, width_questions = 0, own_questions = false, measured_at = NULL, counted_chunks = 0, counted_written = 0,
+			`UPDATE tenant.indexes SET built = false, search_width = 0, width_questions = 0, own_questions = false, measured_at = NULL, counted_chunks = 0, counted_written = 0, scale = '{}',
 				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, topics = NULL, updated_at = now()
 				WHERE index_id = $1`,
 		} {

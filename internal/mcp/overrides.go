@@ -78,6 +78,8 @@ func overrideContext(ctx context.Context, o tenant.Overrides, _ []byte) (context
 		IncludeSources:  cmp.Or(o.IncludeSources, header.IncludeSources),
 		RandomWalkSteps: cmp.Or(o.RandomWalkSteps, header.RandomWalkSteps),
 		RestartProb:     cmp.Or(o.RestartProb, header.RestartProb),
+		MinScore:        cmp.Or(o.MinScore, header.MinScore),
+		MinSimilarity:   cmp.Or(o.MinSimilarity, header.MinSimilarity),
 		DatabaseConfig:  firstRaw(o.DatabaseConfig, header.DatabaseConfig),
 		Reranker:        firstRaw(o.Reranker, header.Reranker),
 	}

@@ -96,7 +96,7 @@ func (p *prepared) configurePGVector(c PGVectorConfig) error {
 	if c.MinScore != nil && !finite(*c.MinScore) {
 		return fault.Field("minScore", "must be a finite number")
 	}
-	p.minScore = cmp.Or(c.MinScore, p.minScore)
+	p.minScore = cmp.Or(p.minScore, c.MinScore)
 	if c.Ef != nil {
 		if *c.Ef < 1 || *c.Ef > maxEf {
 			return fault.Field("ef", "must be between 1 and %d, got %d", maxEf, *c.Ef)

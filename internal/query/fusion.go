@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,9 +13,7 @@ type Method string
 
 // The methods.
 const (
-	// Weighted is the weighted mean of both scores, each scaled to [0,1] over the
-	// candidates: the embedding's from the furthest to the nearest, the keyword
-	// score's from none to the best.
+	// Weighted is the weighted mean of the evidence of both legs; see evidence.
 	Weighted Method = "weighted"
 	// RRF is reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009):
 	// the sum of weight/(60 + rank) over both legs.
@@ -31,14 +28,14 @@ type Fusion struct {
 	KeywordWeight *float64
 }
 
-// Default weights. Embeddings of meaning weigh as much as keywords. The builtin model
+// Default weights of the vector leg; the keyword leg has the rest. The builtin model
 // compares words as keyword search does, only less well, so its leg breaks ties and
 // finds something where no term matches: on both labelled sets any larger weight
-// lowers nDCG@10 (see docs/explanation/retrieval.md).
+// lowers nDCG@10. For models of meaning the weight was chosen on one labelled set and
+// checked on the other (see docs/explanation/retrieval.md).
 const (
-	defaultWeight        = 0.5
-	builtinVectorWeight  = 0.001
-	builtinKeywordWeight = 1 - builtinVectorWeight
+	defaultVectorWeight = 0.4
+	builtinVectorWeight = 0.001
 )
 
 func (f *Fusion) check() error {
@@ -67,34 +64,19 @@ func (f Fusion) weights(model string) (vector, keyword float64) {
 		vector, keyword = *f.VectorWeight, max(1-*f.VectorWeight, 0)
 	case f.KeywordWeight != nil:
 		vector, keyword = max(1-*f.KeywordWeight, 0), *f.KeywordWeight
-	case strings.HasPrefix(model, "builtin/") && f.Method == Weighted:
-		vector, keyword = builtinVectorWeight, builtinKeywordWeight
+	case f.Method == RRF:
+		vector, keyword = 1, 1
+	case strings.HasPrefix(model, "builtin/"):
+		vector, keyword = builtinVectorWeight, 1-builtinVectorWeight
 	default:
-		vector, keyword = defaultWeight, defaultWeight
+		vector, keyword = defaultVectorWeight, 1-defaultVectorWeight
 	}
 	most := max(vector, keyword)
 	if most == 0 {
-		return defaultWeight, defaultWeight
+		return 0.5, 0.5
 	}
 	vector, keyword = vector/most, keyword/most // so that no sum is infinite
 	return vector / (vector + keyword), keyword / (vector + keyword)
-}
-
-// rrfK damps the lead of the first ranks.
-const rrfK = 60
-
-// sql returns what each leg adds to the fused score as SQL, over rows with a keyword
-// score and a distance, which is NaN for a vector of length 0.
-func (f Fusion) sql(vector, keyword float64) (vectorShare, keywordShare string) {
-	const near = "nullif(distance, 'NaN')"
-	if f.Method == RRF {
-		return fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY %s, chunk_id))`, number(vector), rrfK, near),
-			fmt.Sprintf(`CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`, number(keyword), rrfK)
-	}
-	vectorShare = fmt.Sprintf(`%[1]s * coalesce(
-			(max(%[2]s) OVER () - %[2]s) / nullif(max(%[2]s) OVER () - min(%[2]s) OVER (), 0),
-			CASE WHEN %[2]s IS NULL THEN 0 ELSE 1 END)`, number(vector), near)
-	return vectorShare, number(keyword) + ` * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0)`
 }
 
 // number returns a finite number as SQL.

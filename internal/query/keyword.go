@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,6 +45,7 @@ type term struct {
 	Strong    int64  // of these, those with a weight above index.WeakWeight; 0: not counted
 	Total     int64  // chunks of the index
 	Framing   bool   // it only says what kind of answer is wanted; see lexical.Unframed
+	Visible   bool   // the credential may see a chunk that has it
 }
 
 // phrase is a sequence of adjacent terms.
@@ -60,8 +60,22 @@ const framingWeight = 0.25
 // weight returns the inverse document frequency of the term as BM25 defines it, less for
 // a framing term.
 func (t term) weight() float64 {
-	n, total := float64(t.Chunks), float64(max(t.Total, t.Chunks))
-	weight := math.Log(1 + (total-n+0.5)/(n+0.5))
+	return t.framed(index.InverseFrequency(t.Chunks, t.Total))
+}
+
+// idealWeight returns the weight of the term in the ideal that scores are compared with. A
+// term that no chunk has weighs as if one had it, and so does a term of chunks that the
+// credential may not see, so that no score tells of them.
+func (t term) idealWeight() float64 {
+	chunks := int64(1)
+	if t.Visible {
+		chunks = max(t.Chunks, 1)
+	}
+	return t.framed(index.InverseFrequency(chunks, t.Total))
+}
+
+// framed returns the weight, less for a framing term.
+func (t term) framed(weight float64) float64 {
 	if t.Framing {
 		weight *= framingWeight
 	}
@@ -88,18 +102,25 @@ type keywords struct {
 	bonus     float64
 	leftOut   float64 // the most that terms outside match can add to a score
 	matching  int64   // about how many chunks match
+	ideal     float64 // sum of the weights of all terms, see term.idealWeight
+	total     int64   // chunks of the index
 }
 
 // lookUp finds the terms of a text in the index and counts the chunks that have
 // each, in one round trip. Common terms have been counted in the background; rare
 // ones, and all terms of an index that is small or has changed a lot, are counted
 // here.
-func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (q queryTerms, err error) {
+func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string, access filter.Filter) (q queryTerms, err error) {
 	phrases, rest := quoted(text)
 	compounds := compoundTerm.FindAllString(rest, maxPhrases)
 	unframed := text
 	if i.TextLanguage == "english" {
 		unframed = lexical.Unframed(text)
+	}
+	args := filter.NewArgs(i.ID, i.TextLanguage, text, maxTerms, unframed, index.StrongMark)
+	visible := "true"
+	if !access.IsZero() {
+		visible = `EXISTS (SELECT FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery AND ` + access.SQL(filter.ChunkMetadata, args, i.MetadataIndexes...) + `)`
 	}
 	b := i.Terms(h).Batch()
 	b.Set("statement_timeout", searchTimeout)
@@ -119,9 +140,9 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string) (
 				WHERE t.lexeme = asked.lexeme AND abs(size.chunks - size.counted_chunks) * 2 <= size.chunks),
 			(SELECT count(*) FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery)
 		) AS chunks, coalesce((SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
-			WHERE t.lexeme = asked.lexeme || $6), 0) AS strong
+			WHERE t.lexeme = asked.lexeme || $6), 0) AS strong, `+visible+` AS visible
 		FROM asked, size
-		ORDER BY chunks, asked.lexeme LIMIT $4`, i.ID, i.TextLanguage, text, maxTerms, unframed, index.StrongMark)
+		ORDER BY chunks, asked.lexeme LIMIT $4`, args.Values()...)
 	for _, list := range []struct {
 		texts []string
 		into  *[]phrase
@@ -155,10 +176,12 @@ func (q queryTerms) keywords() *keywords {
 	// The bonus is the weight of a term that no chunk has, and not the most that a term
 	// of the question weighs: that would tell whether a term is in chunks that the
 	// caller may not see.
-	k := &keywords{compounds: queries(q.compounds), bonus: term{Total: q.terms[0].Total}.weight()}
+	k := &keywords{compounds: queries(q.compounds), bonus: term{Total: q.terms[0].Total}.weight(), total: q.terms[0].Total}
+	k.ideal = k.bonus * float64(len(k.compounds))
 	weights := make(map[int32]float32, len(q.terms))
 	any := make([]string, len(q.terms))
 	for n, t := range q.terms {
+		k.ideal += t.idealWeight()
 		weights[t.Dimension-1] = max(weights[t.Dimension-1], float32(t.weight()))
 		any[n] = t.Quoted
 		k.matching += t.Chunks

@@ -151,7 +151,7 @@ func TestFusionWeights(t *testing.T) {
 		model           string
 		vector, keyword float64
 	}{
-		{Fusion{}, "openai/text-embedding-3-small", 0.5, 0.5},
+		{Fusion{}, "openai/text-embedding-3-small", 0.4, 0.6},
 		{Fusion{Method: Weighted}, "builtin/hash-512", 0.001, 0.999},
 		{Fusion{Method: RRF}, "builtin/hash-512", 0.5, 0.5},
 		{Fusion{VectorWeight: weight(3), KeywordWeight: weight(1)}, "builtin/hash-512", 0.75, 0.25},

@@ -118,13 +118,18 @@ func loadSet(t testing.TB, name string) labelled {
 // ready.
 func (s labelled) upload(t *testing.T, c servicetest.Client) {
 	t.Helper()
+	s.uploadTo(t, c, "passages")
+}
+
+func (s labelled) uploadTo(t *testing.T, c servicetest.Client, index string) {
+	t.Helper()
 	size := int32(100_000)
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, p := range s.documents {
 		group.Go(func() error {
 			_, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{
-				IndexName: "passages", Uri: p.ID, Title: p.Title, ContentType: "text/plain", Chunking: &ragdv1.Chunking{MaxSize: &size},
+				IndexName: index, Uri: p.ID, Title: p.Title, ContentType: "text/plain", Chunking: &ragdv1.Chunking{MaxSize: &size},
 				Source: &ragdv1.UploadDocumentRequest_Text{Text: p.Text},
 			})
 			return err
@@ -135,7 +140,7 @@ func (s labelled) upload(t *testing.T, c servicetest.Client) {
 	}
 	const patience = 5 * time.Minute
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
-		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "passages"})
+		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: index})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,6 +41,9 @@ type Question struct {
 	Reranker        *Reranker // nil: the order of the search
 	Explain         bool
 	Highlight       bool // set the Highlight of the sources
+	// MinScore and MinSimilarity exclude sources that do not score more in the search, or
+	// whose similarity is not greater. Nil: any.
+	MinScore, MinSimilarity *float64
 
 	access filter.Filter // the credential's mandatory filter, which Effective adds
 	asked  filter.Filter // Filter without access
@@ -60,6 +63,8 @@ func (q Question) Effective(r *tenant.Request) (Question, error) {
 	q.TopK = cmp.Or(o.TopK, q.TopK)
 	q.IncludeVectors = cmp.Or(o.IncludeVectors, q.IncludeVectors)
 	q.IncludeSources = cmp.Or(o.IncludeSources, q.IncludeSources)
+	q.MinScore = cmp.Or(o.MinScore, q.MinScore)
+	q.MinSimilarity = cmp.Or(o.MinSimilarity, q.MinSimilarity)
 	var err error
 	q.Reranker, err = OverrideReranker(q.Reranker, o.Reranker)
 	return q, err

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -20,7 +21,6 @@ const MaxNeighbours = 10
 type Request struct {
 	Question
 	Fusion         Fusion
-	MinScore       *float64 // sources score more than this
 	DatabaseConfig DatabaseConfig
 	Neighbours     int     // chunks to add before and after each source
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
@@ -42,15 +42,14 @@ type Source struct {
 	EndByte    int             // of the byte after the last
 	Details    *rerank.Details // of a reranked score, else nil
 	Highlight  *Highlight      // nil unless asked for
-	Parts      *ScoreParts     // nil unless explained, in keyword and hybrid mode
-}
+	// Similarity is the metric's score of the embedding, as index.Index.Score returns it; nil
+	// if the question has no embedding, or the distance is not defined.
+	Similarity *float64
+	// KeywordScore is the calibrated score of the keywords, above 0 and below 1; nil without a
+	// keyword search, and if no term of the question matches.
+	KeywordScore *float64
 
-// ScoreParts are the scores of which a source's score is made, before reranking.
-type ScoreParts struct {
-	Keyword float64  // BM25
-	Vector  *float64 // as the score in vector mode; nil in keyword mode and for a vector of length 0
-	// What each adds to the score.
-	KeywordShare, VectorShare float64
+	bm25 float64 // of which the KeywordScore is made
 }
 
 // Response is an answer. Its sources are best first, ties by id.
@@ -72,6 +71,7 @@ type prepared struct {
 	mode           Mode
 	fusion         Fusion
 	minScore       *float64
+	minSimilarity  *float64
 	ef, probes     int           // 0: the index's own
 	sparse         *index.Sparse // instead of vector
 	includeVectors bool
@@ -82,7 +82,6 @@ type prepared struct {
 	rerankFrom     int           // candidates of the reranker
 	access         filter.Filter // mandatory, part of scope.filter
 	asked          filter.Filter // the rest of scope.filter
-	explain        bool          // return the parts of the scores
 	plain          bool          // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
 }
@@ -95,6 +94,9 @@ func (r Request) effective(c *tenant.Request) (Request, error) {
 	}
 	if raw := c.Overrides.DatabaseConfig; raw != nil {
 		r.DatabaseConfig, err = parseDatabaseConfig(raw)
+		if p := r.DatabaseConfig.PGVector; p != nil && c.Overrides.MinScore == nil {
+			r.MinScore = cmp.Or(p.MinScore, r.MinScore)
+		}
 	}
 	return r, err
 }
@@ -114,7 +116,7 @@ func (r Request) prepare() (prepared, error) {
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false),
-		minScore:       r.MinScore, access: r.access, asked: r.asked, explain: r.Explain,
+		minScore:       r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked,
 		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
@@ -144,6 +146,8 @@ func (p prepared) checkNumbers() error {
 		return fault.Field("topK", "must be between 1 and %d, got %d", MaxTopK, p.topK)
 	case p.minScore != nil && !finite(*p.minScore):
 		return fault.Field("minScore", "must be a finite number")
+	case p.minSimilarity != nil && !finite(*p.minSimilarity):
+		return fault.Field("minSimilarity", "must be a finite number")
 	case p.neighbours < 0 || p.neighbours > MaxNeighbours:
 		return fault.Field("neighbours", "must be between 0 and %d, got %d", MaxNeighbours, p.neighbours)
 	case !(p.diversity >= 0 && p.diversity <= 1):
@@ -179,6 +183,8 @@ func (p *prepared) settle(i index.Index) error {
 		if p.lists() && !p.scope.filtered() {
 			return fault.Field("queryVector", "Either queryVector or filter must be provided")
 		}
+	} else if p.mode == Keyword && p.minSimilarity != nil && !hasVector {
+		return fault.Field("minSimilarity", "needs a queryVector: index %q has no embedding model that could embed queryText", i.Name)
 	} else if p.mode != Keyword && !hasVector {
 		if hasText {
 			return fault.Field("queryVector", "is needed: index %q has no embedding model that could embed queryText, and takes ready-made vectors only", i.Name)
@@ -189,6 +195,11 @@ func (p *prepared) settle(i index.Index) error {
 		return i.CheckVector("queryVector", p.vector)
 	}
 	return nil
+}
+
+// compares reports whether the search compares embeddings with one of the question.
+func (p prepared) compares() bool {
+	return p.mode != Keyword || len(p.vector) > 0 || p.minSimilarity != nil
 }
 
 // lists reports whether the request is for what the scope selects, in the order of

@@ -174,13 +174,10 @@ func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index,
 }
 
 // unbounded reports whether the scores of the search do not span [0,1]: inner
-// products, BM25, and fused ranks, which are all near 0.
+// products, and fused ranks, which are all near 0.
 func (p prepared) unbounded(i index.Index) bool {
-	switch p.mode {
-	case Keyword:
-		return true
-	case Hybrid:
+	if p.mode == Hybrid {
 		return p.fusion.Method == RRF
 	}
-	return i.Metric == index.DotProduct
+	return p.mode == Vector && i.Metric == index.DotProduct
 }

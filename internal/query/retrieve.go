@@ -12,6 +12,7 @@ type Found struct {
 	Sources  []Source // best first, ties by id
 	Warnings []string
 	Mode     Mode // of the search
+	Scorer   Scorer
 }
 
 // Candidates searches one index for an effective question, without its reranker.
@@ -23,7 +24,13 @@ func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, t
 		return Found{}, err
 	}
 	a, err := s.retrieve(ctx, id, i, tables, p, StartStopwatch(ctx, "query"))
-	return Found{a.sources, append(p.warnings, a.warnings...), a.explain.Mode}, err
+	if !p.access.IsZero() {
+		// The rarity of terms, which counts hidden chunks, must not show in a walk.
+		for n := range a.sources {
+			a.sources[n].KeywordScore = nil
+		}
+	}
+	return Found{a.sources, append(p.warnings, a.warnings...), a.explain.Mode, a.scorer}, err
 }
 
 // retrieve searches an index, whose tables are given, and arranges what it found.
@@ -31,7 +38,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
-	if p.mode != Keyword && len(p.vector) == 0 && !p.plain {
+	if p.compares() && len(p.vector) == 0 && !p.plain {
 		if p.vector, err = s.EmbedQuestion(ctx, id, i, p.text); err != nil {
 			return a, err
 		}
@@ -52,7 +59,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 			a.warnings = append(a.warnings, warning)
 		}
 	}
-	a.sources = above(p.minScore, a.sources)
+	a.sources = Similar(p.minSimilarity, above(p.minScore, a.sources))
 	if p.lists() {
 		return a, nil
 	}

@@ -78,6 +78,7 @@ type answer struct {
 	sources   []Source
 	warnings  []string
 	explain   Explain
+	scorer    Scorer
 }
 
 // search finds the sources of a settled request by terms, by embedding or by both.
@@ -91,7 +92,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *tenant.Handle, i 
 	}
 	var asked queryTerms
 	if p.mode != Vector {
-		if asked, err = lookUp(ctx, h, i, p.text); err != nil {
+		if asked, err = lookUp(ctx, h, i, p.text, p.access); err != nil {
 			return a, err
 		}
 		watch.Lap("words", 0)
@@ -169,7 +170,7 @@ func (s search) widening(ctx context.Context, h *tenant.Handle, asked queryTerms
 			return a, err
 		}
 	}
-	if len(a.sources) < s.request.fetch() && !s.sure() {
+	if len(a.sources) < s.request.fetch() && !s.sure() && !s.cutOff() {
 		s.plan, s.keywords = exact, asked.keywords()
 		if err := run("search all"); err != nil {
 			return a, err
@@ -181,7 +182,7 @@ func (s search) widening(ctx context.Context, h *tenant.Handle, asked queryTerms
 			return a, err
 		}
 	}
-	a.explain = s.explain(a.sources)
+	a.explain, a.scorer = s.explain(a.sources), Scorer{s}
 	return a, nil
 }
 
@@ -206,6 +207,12 @@ func (s search) crowded(sources []Source) bool {
 		return false
 	}
 	return len(perDocument(sources, p.maxPerDocument)) < p.topK
+}
+
+// cutOff reports whether a least similarity is the reason for few sources: the nearest
+// chunks were found, and further ones are not wanted.
+func (s search) cutOff() bool {
+	return s.request.mode == Hybrid && s.request.minSimilarity != nil && !s.request.scope.filtered()
 }
 
 // sure reports whether the search compares all chunks of the scope that can score.
@@ -254,11 +261,11 @@ func (s search) scored(sources []Source) bool {
 	return s.keywords.leftOut == 0 || s.least(sources) >= s.keywords.leftOut
 }
 
-// least returns the score of the last source that is wanted, which a better one has to
+// least returns the BM25 score of the last source that is wanted, which a better one has to
 // exceed; 0 if there are fewer.
 func (s search) least(sources []Source) float64 {
 	if n := len(sources); n > 0 && n == s.request.fetch() {
-		return sources[n-1].Score
+		return sources[n-1].bm25
 	}
 	return 0
 }
@@ -300,13 +307,33 @@ func (s search) execute(ctx context.Context, h *tenant.Handle) (sources []Source
 		}, versionSQL, s.index.ID)
 	}
 	err = b.Run(ctx)
-	if s.request.mode == Vector && !s.request.lists() {
+	s.setScores(sources)
+	return sources, current, err
+}
+
+// setScores replaces the values by which the statement ranked by scores, in their order.
+func (s search) setScores(sources []Source) {
+	switch {
+	case s.request.lists() || s.request.mode == Hybrid && s.request.fusion.Method == RRF:
+		return
+	case s.request.mode != Vector:
+		score := s.evidence().fusedScore
+		if s.request.mode == Keyword {
+			score = s.evidence().keywordScore
+		}
 		for n := range sources {
-			sources[n].Score = s.index.Score(sources[n].Score)
+			sources[n].Score = score(sources[n].Score)
+		}
+		return
+	}
+	for n := range sources {
+		score := s.index.Score(sources[n].Score)
+		sources[n].Score = score
+		if !math.IsNaN(score) {
+			sources[n].Similarity = &score
 		}
 	}
 	withoutDirection(sources)
-	return sources, current, err
 }
 
 // withoutDirection scores vectors of length 0, which have no distance, with 0, or
@@ -319,6 +346,20 @@ func withoutDirection(sources []Source) {
 		}
 		least = min(least, sources[n].Score)
 	}
+}
+
+// Similar returns the sources whose similarity is greater than least, all for nil.
+func Similar(least *float64, sources []Source) []Source {
+	if least == nil {
+		return sources
+	}
+	kept := sources[:0:0]
+	for _, source := range sources {
+		if source.Similarity != nil && *source.Similarity > *least {
+			kept = append(kept, source)
+		}
+	}
+	return kept
 }
 
 // above returns the sources that score more than least. They are best first.
@@ -337,6 +378,7 @@ func above(least *float64, sources []Source) []Source {
 // read returns the rows of the statement as sources, scanned by position.
 func (s search) read(rows pgx.Rows) ([]Source, error) {
 	var r SourceRow
+	var raw rawScores
 	into := []any{&r.ChunkID, &r.Text, &r.Metadata}
 	if !s.request.plain {
 		into = append(into, &r.DocumentID, &r.URI, &r.Title, &r.Ordinal, &r.StartByte, &r.EndByte)
@@ -344,16 +386,15 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 	if s.vectors() {
 		into = append(into, &r.Embedding)
 	}
-	var distance *float64
-	var parts ScoreParts
-	if s.parts() {
-		into = append(into, &parts.Keyword, &distance, &parts.VectorShare)
+	if s.scores() {
+		into = append(into, &raw.Keyword, &raw.Distance)
 	}
 	sources := make([]Source, 0, s.request.fetch())
 	_, err := pgx.ForEachRow(rows, append(into, &r.RankValue), func() error {
 		source := r.Source()
-		if s.parts() {
-			source.Parts = s.partsOf(source.Score, parts, distance)
+		if s.scores() {
+			source.bm25 = raw.Keyword
+			source.Similarity, source.KeywordScore = s.scoresOf(raw)
 		}
 		sources = append(sources, source)
 		return nil
@@ -361,14 +402,21 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 	return sources, err
 }
 
-// partsOf completes the parts of a score.
-func (s search) partsOf(score float64, parts ScoreParts, distance *float64) *ScoreParts {
-	parts.KeywordShare = score - parts.VectorShare
-	if distance != nil && !math.IsNaN(*distance) {
-		similarity := s.index.Score(*distance)
-		parts.Vector = &similarity
+// rawScores are the columns of which the scores of a chunk are made.
+type rawScores struct {
+	Keyword  float64  // BM25
+	Distance *float64 // from the question; nil without its embedding
+}
+
+// scoresOf returns the similarity and the keyword score of a row, nil where there is none.
+func (s search) scoresOf(r rawScores) (similarity, keyword *float64) {
+	if r.Distance != nil && !math.IsNaN(*r.Distance) {
+		similarity = new(s.index.Score(*r.Distance))
 	}
-	return &parts
+	if r.Keyword > 0 {
+		keyword = new(s.evidence().keywordScore(r.Keyword))
+	}
+	return similarity, keyword
 }
 
 // SourceRow is a chunk as a statement returns it. Columns that were not asked for
@@ -384,7 +432,7 @@ type SourceRow struct {
 	StartByte  int
 	EndByte    int
 	Embedding  *pgvector.Vector
-	RankValue  float64 // a distance in vector mode, else a score
+	RankValue  float64 // a distance in vector mode, else a value that grows with the score
 }
 
 // Source returns the row as a source, whose score is its RankValue.

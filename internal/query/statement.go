@@ -52,8 +52,8 @@ func (s search) sql(args *filter.Args) string {
 	if s.request.mode == Vector {
 		order = "ASC" // a distance
 	}
-	if s.parts() {
-		columns += ", found.keyword, found.distance, found.vector_share"
+	if s.scores() {
+		columns += ", found.keyword, found.distance"
 	}
 	return q.sql(columns+", rank_value", chunks, "ORDER BY rank_value "+order+", c.chunk_id")
 }
@@ -73,35 +73,38 @@ func (s search) find(q *statement) {
 	case s.request.mode == Vector:
 		s.nearest(q, "found", s.distance(q), where, wanted)
 	case s.request.mode == Keyword:
-		weight := s.weight(q)
-		s.heaviest(q, "candidate", weight, where)
-		s.score(q, "NULL::float8", s.keywordScore(q, weight))
-		s.best(q, "keyword", "0::float8")
+		distance, weight := "NULL::float8", s.weight(q)
+		if s.request.compares() {
+			distance = s.distance(q)
+		}
+		s.heaviest(q, "candidate", weight, where+s.near(q, distance))
+		s.score(q, distance, s.keywordScore(q, weight))
+		s.best(q, "keyword")
 	case s.keywords == nil: // a hybrid search for a question without terms
 		distance := s.distance(q)
 		s.nearest(q, "candidate", distance, where, s.request.candidates())
 		s.score(q, distance, "0::float8")
-		s.fuse(q, 1, 0)
+		s.best(q, s.fused(q))
 	default:
 		distance, weight := s.distance(q), s.weight(q)
 		s.nearest(q, "near", distance, where, s.request.candidates())
-		s.heaviest(q, "heavy", weight, where)
+		s.heaviest(q, "heavy", weight, where+s.near(q, distance))
 		q.define("candidate", "SELECT tid FROM near UNION SELECT tid FROM heavy")
 		s.score(q, distance, s.keywordScore(q, weight))
-		vector, keyword := s.request.fusion.weights(s.index.EmbeddingModel)
-		s.fuse(q, vector, keyword)
+		s.best(q, s.fused(q))
 	}
 }
 
-// fuse defines found from scored by the fused score.
-func (s search) fuse(q *statement, vector, keyword float64) {
-	vectorShare, keywordShare := s.request.fusion.sql(vector, keyword)
-	s.best(q, vectorShare+"\n\t\t+ "+keywordShare, vectorShare)
-}
+// scores reports whether the statement returns the scores that a score is made of.
+func (s search) scores() bool { return s.request.mode != Vector && !s.request.lists() }
 
-// parts reports whether the statement returns the parts of the scores.
-func (s search) parts() bool {
-	return s.request.explain && s.request.mode != Vector && !s.request.lists() && !s.spread
+// near returns the condition that a chunk is more similar than the request demands, with
+// AND before it, or nothing.
+func (s search) near(q *statement, distance string) string {
+	if s.request.minSimilarity == nil {
+		return ""
+	}
+	return " AND " + distance + " < " + q.args.Add(s.index.Distance(*s.request.minSimilarity)) + "::float8"
 }
 
 // where returns the condition on a chunk c of the scope and the required phrases.
@@ -181,7 +184,7 @@ func (s search) spreadOut(q *statement, name, value, where string, most int) {
 		"SELECT c.ctid AS tid, c.chunk_id, c.document_id, "+value+" AS rank_value",
 		"FROM tenant.chunk AS c",
 		"WHERE "+where)
-	s.fewPerDocument(q, name, "ASC", most)
+	s.fewPerDocument(q, name, "ASC", most, "")
 }
 
 // score defines scored: each candidate with both scores, whichever leg found it.
@@ -193,35 +196,34 @@ func (s search) score(q *statement, distance, keyword string) {
 }
 
 // best defines found: the chunks of scored with the highest value, ties by chunk_id.
-// vectorShare is what the distance adds to the value.
-func (s search) best(q *statement, value, vectorShare string) {
+func (s search) best(q *statement, value string) {
+	from := "FROM scored WHERE true" + s.near(q, "distance")
+	if s.request.minSimilarity == nil {
+		from = "FROM scored"
+	}
 	if s.spread {
-		q.define("found_ranked", "SELECT tid, chunk_id, document_id,", "	"+value+" AS rank_value", "FROM scored")
-		s.fewPerDocument(q, "found", "DESC", s.request.fetch())
+		q.define("found_ranked", "SELECT tid, chunk_id, document_id, keyword, distance,", "	"+value+" AS rank_value", from)
+		s.fewPerDocument(q, "found", "DESC", s.request.fetch(), "keyword, distance, ")
 		return
 	}
-	columns := "SELECT tid,"
-	if s.parts() {
-		columns = "SELECT tid, keyword, distance,\n\t\t" + vectorShare + " AS vector_share,"
-	}
 	q.define("found",
-		columns,
+		"SELECT tid, keyword, distance,",
 		"	"+value+" AS rank_value",
-		"FROM scored",
+		from,
 		"ORDER BY rank_value DESC, chunk_id",
 		limitTo(s.request.fetch()))
 }
 
 // fewPerDocument defines the first rows of name_ranked, at most maxPerDocument of
-// each document. A ready-made vector is a document of its own.
-func (s search) fewPerDocument(q *statement, name, direction string, most int) {
+// each document, with more columns. A ready-made vector is a document of its own.
+func (s search) fewPerDocument(q *statement, name, direction string, most int, columns string) {
 	order := "ORDER BY rank_value " + direction + ", chunk_id"
 	q.define(name+"_numbered",
-		"SELECT tid, chunk_id, rank_value,",
+		"SELECT tid, chunk_id, "+columns+"rank_value,",
 		"	row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END "+order+") AS nth",
 		"FROM "+name+"_ranked")
 	q.define(name,
-		"SELECT tid, rank_value",
+		"SELECT tid, "+columns+"rank_value",
 		"FROM "+name+"_numbered",
 		"WHERE nth <= "+strconv.Itoa(s.request.maxPerDocument),
 		order,

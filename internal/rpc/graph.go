@@ -22,7 +22,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
-			Highlight: req.GetHighlight(),
+			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
 		},
 		Options: graphOptions(req.GetGraphOptions()),
 		Scope:   graph.Scope(req.GetScope()),

@@ -1,7 +1,6 @@
 package rpc_test
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -46,35 +45,8 @@ func TestHighlightsCompareWordsAsTheIndexDoes(t *testing.T) {
 			t.Errorf("%s, graph: %v, %v", tc.language, walked, err)
 		}
 		_, res := found(t, acme, &ragdv1.VectorQueryRequest{QueryText: tc.question, IndexName: tc.language})
-		if res.Sources[0].Highlight != nil || res.Sources[0].Parts != nil {
+		if res.Sources[0].Highlight != nil {
 			t.Errorf("%s: not asked for: %v", tc.language, res.Sources[0])
-		}
-	}
-}
-
-func TestExplainedScoresAreTheSumOfTheirParts(t *testing.T) {
-	t.Parallel()
-	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
-	acme.Index(t, "docs")
-	for uri, text := range map[string]string{"a": "the gates of the harbour", "b": "garden gates", "c": "ships at sea"} {
-		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: servicetest.Text(text)})
-	}
-	for _, req := range []*ragdv1.VectorQueryRequest{
-		{SearchMode: "hybrid"}, {SearchMode: "hybrid", Hybrid: &ragdv1.Hybrid{Fusion: "rrf"}}, {SearchMode: "keyword"},
-	} {
-		req.QueryText, req.Explain = "harbour gates", true
-		uris, res := found(t, acme, req)
-		if len(uris) < 2 || uris[0] != "a" {
-			t.Fatalf("found %v", uris)
-		}
-		for _, source := range res.Sources {
-			parts := source.Parts
-			if parts == nil || math.Abs(parts.KeywordShare+parts.VectorShare-source.Score) > 1e-9 || (parts.Vector == nil) != (req.SearchMode == "keyword") {
-				t.Errorf("%v: score %v of %v", req, source.Score, parts)
-			}
-		}
-		if res.Sources[0].Parts.Keyword <= res.Sources[1].Parts.Keyword {
-			t.Errorf("%v: BM25 %v and %v", req, res.Sources[0].Parts, res.Sources[1].Parts)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
-			Highlight: req.GetHighlight(),
+			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
 		},
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
@@ -88,7 +88,7 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 	return &ragdv1.Source{
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
-		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Parts: partsMessage(s.Parts),
+		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
 	}, nil
 }
 
@@ -105,13 +105,6 @@ func highlightMessage(h *query.Highlight) *ragdv1.Highlight {
 
 func rangeMessage(s query.Span) *ragdv1.ByteRange {
 	return &ragdv1.ByteRange{StartByte: uint32(s.Start), EndByte: uint32(s.End)}
-}
-
-func partsMessage(p *query.ScoreParts) *ragdv1.ScoreParts {
-	if p == nil {
-		return nil
-	}
-	return &ragdv1.ScoreParts{Keyword: p.Keyword, Vector: p.Vector, KeywordShare: p.KeywordShare, VectorShare: p.VectorShare}
 }
 
 func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {

@@ -57,9 +57,9 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 		Question: query.Question{
 			QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(), VectorStoreName: req.GetVectorStoreName(),
 			Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, IncludeVectors: &req.IncludeVector,
-			Explain: req.GetExplain(),
+			Explain: req.GetExplain(), MinScore: req.MinScore,
 		},
-		MinScore: req.MinScore, DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
+		DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 	})
 	if err != nil {
 		return nil, err

@@ -95,6 +95,8 @@ type Overrides struct {
 	IncludeSources  *bool
 	RandomWalkSteps *int
 	RestartProb     *float64
+	MinScore        *float64
+	MinSimilarity   *float64
 	DatabaseConfig  json.RawMessage // JSON of the field in the body
 	Reranker        json.RawMessage // JSON of the field in the body
 }
@@ -115,6 +117,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
 		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
 		"databaseConfig": &o.DatabaseConfig, "reranker": &o.Reranker, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
+		"minScore": &o.MinScore, "minSimilarity": &o.MinSimilarity,
 	}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		target, ok := into[key]

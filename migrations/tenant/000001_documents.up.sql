@@ -25,6 +25,8 @@ CREATE TABLE indexes (
 	counted_chunks   bigint NOT NULL DEFAULT 0,
 	counted_written  bigint NOT NULL DEFAULT 0,
 
+	scale            jsonb NOT NULL DEFAULT '{}', -- of the scores; {}: not measured
+
 	-- The graph of chunks: its settings, the job that rebuilds it, and its connected
 	-- components as that job counted them.
 	graph                 jsonb NOT NULL DEFAULT '{}',

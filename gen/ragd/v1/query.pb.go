@@ -67,7 +67,13 @@ type VectorQueryRequest struct {
 	Reranker *Reranker `protobuf:"bytes,11,opt,name=reranker,proto3" json:"reranker,omitempty"`
 	// Adds to the sources their passage that matches queryText best, and which of their
 	// words match it. Of the texts, up to 1 MiB are examined, those of the best sources.
-	Highlight     bool `protobuf:"varint,18,opt,name=highlight,proto3" json:"highlight,omitempty"`
+	Highlight bool `protobuf:"varint,18,opt,name=highlight,proto3" json:"highlight,omitempty"`
+	// Returns only sources that score more than this in the search, before reranking. Takes
+	// the place of databaseConfig.pgvector.minScore. See Source.score.
+	MinScore *float64 `protobuf:"fixed64,19,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// Returns only sources whose similarity is greater than this, in every mode. In keyword
+	// mode the question is then embedded, too.
+	MinSimilarity *float64 `protobuf:"fixed64,20,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -228,14 +234,29 @@ func (x *VectorQueryRequest) GetHighlight() bool {
 	return false
 }
 
+func (x *VectorQueryRequest) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *VectorQueryRequest) GetMinSimilarity() float64 {
+	if x != nil && x.MinSimilarity != nil {
+		return *x.MinSimilarity
+	}
+	return 0
+}
+
 // Hybrid sets how the scores of vector and keyword search are combined.
 type Hybrid struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// weighted (default): the weighted mean of both scores, each scaled to [0,1] over the
-	// candidates; rrf: reciprocal rank fusion, which uses ranks only.
+	// weighted (default): the weighted mean of both scores as log-odds; rrf: reciprocal rank
+	// fusion, which uses ranks only, so that scores of different questions are not comparable.
 	Fusion string `protobuf:"bytes,1,opt,name=fusion,proto3" json:"fusion,omitempty"`
-	// Only the ratio of the weights matters. Default: equal. For the builtin model, whose
-	// embeddings say less than shared terms, the vector score only breaks ties.
+	// Only the ratio of the weights matters. Default: 0.4 to 0.6; rrf: equal. For the
+	// builtin model, whose embeddings say less than shared terms, the vector score only breaks
+	// ties.
 	VectorWeight  *float64 `protobuf:"fixed64,2,opt,name=vector_weight,json=vectorWeight,proto3,oneof" json:"vector_weight,omitempty"`
 	KeywordWeight *float64 `protobuf:"fixed64,3,opt,name=keyword_weight,json=keywordWeight,proto3,oneof" json:"keyword_weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -357,7 +378,7 @@ func (x *DatabaseConfig) GetChroma() *ChromaConfig {
 
 type PgVectorConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Returns only sources that score more than this.
+	// As minScore of the request.
 	MinScore *float64 `protobuf:"fixed64,1,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Search width of an HNSW index, 1 to 1000. Default: the width that finds 96 % of the
 	// nearest vectors, measured when the index was built.
@@ -687,7 +708,12 @@ type GraphRagRequest struct {
 	// those of the chunks that a search finds, or the largest for a question without
 	// specific terms. Errors: those of ListTopics; INVALID_ARGUMENT together with
 	// graphOptions or without queryText.
-	Scope         string `protobuf:"bytes,15,opt,name=scope,proto3" json:"scope,omitempty"`
+	Scope string `protobuf:"bytes,15,opt,name=scope,proto3" json:"scope,omitempty"`
+	// A walk starts only at chunks that score more than this in the search; without one the
+	// response is empty. It does not limit the scores of the walk.
+	MinScore *float64 `protobuf:"fixed64,16,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// Returns only sources whose similarity is greater than this.
+	MinSimilarity *float64 `protobuf:"fixed64,17,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -825,6 +851,20 @@ func (x *GraphRagRequest) GetScope() string {
 		return x.Scope
 	}
 	return ""
+}
+
+func (x *GraphRagRequest) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *GraphRagRequest) GetMinSimilarity() float64 {
+	if x != nil && x.MinSimilarity != nil {
+		return *x.MinSimilarity
+	}
+	return 0
 }
 
 // GraphOptions sets how the graph is walked.
@@ -1006,9 +1046,9 @@ type Source struct {
 	Metadata *structpb.Struct `protobuf:"bytes,2,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Empty unless includeVectors.
 	Vector []float32 `protobuf:"fixed32,3,rep,packed,name=vector,proto3" json:"vector,omitempty"`
-	// Higher is better. Vector mode: 1 - cosine distance, 1/(1 + euclidean distance), the
-	// inner product, the fraction of equal bits (hamming) or 1 - jaccard distance. Keyword
-	// mode: BM25. Hybrid mode: in [0,1].
+	// Higher is better. Vector mode: the similarity. Keyword mode: the keywordScore. Hybrid
+	// mode: both combined, in [0,1] and independent of the other sources (except with rrf), so
+	// that a threshold suits different questions. With a reranker: its score.
 	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
 	// The chunk's text.
 	Document   string `protobuf:"bytes,5,opt,name=document,proto3" json:"document,omitempty"`
@@ -1028,10 +1068,17 @@ type Source struct {
 	Details *RerankDetails `protobuf:"bytes,13,opt,name=details,proto3" json:"details,omitempty"`
 	// Set with highlight.
 	Highlight *Highlight `protobuf:"bytes,14,opt,name=highlight,proto3" json:"highlight,omitempty"`
-	// Set by VectorQuery with explain, in keyword and hybrid mode.
-	Parts *ScoreParts `protobuf:"bytes,15,opt,name=parts,proto3" json:"parts,omitempty"`
 	// Set by GraphRag with scope global: the title of the chunk's topic.
-	Topic         string `protobuf:"bytes,20,opt,name=topic,proto3" json:"topic,omitempty"`
+	Topic string `protobuf:"bytes,20,opt,name=topic,proto3" json:"topic,omitempty"`
+	// 1 - cosine distance, 1/(1 + euclidean distance), the inner product, the fraction of
+	// equal bits (hamming) or 1 - jaccard distance of the embeddings of chunk and question.
+	// Absent in keyword mode without a queryVector or minSimilarity, and for a vector of
+	// zeros.
+	Similarity *float64 `protobuf:"fixed64,15,opt,name=similarity,proto3,oneof" json:"similarity,omitempty"`
+	// How well the terms match, in [0,1]: BM25 relative to the most that the question could
+	// reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
+	// matches.
+	KeywordScore  *float64 `protobuf:"fixed64,16,opt,name=keyword_score,json=keywordScore,proto3,oneof" json:"keyword_score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1164,18 +1211,25 @@ func (x *Source) GetHighlight() *Highlight {
 	return nil
 }
 
-func (x *Source) GetParts() *ScoreParts {
-	if x != nil {
-		return x.Parts
-	}
-	return nil
-}
-
 func (x *Source) GetTopic() string {
 	if x != nil {
 		return x.Topic
 	}
 	return ""
+}
+
+func (x *Source) GetSimilarity() float64 {
+	if x != nil && x.Similarity != nil {
+		return *x.Similarity
+	}
+	return 0
+}
+
+func (x *Source) GetKeywordScore() float64 {
+	if x != nil && x.KeywordScore != nil {
+		return *x.KeywordScore
+	}
+	return 0
 }
 
 // Highlight tells where a source matches the question.
@@ -1288,78 +1342,6 @@ func (x *ByteRange) GetEndByte() uint32 {
 	return 0
 }
 
-// ScoreParts are the scores of which a source's score is made, before reranking. In hybrid
-// mode it is the sum of both shares.
-type ScoreParts struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// BM25 of the question's terms.
-	Keyword float64 `protobuf:"fixed64,1,opt,name=keyword,proto3" json:"keyword,omitempty"`
-	// As the score in vector mode. Absent in keyword mode and for a vector of length 0.
-	Vector        *float64 `protobuf:"fixed64,2,opt,name=vector,proto3,oneof" json:"vector,omitempty"`
-	KeywordShare  float64  `protobuf:"fixed64,3,opt,name=keyword_share,json=keywordShare,proto3" json:"keyword_share,omitempty"`
-	VectorShare   float64  `protobuf:"fixed64,4,opt,name=vector_share,json=vectorShare,proto3" json:"vector_share,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ScoreParts) Reset() {
-	*x = ScoreParts{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ScoreParts) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ScoreParts) ProtoMessage() {}
-
-func (x *ScoreParts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ScoreParts.ProtoReflect.Descriptor instead.
-func (*ScoreParts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *ScoreParts) GetKeyword() float64 {
-	if x != nil {
-		return x.Keyword
-	}
-	return 0
-}
-
-func (x *ScoreParts) GetVector() float64 {
-	if x != nil && x.Vector != nil {
-		return *x.Vector
-	}
-	return 0
-}
-
-func (x *ScoreParts) GetKeywordShare() float64 {
-	if x != nil {
-		return x.KeywordShare
-	}
-	return 0
-}
-
-func (x *ScoreParts) GetVectorShare() float64 {
-	if x != nil {
-		return x.VectorShare
-	}
-	return 0
-}
-
 // Explain reports how the results were found.
 type Explain struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -1388,7 +1370,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1400,7 +1382,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1413,7 +1395,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -1493,7 +1475,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1487,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1500,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -1578,7 +1560,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1572,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1585,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -1652,7 +1634,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1646,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1659,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -1741,7 +1723,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1753,7 +1735,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1766,7 +1748,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -1820,7 +1802,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +1814,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +1827,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Stage) GetName() string {
@@ -1894,7 +1876,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +1888,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +1901,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Reranker) GetModel() string {
@@ -1992,7 +1974,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +1986,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +1999,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2098,7 +2080,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2110,7 +2092,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2123,7 +2105,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2161,7 +2143,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2155,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2168,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2223,7 +2205,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2217,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2230,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -2285,7 +2267,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2279,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2292,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2351,7 +2333,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2345,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2358,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2420,7 +2402,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2432,7 +2414,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2445,7 +2427,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -2490,7 +2472,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2484,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2515,7 +2497,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -2589,7 +2571,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2583,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2596,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -2709,7 +2691,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2721,7 +2703,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2734,7 +2716,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -2786,7 +2768,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2798,7 +2780,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2811,7 +2793,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -2854,7 +2836,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2866,7 +2848,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2879,7 +2861,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -2907,7 +2889,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +2901,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +2914,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -2966,7 +2948,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2978,7 +2960,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2991,7 +2973,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3005,7 +2987,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x05\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x06\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3030,10 +3012,15 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12(\n" +
 	"\x10max_per_document\x18\x11 \x01(\x05R\x0emaxPerDocument\x12-\n" +
 	"\breranker\x18\v \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
-	"\thighlight\x18\x12 \x01(\bR\thighlightB\b\n" +
+	"\thighlight\x18\x12 \x01(\bR\thighlight\x12 \n" +
+	"\tmin_score\x18\x13 \x01(\x01H\x03R\bminScore\x88\x01\x01\x12*\n" +
+	"\x0emin_similarity\x18\x14 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
-	"\x10_include_sources\"\x9b\x01\n" +
+	"\x10_include_sourcesB\f\n" +
+	"\n" +
+	"_min_scoreB\x11\n" +
+	"\x0f_min_similarity\"\x9b\x01\n" +
 	"\x06Hybrid\x12\x16\n" +
 	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
 	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
@@ -3065,7 +3052,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xee\x04\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xdd\x05\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3085,10 +3072,15 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\breranker\x18\f \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
 	"\tnamespace\x18\r \x01(\tR\tnamespace\x12\x1c\n" +
 	"\thighlight\x18\x0e \x01(\bR\thighlight\x12\x14\n" +
-	"\x05scope\x18\x0f \x01(\tR\x05scopeB\b\n" +
+	"\x05scope\x18\x0f \x01(\tR\x05scope\x12 \n" +
+	"\tmin_score\x18\x10 \x01(\x01H\x03R\bminScore\x88\x01\x01\x12*\n" +
+	"\x0emin_similarity\x18\x11 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
-	"\x10_include_sources\"\x9c\x02\n" +
+	"\x10_include_sourcesB\f\n" +
+	"\n" +
+	"_min_scoreB\x11\n" +
+	"\x0f_min_similarity\"\x9c\x02\n" +
 	"\fGraphOptions\x12\x1c\n" +
 	"\tdimension\x18\x01 \x01(\x05R\tdimension\x12!\n" +
 	"\tthreshold\x18\x02 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12/\n" +
@@ -3107,7 +3099,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
-	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xed\x03\n" +
+	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xb2\x04\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -3125,23 +3117,21 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bend_byte\x18\v \x01(\rR\aendByte\x12\x12\n" +
 	"\x04path\x18\f \x01(\tR\x04path\x120\n" +
 	"\adetails\x18\r \x01(\v2\x16.ragd.v1.RerankDetailsR\adetails\x120\n" +
-	"\thighlight\x18\x0e \x01(\v2\x12.ragd.v1.HighlightR\thighlight\x12)\n" +
-	"\x05parts\x18\x0f \x01(\v2\x13.ragd.v1.ScorePartsR\x05parts\x12\x14\n" +
-	"\x05topic\x18\x14 \x01(\tR\x05topic\"g\n" +
+	"\thighlight\x18\x0e \x01(\v2\x12.ragd.v1.HighlightR\thighlight\x12\x14\n" +
+	"\x05topic\x18\x14 \x01(\tR\x05topic\x12#\n" +
+	"\n" +
+	"similarity\x18\x0f \x01(\x01H\x00R\n" +
+	"similarity\x88\x01\x01\x12(\n" +
+	"\rkeyword_score\x18\x10 \x01(\x01H\x01R\fkeywordScore\x88\x01\x01B\r\n" +
+	"\v_similarityB\x10\n" +
+	"\x0e_keyword_score\"g\n" +
 	"\tHighlight\x12,\n" +
 	"\apassage\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\apassage\x12,\n" +
 	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\"E\n" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x96\x01\n" +
-	"\n" +
-	"ScoreParts\x12\x18\n" +
-	"\akeyword\x18\x01 \x01(\x01R\akeyword\x12\x1b\n" +
-	"\x06vector\x18\x02 \x01(\x01H\x00R\x06vector\x88\x01\x01\x12#\n" +
-	"\rkeyword_share\x18\x03 \x01(\x01R\fkeywordShare\x12!\n" +
-	"\fvector_share\x18\x04 \x01(\x01R\vvectorShareB\t\n" +
-	"\a_vector\"\x8d\x02\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x8d\x02\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3312,7 +3302,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -3328,90 +3318,88 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*Source)(nil),                // 11: ragd.v1.Source
 	(*Highlight)(nil),             // 12: ragd.v1.Highlight
 	(*ByteRange)(nil),             // 13: ragd.v1.ByteRange
-	(*ScoreParts)(nil),            // 14: ragd.v1.ScoreParts
-	(*Explain)(nil),               // 15: ragd.v1.Explain
-	(*GraphExplain)(nil),          // 16: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 17: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 18: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 19: ragd.v1.GraphEdge
-	(*Stage)(nil),                 // 20: ragd.v1.Stage
-	(*Reranker)(nil),              // 21: ragd.v1.Reranker
-	(*Reranking)(nil),             // 22: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 23: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 24: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 25: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 26: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 27: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 28: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 29: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 30: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 31: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 32: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 33: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 34: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 35: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 36: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 37: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
+	(*Explain)(nil),               // 14: ragd.v1.Explain
+	(*GraphExplain)(nil),          // 15: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 16: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 17: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 18: ragd.v1.GraphEdge
+	(*Stage)(nil),                 // 19: ragd.v1.Stage
+	(*Reranker)(nil),              // 20: ragd.v1.Reranker
+	(*Reranking)(nil),             // 21: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 22: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 23: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 24: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 25: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 26: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 27: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 28: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 29: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 30: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 31: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 32: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 33: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 34: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 35: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 36: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	36, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	35, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	21, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	20, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
 	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	36, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	36, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	35, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	35, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	15, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	36, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	14, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	35, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	21, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	20, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	37, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	27, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	15, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	36, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	26, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	14, // 20: ragd.v1.Source.parts:type_name -> ragd.v1.ScoreParts
-	13, // 21: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	13, // 22: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	20, // 23: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	22, // 24: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	20, // 25: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	18, // 26: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	19, // 27: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	22, // 28: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	17, // 29: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	23, // 30: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 31: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	21, // 32: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	26, // 33: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	22, // 34: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 35: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	27, // 36: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	30, // 37: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	38, // 38: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	31, // 39: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	32, // 40: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	35, // 41: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 42: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	24, // 43: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 44: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	28, // 45: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	33, // 46: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 47: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	25, // 48: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 49: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	29, // 50: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	34, // 51: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	47, // [47:52] is the sub-list for method output_type
-	42, // [42:47] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	13, // 20: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	13, // 21: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	19, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	21, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	19, // 24: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	17, // 25: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	18, // 26: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	21, // 27: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	16, // 28: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	22, // 29: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 30: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	20, // 31: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	25, // 32: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	21, // 33: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 34: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	26, // 35: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	29, // 36: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	37, // 37: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	30, // 38: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	31, // 39: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	34, // 40: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 41: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	23, // 42: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 43: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	27, // 44: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	32, // 45: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 46: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	24, // 47: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 48: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	28, // 49: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	33, // 50: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	46, // [46:51] is the sub-list for method output_type
+	41, // [41:46] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -3424,16 +3412,16 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[3].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[14].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

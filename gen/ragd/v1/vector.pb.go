@@ -30,7 +30,8 @@ type Entry struct {
 	// One value per dimension of the index; 0 or 1 for an index of vectorType bit.
 	Values   []float32        `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	Metadata *structpb.Struct `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// The text, at most 256 KiB. With a text, keyword search finds the entry too.
+	// The text, at most 256 KiB, with which keyword search finds the entry too. Default: the
+	// string "text" of the metadata.
 	Document string `protobuf:"bytes,4,opt,name=document,proto3" json:"document,omitempty"`
 	// Instead of values, for an index of vectorType sparsevec.
 	SparseValues  *SparseVector `protobuf:"bytes,5,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
@@ -232,7 +233,7 @@ type QueryRequest struct {
 	Filter *structpb.Value `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Default false.
 	IncludeVector bool `protobuf:"varint,5,opt,name=include_vector,json=includeVector,proto3" json:"include_vector,omitempty"`
-	// Returns only results that score more than this.
+	// Returns only results that score more than this, in the metric's score.
 	MinScore *float64 `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Default: "default".
 	Namespace      string          `protobuf:"bytes,7,opt,name=namespace,proto3" json:"namespace,omitempty"`

@@ -22,19 +22,17 @@ WITH near AS (
 		coalesce(-(c.term_weights <#> $3), 0) + $5::float8 * (SELECT count(*) FROM unnest($6::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
-	SELECT tid,
-		0.5::float8 * coalesce(
-			(max(nullif(distance, 'NaN')) OVER () - nullif(distance, 'NaN')) / nullif(max(nullif(distance, 'NaN')) OVER () - min(nullif(distance, 'NaN')) OVER (), 0),
-			CASE WHEN nullif(distance, 'NaN') IS NULL THEN 0 ELSE 1 END)
-		+ 0.5::float8 * coalesce(keyword / nullif(max(keyword) OVER (), 0), 0) AS rank_value
+	SELECT tid, keyword, distance,
+		CASE WHEN distance <> 'NaN' THEN 2.9090909090909096::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END
+		+ $7::float8 * keyword AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
 )
-SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, rank_value
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, rank_value
 FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' \g
+\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' '0.27999884803983943' \g
 COMMIT;

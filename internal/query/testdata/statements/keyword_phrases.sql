@@ -6,24 +6,24 @@ SET LOCAL plan_cache_mode = 'force_custom_plan';
 WITH candidate AS (
 	SELECT c.ctid AS tid
 	FROM "tenant_acme".chunk_7_1 AS c
-	WHERE c.terms @@ $4::text::tsquery AND c.namespace = $1 AND c.terms @@ $2::text::tsquery
+	WHERE c.terms @@ $5::text::tsquery AND c.namespace = $1 AND c.terms @@ $2::text::tsquery
 	ORDER BY c.term_weights <#> $3, c.chunk_id
 	LIMIT 50
 ), scored AS (
-	SELECT candidate.tid, c.chunk_id, c.document_id, NULL::float8 AS distance,
+	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $4 AS distance,
 		coalesce(-(c.term_weights <#> $3), 0) AS keyword
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
-	SELECT tid,
+	SELECT tid, keyword, distance,
 		keyword AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
 )
-SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, rank_value
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, rank_value
 FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '(\'graph\' <-> \'walk\')' '{5:4.016848,11:7.1184964}/1000000000' '(\'graph\' <-> \'walk\')' \g
+\bind 'default' '(\'graph\' <-> \'walk\')' '{5:4.016848,11:7.1184964}/1000000000' '[1,0,0.5]' '(\'graph\' <-> \'walk\')' \g
 COMMIT;

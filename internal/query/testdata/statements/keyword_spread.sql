@@ -6,7 +6,7 @@ SET LOCAL plan_cache_mode = 'force_custom_plan';
 WITH candidate_ranked AS (
 	SELECT c.ctid AS tid, c.chunk_id, c.document_id, c.term_weights <#> $2 AS rank_value
 	FROM "tenant_acme".chunk_7_1 AS c
-	WHERE c.terms @@ $3::text::tsquery AND c.namespace = $1
+	WHERE c.terms @@ $4::text::tsquery AND c.namespace = $1
 ), candidate_numbered AS (
 	SELECT tid, chunk_id, rank_value,
 		row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY rank_value ASC, chunk_id) AS nth
@@ -18,28 +18,28 @@ WITH candidate_ranked AS (
 	ORDER BY rank_value ASC, chunk_id
 	LIMIT 50
 ), scored AS (
-	SELECT candidate.tid, c.chunk_id, c.document_id, NULL::float8 AS distance,
-		coalesce(-(c.term_weights <#> $2), 0) + $4::float8 * (SELECT count(*) FROM unnest($5::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
+	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $3 AS distance,
+		coalesce(-(c.term_weights <#> $2), 0) + $5::float8 * (SELECT count(*) FROM unnest($6::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found_ranked AS (
-	SELECT tid, chunk_id, document_id,
+	SELECT tid, chunk_id, document_id, keyword, distance,
 		keyword AS rank_value
 	FROM scored
 ), found_numbered AS (
-	SELECT tid, chunk_id, rank_value,
+	SELECT tid, chunk_id, keyword, distance, rank_value,
 		row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY rank_value DESC, chunk_id) AS nth
 	FROM found_ranked
 ), found AS (
-	SELECT tid, rank_value
+	SELECT tid, keyword, distance, rank_value
 	FROM found_numbered
 	WHERE nth <= 2
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 50
 )
-SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, rank_value
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, rank_value
 FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' \g
+\bind 'default' '{5:4.016848,11:7.1184964}/1000000000' '[1,0,0.5]' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' \g
 COMMIT;

@@ -68,6 +68,7 @@ CREATE TABLE tenant.indexes (
     build_job_id uuid,
     counted_chunks bigint DEFAULT 0 NOT NULL,
     counted_written bigint DEFAULT 0 NOT NULL,
+    scale jsonb DEFAULT '{}'::jsonb NOT NULL,
     graph jsonb DEFAULT '{}'::jsonb NOT NULL,
     graph_job_id uuid,
     graph_components bigint DEFAULT 0 NOT NULL,

@@ -1,0 +1,217 @@
+package index
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Scale tells how the scores of unrelated and of related texts of an index are
+// distributed. internal/query needs it to put scores of different indexes and questions on
+// one scale.
+type Scale struct {
+	// Match is the mean weight of a term in a chunk that has it, in (0, 1.4).
+	Match float64 `json:"match"`
+	// Far and Near are the stretched similarities (see Metric.Stretch) of two random chunks
+	// and of a chunk and the one nearest to it, at the median.
+	Far  float64 `json:"far"`
+	Near float64 `json:"near"`
+	// Chunks is the size of the index when the scale was measured; 0: it has not been.
+	Chunks int64 `json:"chunks"`
+}
+
+// Scale returns the measured scale of the index, or one that suits most texts.
+func (i Index) Scale() Scale {
+	scale := Scale{Match: defaultMatch, Far: 0.05, Near: 0.6}
+	switch i.Metric {
+	case Euclidean:
+		scale.Far = 0.45
+	case Hamming:
+		scale.Far, scale.Near = 0.55, 0.97
+	}
+	if i.scale.Match > 0 {
+		scale.Match = i.scale.Match
+	}
+	if i.scale.Near > i.scale.Far {
+		scale.Far, scale.Near = i.scale.Far, i.scale.Near
+	}
+	return scale
+}
+
+const (
+	// defaultMatch is the Match of an index whose scale has not been measured, about that of
+	// passages of 80 words without titles.
+	defaultMatch = 0.58
+	// scaleChunks is the number of chunks from which the scale is measured. It is measured
+	// again when the index is scaleGrowth times as large, and with the common terms.
+	scaleChunks = 200
+	scaleGrowth = 2
+	// maxStretched is the similarity above which differences do not count.
+	maxStretched = 0.999
+	// nearestCap limits Near in an index of copies.
+	nearestCap = 1.8
+	// leastSpread is the least difference of Near and Far.
+	leastSpread = 0.1
+)
+
+// Stretch returns the inverse hyperbolic tangent of a similarity (Fisher's z), which
+// spreads similarities near 1. Inner products, which have no bound, stay as they are.
+func (m Metric) Stretch(similarity float64) float64 {
+	if m == DotProduct {
+		return similarity
+	}
+	return math.Atanh(min(max(similarity, -maxStretched), maxStretched))
+}
+
+// StretchedSQL returns the stretched similarity for a distance, both as SQL.
+func (i Index) StretchedSQL(distance string) string {
+	similarity := "1 - " + distance
+	switch i.Metric {
+	case DotProduct:
+		return "(-" + distance + ")"
+	case Euclidean:
+		similarity = "1 / (1 + " + distance + ")"
+	case Hamming:
+		similarity = "1 - " + distance + " / " + strconv.Itoa(i.Dimension)
+	}
+	limit := strconv.FormatFloat(maxStretched, 'g', -1, 64)
+	return "atanh(least(greatest(" + similarity + ", -" + limit + "), " + limit + "))"
+}
+
+// Distance returns the distance for a score: the inverse of Score.
+func (i Index) Distance(score float64) float64 {
+	switch i.Metric {
+	case Euclidean:
+		if score <= 0 {
+			return math.Inf(1)
+		}
+		return 1/score - 1
+	case DotProduct:
+		return -score
+	case Hamming:
+		return (1 - score) * float64(i.Dimension)
+	}
+	return 1 - score
+}
+
+// InverseFrequency returns the inverse document frequency of a term in BM25 (Robertson and
+// Zaragoza 2009): the weight of a term that chunks of total chunks have.
+func InverseFrequency(chunks, total int64) float64 {
+	n, all := float64(chunks), float64(max(total, chunks))
+	return math.Log(1 + (all-n+0.5)/(n+0.5))
+}
+
+// measureScale measures and stores the scale of an index.
+func measureScale(ctx context.Context, h *tenant.Handle, i Index, s state) error {
+	scale := Scale{Chunks: s.Chunks}
+	var err error
+	if scale.Match, err = measureMatch(ctx, h, s.Chunks); err != nil {
+		return err
+	}
+	if scale.Far, scale.Near, err = measureSimilarities(ctx, h, i, s.Chunks); err != nil {
+		return err
+	}
+	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET scale = $2 WHERE index_id = $1`, i.ID, scale)
+	return err
+}
+
+const (
+	// matchSample is the number of chunks of which measureMatch reads the terms.
+	matchSample = 300
+	// scaleSample is about the number of chunks of which a sample is drawn.
+	scaleSample = 4000
+	// similarPairs is the number of pairs of chunks that are compared.
+	similarPairs = 100
+)
+
+// sampledChunks returns a FROM item: chunks from random pages of a large index, or all.
+func sampledChunks(chunks int64) string {
+	if chunks <= scaleSample {
+		return "tenant.chunk AS c"
+	}
+	percent := strconv.FormatFloat(100*scaleSample/float64(chunks), 'f', 6, 64)
+	return "tenant.chunk AS c TABLESAMPLE SYSTEM (" + percent + ") REPEATABLE (1)"
+}
+
+// measureMatch returns the mean weight of a chunk's term. It returns 0 without terms.
+func measureMatch(ctx context.Context, h *tenant.Handle, total int64) (float64, error) {
+	chunks, err := tenant.Select[struct{ Weights pgvector.SparseVector }](ctx, h, `
+		SELECT c.term_weights AS weights FROM `+sampledChunks(total)+`
+		WHERE c.term_weights IS NOT NULL ORDER BY hashtextextended(c.chunk_id, 1), c.chunk_id LIMIT $1`, matchSample)
+	if err != nil || len(chunks) == 0 {
+		return 0, err
+	}
+	sum := 0.0
+	for _, chunk := range chunks {
+		weights := chunk.Weights.Values()
+		of := 0.0
+		for _, weight := range weights {
+			of += float64(weight)
+		}
+		sum += of / float64(max(len(weights), 1))
+	}
+	return sum / float64(len(chunks)), nil
+}
+
+// measureSimilarities returns the medians of the stretched similarities of random pairs of
+// chunks, and of chunks and those nearest to them: through the Postgres index if there is
+// one, else among a sample.
+func measureSimilarities(ctx context.Context, h *tenant.Handle, i Index, total int64) (far, near float64, err error) {
+	candidates, order := sampledChunks(total), "1"
+	if i.Built {
+		candidates, order = "tenant.chunk AS c", "c.embedding "+i.Metric.Operator()+" p.embedding"
+	}
+	type pair struct{ Random, Nearest *float64 }
+	pairs, err := tenant.Select[pair](ctx, h, `
+		WITH drawn AS MATERIALIZED (
+			SELECT c.chunk_id, c.embedding, row_number() OVER (ORDER BY hashtextextended(c.chunk_id, 3)) AS n
+			FROM `+sampledChunks(total)+` ORDER BY n LIMIT $1 + 1
+		), p AS MATERIALIZED (
+			SELECT a.chunk_id, a.embedding, a.embedding `+i.Metric.Operator()+` b.embedding AS random
+			FROM drawn AS a JOIN drawn AS b ON b.n = a.n + 1
+		)
+		SELECT nullif(p.random, 'NaN')::float8 AS random, (
+			SELECT min(f.distance) FILTER (WHERE f.chunk_id <> p.chunk_id AND f.distance <> 'NaN') FROM (
+				SELECT c.chunk_id, c.embedding `+i.Metric.Operator()+` p.embedding AS distance FROM `+candidates+`
+				ORDER BY `+order+` LIMIT `+nearestLimit(i)+`
+			) AS f
+		)::float8 AS nearest
+		FROM p`, similarPairs)
+	if err != nil {
+		return 0, 0, err
+	}
+	var random, nearest []float64
+	for _, p := range pairs {
+		if p.Random != nil && p.Nearest != nil {
+			random = append(random, i.Metric.Stretch(i.Score(*p.Random)))
+			nearest = append(nearest, i.Metric.Stretch(i.Score(*p.Nearest)))
+		}
+	}
+	if len(random) == 0 {
+		return 0, 0, nil
+	}
+	far, near = median(random), median(nearest)
+	if i.Metric != DotProduct {
+		near = min(near, nearestCap)
+	}
+	return far, max(near, far+leastSpread), nil
+}
+
+// nearestLimit is the LIMIT of the chunks among which measureSimilarities looks for the
+// nearest.
+func nearestLimit(i Index) string {
+	if i.Built {
+		return "2"
+	}
+	return "ALL"
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}

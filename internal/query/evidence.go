@@ -1,0 +1,95 @@
+package query
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ragdhq/ragd/internal/index"
+)
+
+// evidence converts what a search computes of a chunk, a BM25 score and a similarity, into
+// log-odds that the chunk answers the question, and these into scores. It depends on the
+// question and on the statistics of the index, and not on what else a search finds.
+//
+// The log-odds of both legs are
+//
+//	keywordSteepness * (bm25 / (ideal * match) * cbrt(ideal / rarest) - keywordMiddle)
+//	similaritySteepness * ((z - far) / (near - far) - similarityMiddle)
+//
+// ideal is the sum of the weights of the question's terms, so that bm25 / (ideal * match) is
+// how much of the question's information the chunk has, and ideal / rarest is how much that
+// is, in terms that a single chunk has: half of a long question is less likely a coincidence
+// than half of a short one. z is the stretched similarity; match, far and near are of
+// index.Scale. A score is 1/(1 + exp(-x)) of the log-odds x of the keyword leg, or of the
+// weighted mean of both.
+type evidence struct {
+	perKeyword      float64 // log-odds for each unit of BM25
+	perSimilarity   float64 // log-odds for each unit of stretched similarity
+	far             float64
+	vector, keyword float64 // weights; they add up to 1
+}
+
+// The middles are where a chunk answers the question as likely as not, found on labelled
+// questions: a match of nine tenths of one rare term, and a similarity like that of the
+// nearest other chunk.
+const (
+	keywordSteepness    = 6
+	keywordMiddle       = 0.9
+	similaritySteepness = 4
+	similarityMiddle    = 1
+)
+
+// evidence returns how the search scores chunks.
+func (s search) evidence() evidence {
+	scale := s.index.Scale()
+	e := evidence{perSimilarity: similaritySteepness / (scale.Near - scale.Far), far: scale.Far}
+	switch {
+	case s.keywords == nil:
+		e.vector = 1
+		return e
+	case s.request.mode == Keyword:
+		e.keyword = 1
+	default:
+		e.vector, e.keyword = s.request.fusion.weights(s.index.EmbeddingModel)
+	}
+	rarest := index.InverseFrequency(1, s.keywords.total)
+	if ideal := s.keywords.ideal; ideal > 0 && rarest > 0 {
+		e.perKeyword = keywordSteepness * math.Cbrt(ideal/rarest) / (ideal * scale.Match)
+	}
+	return e
+}
+
+// keywordScore returns the calibrated score of a BM25 score.
+func (e evidence) keywordScore(bm25 float64) float64 {
+	return logistic(e.perKeyword*bm25 - keywordSteepness*keywordMiddle)
+}
+
+// fusedScore returns the score of a value that fused computes.
+func (e evidence) fusedScore(value float64) float64 {
+	return logistic(value - e.keyword*keywordSteepness*keywordMiddle - e.vector*similaritySteepness*similarityMiddle)
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// rrfK damps the lead of the first ranks.
+const rrfK = 60
+
+// fused returns the value by which a hybrid search ranks as SQL, over rows with a keyword
+// score and a distance, which is NaN for a vector of length 0.
+func (s search) fused(q *statement) string {
+	e := s.evidence()
+	if s.request.fusion.Method == RRF {
+		value := fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY nullif(distance, 'NaN'), chunk_id))`, number(e.vector), rrfK)
+		if e.keyword > 0 {
+			value += fmt.Sprintf("\n\t\t"+`+ CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`,
+				number(e.keyword), rrfK)
+		}
+		return value
+	}
+	value := fmt.Sprintf("CASE WHEN distance <> 'NaN' THEN %s * (%s - %s) ELSE 0 END",
+		number(e.vector*e.perSimilarity), s.index.StretchedSQL("distance"), number(e.far))
+	if s.keywords != nil {
+		value += "\n\t\t+ " + q.args.Add(e.keyword*e.perKeyword) + "::float8 * keyword"
+	}
+	return value
+}

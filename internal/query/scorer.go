@@ -1,0 +1,53 @@
+package query
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Scorer scores chunks as a search did that has ended. The zero value scores nothing.
+type Scorer struct{ search search }
+
+// Score sets the Similarity and the KeywordScore of chunks of the index that the search did
+// not return. tables is the handle of the index's tables.
+func (s Scorer) Score(ctx context.Context, tables *tenant.Handle, sources []Source) error {
+	of := s.search
+	if len(sources) == 0 || of.index.ID == 0 || of.request.lists() {
+		return nil
+	}
+	ids := make([]string, len(sources))
+	for n, source := range sources {
+		ids[n] = source.ID
+	}
+	q := &statement{args: filter.NewArgs(ids, of.request.scope.namespace)}
+	distance, keyword := "NULL::float8", "0::float8"
+	if of.request.compares() {
+		distance = of.distance(q)
+	}
+	if of.keywords != nil && of.request.access.IsZero() { // see Candidates
+		keyword = of.keywordScore(q, of.weight(q))
+	}
+	type score struct {
+		ChunkID string
+		rawScores
+	}
+	var scores []score
+	b := tables.Batch()
+	b.Set("statement_timeout", searchTimeout)
+	b.Query(tenant.Rows(&scores), `SELECT c.chunk_id, `+distance+` AS distance, `+keyword+` AS keyword
+		FROM tenant.chunk AS c WHERE c.chunk_id = ANY ($1) AND c.namespace = $2`, q.args.Values()...)
+	if err := b.Run(ctx); err != nil {
+		return err
+	}
+	found := map[string]score{}
+	for _, row := range scores {
+		found[row.ChunkID] = row
+	}
+	for n := range sources {
+		row := found[sources[n].ID]
+		sources[n].Similarity, sources[n].KeywordScore = of.scoresOf(row.rawScores)
+	}
+	return nil
+}
