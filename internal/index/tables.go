@@ -126,8 +126,8 @@ func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, 
 // makeTermsTrigger returns the statement that makes the trigger that sets the terms of a
 // chunk that is written without them.
 func (i Index) makeTermsTrigger() string {
-	return `CREATE TRIGGER weigh_terms BEFORE INSERT ON tenant.chunk FOR EACH ROW
-		WHEN (NEW.terms IS NULL AND (NEW.text <> '' OR NEW.title <> ''))
+	return `CREATE TRIGGER weigh_terms BEFORE INSERT OR UPDATE OF metadata ON tenant.chunk FOR EACH ROW
+		WHEN (NEW.terms IS NULL AND (NEW.text <> '' OR NEW.title <> '' OR NEW.document_id IS NULL AND jsonb_typeof(NEW.metadata->'text') = 'string'))
 		EXECUTE FUNCTION ragd_shared.weigh_terms('` + i.TextLanguage + `')`
 }
 

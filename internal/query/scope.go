@@ -1,6 +1,9 @@
 package query
 
 import (
+	"encoding/json"
+	"strings"
+
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 )
@@ -10,6 +13,20 @@ type scope struct {
 	namespace string
 	filter    filter.Filter // over the metadata
 	document  filter.Filter // over {"text": the chunk's text}
+}
+
+// textSQL is the text of a chunk c. That of a ready-made vector without one is the text in
+// its metadata, where clients of vector stores keep it.
+const textSQL = "CASE WHEN c.text = '' AND c.document_id IS NULL AND jsonb_typeof(c.metadata->'text') = 'string' THEN c.metadata->>'text' ELSE c.text END"
+
+// metadataText returns the text of a ready-made vector as textSQL does.
+func metadataText(metadata string) string {
+	var m struct{ Text any }
+	if !strings.Contains(metadata, `"text"`) || json.Unmarshal([]byte(metadata), &m) != nil {
+		return ""
+	}
+	text, _ := m.Text.(string)
+	return text
 }
 
 // check validates the namespace and fills in the default. Errors: Invalid.
@@ -25,7 +42,7 @@ func (s scope) sql(i index.Index, args *filter.Args) string {
 		where += " AND " + s.filter.SQL(filter.ChunkMetadata, args, i.MetadataIndexes...)
 	}
 	if !s.document.IsZero() {
-		where += " AND " + s.document.SQL("jsonb_build_object('text', c.text)", args)
+		where += " AND " + s.document.SQL("jsonb_build_object('text', "+textSQL+")", args)
 	}
 	return where
 }

@@ -392,6 +392,9 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 	sources := make([]Source, 0, s.request.fetch())
 	_, err := pgx.ForEachRow(rows, append(into, &r.RankValue), func() error {
 		source := r.Source()
+		if source.Text == "" && source.DocumentID == "" && !s.request.plain {
+			source.Text = metadataText(source.Metadata)
+		}
 		if s.scores() {
 			source.bm25 = raw.Keyword
 			source.Similarity, source.KeywordScore = s.scoresOf(raw)

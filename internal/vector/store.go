@@ -140,7 +140,10 @@ func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change)
 		if sets != "" {
 			sets += ", "
 		}
-		sets += "metadata = " + args.Add(c.metadata) + "::text::jsonb"
+		// Without a text, the terms are those of the text in the metadata: the trigger
+		// weigh_terms sets them.
+		sets += "metadata = " + args.Add(c.metadata) + "::text::jsonb, terms = CASE WHEN c.text <> '' THEN c.terms END" +
+			", term_weights = CASE WHEN c.text <> '' THEN c.term_weights END"
 	}
 	n, err := tx.Exec(ctx, `
 		WITH locked AS (`+lockedSQL(where)+`)

@@ -109,6 +109,9 @@ RETURN (hashtextextended(term, 0) & 536870911) + 1;
 --
 -- A term that weighs more than weak_weight is also in terms with the character 1 after it.
 --
+-- The text of a vector without one is the text in its metadata, where clients of vector
+-- stores keep it.
+--
 -- Its argument is the text search configuration.
 CREATE FUNCTION weigh_terms() RETURNS trigger LANGUAGE plpgsql
 	SET search_path FROM CURRENT AS $$
@@ -122,7 +125,8 @@ DECLARE
 	length         float8;
 	strong         text[];
 BEGIN
-	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.text);
+	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig,
+		CASE WHEN NEW.text = '' AND NEW.document_id IS NULL THEN coalesce(NEW.metadata->>'text', '') ELSE NEW.text END);
 	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
 	SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec,
 		array_agg(w.lexeme || E'\x01') FILTER (WHERE w.weight > weak_weight AND octet_length(w.lexeme) < max_lexeme)

@@ -192,7 +192,8 @@ DECLARE
 	max_terms      CONSTANT int := 16000; -- the capacity of a sparsevec
 	length         float8;
 BEGIN
-	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig, NEW.text);
+	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig,
+		CASE WHEN NEW.text = '' AND NEW.document_id IS NULL THEN coalesce(NEW.metadata->>'text', '') ELSE NEW.text END);
 	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
 	NEW.term_weights := (
 		SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec
