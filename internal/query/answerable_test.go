@@ -54,17 +54,17 @@ func TestAnswerable(t *testing.T) {
 			return vector
 		}
 		config.Providers.OpenAI.BaseURL, config.Providers.OpenAI.APIKey = server.URL+"/v1", modelserver.Key
-		model, modes = "openai/text-embedding-3-small", []string{"hybrid"}
+		model, modes = "openai/measured", []string{"hybrid"}
 	}
 	c := servicetest.New(t, config).Tenant(t, "answerable")
 	for _, name := range names {
-		if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: indexOf(name), EmbeddingModel: model, Dimension: int32(dimension)}); err != nil {
+		if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: indexOf(name), EmbeddingModel: model}); err != nil {
 			t.Fatal(err)
 		}
 		sets[name].uploadTo(t, c, indexOf(name))
 	}
 	for _, mode := range modes {
-		asked := map[[2]string][]ranking{}
+		asked := map[[2]string][]answerRanking{}
 		for _, questions := range names {
 			for _, corpus := range names {
 				asked[[2]string{questions, corpus}] = sets[questions].rankings(t, c, indexOf(corpus), mode)
@@ -74,20 +74,20 @@ func TestAnswerable(t *testing.T) {
 	}
 }
 
-// ranking has the sources of one answer, best first.
-type ranking struct {
+// answerRanking has the sources of one answer, best first.
+type answerRanking struct {
 	uris   []string
 	scores []float64
 }
 
-func (r ranking) top() float64 {
+func (r answerRanking) top() float64 {
 	if len(r.scores) == 0 {
 		return 0
 	}
 	return r.scores[0]
 }
 
-func report(t *testing.T, what string, names []string, sets map[string]labelled, asked map[[2]string][]ranking) {
+func report(t *testing.T, what string, names []string, sets map[string]labelled, asked map[[2]string][]answerRanking) {
 	t.Helper()
 	tops := func(questions, corpus string) (scores []float64) {
 		for _, r := range asked[[2]string{questions, corpus}] {
@@ -99,7 +99,7 @@ func report(t *testing.T, what string, names []string, sets map[string]labelled,
 		other := names[1-n]
 		var answers []measure.Answer
 		for q, r := range asked[[2]string{name, name}] {
-			answers = append(answers, measure.Answer{Judged: sets[name].judged[sets[name].questions[q].ID], Ranking: r.uris})
+			answers = append(answers, measure.Answer{Judged: sets[name].judged[sets[name].questions[q].ID], Ranking: measure.Documents(r.uris)})
 		}
 		summary := measure.Summarize(answers, []int{5, 10})
 		of, to := auc(tops(name, name), tops(other, name)), auc(tops(name, name), tops(name, other))
@@ -127,7 +127,7 @@ type judgedScore struct {
 
 // pooled returns the scores of the sources of answerable questions and of as many
 // unanswerable ones.
-func pooled(set labelled, answerable, unanswerable []ranking) (scores []judgedScore) {
+func pooled(set labelled, answerable, unanswerable []answerRanking) (scores []judgedScore) {
 	for q, r := range answerable {
 		judged := set.judged[set.questions[q].ID]
 		for n, uri := range r.uris {
@@ -174,9 +174,9 @@ func above(threshold float64, scores []judgedScore) quality {
 }
 
 // rankings asks all questions, four at a time.
-func (s labelled) rankings(t *testing.T, c servicetest.Client, index, mode string) []ranking {
+func (s labelled) rankings(t *testing.T, c servicetest.Client, index, mode string) []answerRanking {
 	t.Helper()
-	out := make([]ranking, len(s.questions))
+	out := make([]answerRanking, len(s.questions))
 	var group errgroup.Group
 	group.SetLimit(4)
 	for n, q := range s.questions {

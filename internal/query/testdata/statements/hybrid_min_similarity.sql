@@ -2,10 +2,10 @@ BEGIN;
 SET LOCAL role = 'tenant_acme';
 SET LOCAL statement_timeout = '20s';
 SET LOCAL plan_cache_mode = 'force_custom_plan';
-SET LOCAL hnsw.ef_search = '200';
-SET LOCAL hnsw.iterative_scan = 'relaxed_order';
 SET LOCAL enable_seqscan = 'off';
 SET LOCAL enable_sort = 'off';
+SET LOCAL hnsw.ef_search = '200';
+SET LOCAL hnsw.iterative_scan = 'off';
 
 WITH near AS (
 	SELECT c.ctid AS tid, c.embedding <=> $2 AS rank_value

@@ -190,19 +190,26 @@ DECLARE
 	b              CONSTANT float8 := 0.4;
 	typical_length CONSTANT float8 := 50;
 	max_terms      CONSTANT int := 16000; -- the capacity of a sparsevec
+	weak_weight    CONSTANT real := 0.65;
+	max_lexeme     CONSTANT int := 2046;  -- bytes of a term
 	length         float8;
+	strong         text[];
 BEGIN
 	NEW.terms := to_tsvector(TG_ARGV[0]::regconfig,
 		CASE WHEN NEW.text = '' AND NEW.document_id IS NULL THEN coalesce(NEW.metadata->>'text', '') ELSE NEW.text END);
 	length := (SELECT sum(cardinality(t.positions)) FROM unnest(NEW.terms) AS t);
-	NEW.term_weights := (
-		SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec
-		FROM (
-			SELECT term_dimension(t.lexeme) AS dimension,
-				max(cardinality(t.positions) / (cardinality(t.positions) + k1 * (1 - b + b * length / typical_length)))::real AS weight
-			FROM unnest(NEW.terms) AS t GROUP BY 1
-			LIMIT max_terms
-		) AS w);
+	SELECT ('{' || string_agg(w.dimension || ':' || w.weight, ',') || '}/1000000000')::sparsevec,
+		array_agg(w.lexeme || E'\x01') FILTER (WHERE w.weight > weak_weight AND octet_length(w.lexeme) < max_lexeme)
+	INTO NEW.term_weights, strong
+	FROM (
+		SELECT DISTINCT ON (term_dimension(t.lexeme)) term_dimension(t.lexeme) AS dimension, t.lexeme,
+			(cardinality(t.positions) / (cardinality(t.positions) + k1 * (1 - b + b * length / typical_length)))::real AS weight
+		FROM unnest(NEW.terms) AS t ORDER BY 1, 3 DESC
+		LIMIT max_terms
+	) AS w;
+	IF strong IS NOT NULL THEN
+		NEW.terms := NEW.terms || array_to_tsvector(strong);
+	END IF;
 	RETURN NEW;
 END
 $$;
