@@ -48,8 +48,7 @@ type Source struct {
 	// KeywordScore is the calibrated score of the keywords, above 0 and below 1; nil without a
 	// keyword search, and if no term of the question matches.
 	KeywordScore *float64
-
-	bm25 float64 // of which the KeywordScore is made
+	BM25         float64 // of which the KeywordScore is made
 }
 
 // Response is an answer. Its sources are best first, ties by id.

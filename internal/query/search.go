@@ -265,7 +265,7 @@ func (s search) scored(sources []Source) bool {
 // exceed; 0 if there are fewer.
 func (s search) least(sources []Source) float64 {
 	if n := len(sources); n > 0 && n == s.request.fetch() {
-		return sources[n-1].bm25
+		return sources[n-1].BM25
 	}
 	return 0
 }
@@ -396,7 +396,7 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 			source.Text = metadataText(source.Metadata)
 		}
 		if s.scores() {
-			source.bm25 = raw.Keyword
+			source.BM25 = raw.Keyword
 			source.Similarity, source.KeywordScore = s.scoresOf(raw)
 		}
 		sources = append(sources, source)
