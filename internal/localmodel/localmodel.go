@@ -340,7 +340,8 @@ func (s *Service) close(name string, e *entry) {
 
 // Embed returns the vectors of a tenant's texts, each of Dimension values, with the prefix of
 // the folder for questions or for documents. Questions are more urgent. Of a text longer than
-// MaxTokens the end is left out. Errors by kind: those of Describe, the error of ctx.
+// MaxTokens the end is left out. Errors by kind: those of Describe, Invalid for a text without
+// tokens, the error of ctx.
 func (s *Service) Embed(ctx context.Context, tenant, name string, texts []string, question bool) ([][]float32, error) {
 	if _, err := s.Describe(name); err != nil {
 		return nil, err
@@ -418,6 +419,10 @@ func (s *Service) run(ctx context.Context, r request) error {
 			return err
 		}
 		e := r.encode(i)
+		if len(e.Tokens) == 0 {
+			r.release()
+			return fault.New(fault.Invalid, "text %d is empty for the local model %q, which has no special tokens: give a text with words", i+1, r.model.Name)
+		}
 		if greatest := slices.Max(e.Tokens); int(greatest) >= r.model.config.Vocabulary {
 			r.release() // in a batch it would fail the requests of others
 			return unusable(r.model.Name, fmt.Errorf("its tokenizer has the token %d, but its vocabulary %d tokens", greatest, r.model.config.Vocabulary))

@@ -2,8 +2,10 @@ package localmodel
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -161,6 +163,38 @@ func TestAModelOfTheOtherKindIsRefused(t *testing.T) {
 	}
 	if err := models.Check("bert-mean"); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a model without a head has scores: %v", err)
+	}
+}
+
+func TestAnEmptyTextOfAModelWithoutSpecialTokensIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "plain")
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(testModels, "bert-mean"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "tokenizer.json")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tokenizer map[string]any
+	if err := json.Unmarshal(raw, &tokenizer); err != nil {
+		t.Fatal(err)
+	}
+	delete(tokenizer, "post_processor")
+	if raw, err = json.Marshal(tokenizer); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	models := New(Config{Dir: dir})
+	if _, err := models.Embed(t.Context(), "acme", "plain", []string{"some text", " "}, false); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := models.Embed(t.Context(), "acme", "plain", []string{"some text"}, false); err != nil {
+		t.Errorf("a text with words: %v", err)
 	}
 }
 
