@@ -15,7 +15,7 @@ func TestGraph(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "walk.svg")
 	for _, want := range []step{
 		{args: append(args("graph fox -k 1 --svg"), picture), stdout: `
-1. 0.8081  Fox, a  (line 1)
+1. 0.7317  Fox, a  (line 1)
    a fox
 
    named by the question and found at rank 1: Fox
