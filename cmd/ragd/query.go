@@ -20,7 +20,7 @@ func (p *program) queryCommand() *cobra.Command {
 		Long: `Find the chunks that answer a question best and print them, best first, each with
 its score, its document, where it is in the document, and the sentences that match
 the question best. On a terminal the words that match are in color, unless
-NO_COLOR is set. --explain tells of what each score is made.
+NO_COLOR is set. --explain shows the scores that each score is made of.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
 is a JSON object over the metadata, such as {"team": "legal"}. With --vector the

@@ -47,8 +47,8 @@ func TestAnswerable(t *testing.T) {
 		server.Dimension = dimension
 		server.Embed = func(text string) []float32 {
 			vector, ok := known[strings.TrimSpace(text)]
-			if !ok {
-				t.Errorf("there is no vector of %q", text)
+			if !ok { // such as the one from which ragd learns the dimension
+				t.Logf("there is no vector of %q", text)
 				return make([]float32, dimension)
 			}
 			return vector
