@@ -263,7 +263,7 @@ func inTurns(topics []globalTopic, most int) [][]ChunkRef {
 	used, documents := map[ChunkRef]bool{}, map[string]bool{}
 	next := func(t globalTopic, distinct bool) (ChunkRef, bool) {
 		for _, chunk := range t.chunks {
-			if !used[chunk] && !(distinct && documents[chunk.DocumentID]) {
+			if !used[chunk] && (!distinct || !documents[chunk.DocumentID]) {
 				return chunk, true
 			}
 		}

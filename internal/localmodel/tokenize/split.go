@@ -101,7 +101,7 @@ func bertWords(text string, _ bool, word func(string)) {
 // punctuation reports whether BERT splits around a rune: it counts all ASCII symbols as well.
 func punctuation(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r > ' ' && r != 0x7f && !(r >= '0' && r <= '9') && !(r >= 'A' && r <= 'Z') && !(r >= 'a' && r <= 'z')
+		return r > ' ' && r != 0x7f && !('0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z')
 	}
 	return unicode.Is(unicode.P, r)
 }
