@@ -101,7 +101,8 @@ func bertWords(text string, _ bool, word func(string)) {
 // punctuation reports whether BERT splits around a rune: it counts all ASCII symbols as well.
 func punctuation(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r > ' ' && r != 0x7f && !('0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z')
+		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
+		return r > ' ' && r != 0x7f && !letter && (r < '0' || r > '9')
 	}
 	return unicode.Is(unicode.P, r)
 }
