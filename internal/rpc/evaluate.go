@@ -56,6 +56,9 @@ func evaluationSettings(req *ragdv1.StartEvaluationRequest) (s evaluate.Settings
 			return s, "", err
 		}
 		m.IndexName, m.IncludeVectors, m.IncludeSources, m.Explain, m.Highlight = "", nil, nil, false, false
+		if s.MinScore == nil {
+			s.MinScore = m.MinScore
+		}
 		if p := m.GetDatabaseConfig().GetPgvector(); p != nil && s.MinScore == nil {
 			s.MinScore = p.MinScore
 		}

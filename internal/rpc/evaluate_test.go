@@ -128,6 +128,21 @@ func TestEvaluation(t *testing.T) {
 		SetName: "town", K: []int32{1, 5}, Settings: &ragdv1.StartEvaluationRequest_Graph{Graph: &ragdv1.GraphRagRequest{SearchMode: "vector"}},
 	})
 
+	t.Run("the threshold is that of the query", func(t *testing.T) {
+		for _, query := range []*ragdv1.VectorQueryRequest{
+			{SearchMode: "keyword", MinScore: proto.Float64(0.25)},
+			{SearchMode: "keyword", DatabaseConfig: &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{MinScore: proto.Float64(0.25)}}},
+		} {
+			e := evaluateNow(t, c, &ragdv1.StartEvaluationRequest{SetName: "town", Settings: &ragdv1.StartEvaluationRequest_Query{Query: query}})
+			if _, ok := measured(e)["precision"]; !ok || e.GetMinScore() != 0.25 {
+				t.Errorf("%v: the threshold is %v, measured %v", query, e.GetMinScore(), e.GetMeasures())
+			}
+			if _, err := c.DeleteEvaluation(ctx, &ragdv1.DeleteEvaluationRequest{EvaluationId: e.GetEvaluationId()}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+
 	t.Run("results are listed by question", func(t *testing.T) {
 		var ids []string
 		for token, more := "", true; more; more = token != "" {

@@ -1047,7 +1047,7 @@ type StartEvaluationRequest struct {
 	// 5 and 10.
 	K []int32 `protobuf:"varint,4,rep,packed,name=k,proto3" json:"k,omitempty"`
 	// Measures the precision of the sources that score more than this. It does not change the
-	// query. Default: the minScore of its databaseConfig, if it has one.
+	// query. Default: the minScore of the query, if it has one.
 	MinScore *float64 `protobuf:"fixed64,5,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// A note for people, at most 200 bytes.
 	Label         string `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
