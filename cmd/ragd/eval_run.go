@@ -39,15 +39,15 @@ func (p *program) awaitJob(ctx context.Context, c *client, job *ragdv1.Job, what
 			_ = bar.Set64(int64(done.GetDone()))
 		}
 	}
-	switch {
-	case stream.Err() != nil:
-		return fmt.Errorf("the job goes on; ragd job watch %s follows it: %w", job.GetJobId(), stream.Err())
+	switch { // what the job came to counts, even if the stream broke off after it
+	case job.GetStatus() == "succeeded":
+		return nil
 	case job.GetStatus() == "failed" || job.GetStatus() == "cancelled":
 		return fmt.Errorf("job %s ended as %s: %s", job.GetJobId(), job.GetStatus(), job.GetError())
-	case job.GetStatus() != "succeeded":
-		return fmt.Errorf("the service stopped following job %s before its end", job.GetJobId())
+	case stream.Err() != nil:
+		return fmt.Errorf("the job goes on; ragd job watch %s follows it: %w", job.GetJobId(), stream.Err())
 	}
-	return nil
+	return fmt.Errorf("the service stopped following job %s before its end", job.GetJobId())
 }
 
 func (p *program) evalRun() *cobra.Command {
