@@ -25,29 +25,20 @@ func noWaitFlag(cmd *cobra.Command) *bool {
 
 // awaitJob follows a job to its end and shows its progress.
 func (p *program) awaitJob(ctx context.Context, c *client, job *ragdv1.Job, what string) error {
-	stream, err := c.documents.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: job.GetJobId()})
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
 	bar := progress.NewBar(p.out.Stderr, 1, what, progressbar.OptionSetVisibility(p.stderrTerminal), progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
-	for stream.Receive() {
-		job = stream.Msg()
+	id := job.GetJobId()
+	job, err := c.follow(ctx, id, func(job *ragdv1.Job) error {
 		if done := job.GetProgress(); done.GetTotal() > 0 {
 			bar.ChangeMax64(int64(done.GetTotal()))
 			_ = bar.Set64(int64(done.GetDone()))
 		}
-	}
-	switch { // what the job came to counts, even if the stream broke off after it
-	case job.GetStatus() == "succeeded":
 		return nil
-	case job.GetStatus() == "failed" || job.GetStatus() == "cancelled":
-		return fmt.Errorf("job %s ended as %s: %s", job.GetJobId(), job.GetStatus(), job.GetError())
-	case stream.Err() != nil:
-		return fmt.Errorf("the job goes on; ragd job watch %s follows it: %w", job.GetJobId(), stream.Err())
+	})
+	if err != nil {
+		return fmt.Errorf("the job goes on; ragd job watch %s follows it: %w", id, err)
 	}
-	return fmt.Errorf("the service stopped following job %s before its end", job.GetJobId())
+	return outcome(id, job)
 }
 
 func (p *program) evalRun() *cobra.Command {

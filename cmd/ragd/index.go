@@ -336,11 +336,7 @@ end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the ind
 			return p.out.Show(index, showIndex(index))
 		}
 		output.Note(p.out.Stderr, "job %s embeds index %s with %s", job, index.GetIndexName(), output.OneLine(index.GetNextEmbeddingModel()))
-		ended, err := p.watch(cmd.Context(), c, job)
-		if err == nil && ended.GetStatus() != "succeeded" {
-			err = fmt.Errorf("job %s ended as %s: %s", job, ended.GetStatus(), ended.GetError())
-		}
-		return err
+		return p.watch(cmd.Context(), c, job)
 	}
 	return cmd
 }

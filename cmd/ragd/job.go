@@ -100,22 +100,30 @@ the job succeeded.`,
 		Example: `  ragd job watch 4711`,
 		Args:    arguments("JOB"),
 		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-			job, err := p.watch(ctx, c, args[0])
-			switch {
-			case err != nil:
-				return err
-			case job.GetStatus() == "succeeded":
-				return nil
-			case job.GetStatus() == "failed" || job.GetStatus() == "cancelled":
-				return fmt.Errorf("job %s ended as %s: %s", args[0], job.GetStatus(), job.GetError())
-			}
-			return fmt.Errorf("the service stopped following job %s before its end", args[0])
+			return p.watch(ctx, c, args[0])
 		}),
 	}
 }
 
-// watch prints a job at each change until it ends, and returns its last state.
-func (p *program) watch(ctx context.Context, c *client, id string) (*ragdv1.Job, error) {
+// watch prints a job at each change until it ends. It returns an error unless the job
+// succeeded.
+func (p *program) watch(ctx context.Context, c *client, id string) error {
+	job, err := c.follow(ctx, id, func(job *ragdv1.Job) error {
+		if p.out.JSON {
+			return p.out.MessageLine(job)
+		}
+		_, err := fmt.Fprintln(p.out.Stdout, output.OneLine(job.GetStatus()+" "+jobProgress(job)))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return outcome(id, job)
+}
+
+// follow calls changed with each state of a job until the job has ended, and returns the last
+// state, which counts even if the stream broke off after it.
+func (c *client) follow(ctx context.Context, id string, changed func(*ragdv1.Job) error) (*ragdv1.Job, error) {
 	stream, err := c.documents.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: id})
 	if err != nil {
 		return nil, err
@@ -124,16 +132,30 @@ func (p *program) watch(ctx context.Context, c *client, id string) (*ragdv1.Job,
 	var last *ragdv1.Job
 	for stream.Receive() {
 		last = stream.Msg()
-		if p.out.JSON {
-			err = p.out.MessageLine(last)
-		} else {
-			_, err = fmt.Fprintln(p.out.Stdout, output.OneLine(last.GetStatus()+" "+jobProgress(last)))
-		}
-		if err != nil {
-			return nil, err
+		if err := changed(last); err != nil {
+			return last, err
 		}
 	}
+	if hasEnded(last) {
+		return last, nil
+	}
 	return last, stream.Err()
+}
+
+// hasEnded reports whether a job is in its last state.
+func hasEnded(job *ragdv1.Job) bool {
+	return job.GetStatus() == "succeeded" || job.GetStatus() == "failed" || job.GetStatus() == "cancelled"
+}
+
+// outcome returns an error unless the last known state of a job is that it succeeded.
+func outcome(id string, job *ragdv1.Job) error {
+	switch {
+	case !hasEnded(job):
+		return fmt.Errorf("the service stopped following job %s before its end", id)
+	case job.GetStatus() != "succeeded":
+		return fmt.Errorf("job %s ended as %s: %s", id, job.GetStatus(), job.GetError())
+	}
+	return nil
 }
 
 func (p *program) jobCancel() *cobra.Command {
