@@ -114,8 +114,14 @@ func noteMissing(ctx context.Context, h *tenant.Handle, indexID int64) error {
 // their edges and those of all later documents stay as they were. Errors:
 // Precondition when it has ended.
 func (s *Service) cancelRebuild(ctx context.Context, id tenant.ID, j job.Job) error {
+	return s.cancel(ctx, id, j, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`)
+}
+
+// cancel ends a job of an index, which the statement clears from it; its argument is the id
+// of the job. Errors: Precondition when the job has ended.
+func (s *Service) cancel(ctx context.Context, id tenant.ID, j job.Job, clearFromIndex string) error {
 	return s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE tenant.indexes SET graph_job_id = NULL WHERE graph_job_id = $1`, j.JobID)
+		n, err := tx.Exec(ctx, clearFromIndex, j.JobID)
 		if err != nil {
 			return err
 		}

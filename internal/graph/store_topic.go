@@ -127,16 +127,20 @@ func countMembers(ctx context.Context, h *tenant.Handle) (map[int32]memberCount,
 // shownText is the length of the text of a TopicChunk in characters.
 const shownText = 300
 
-// centralChunks returns the central chunks of topics that are still in them.
-func centralChunks(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]TopicChunk, error) {
-	var ids []int32
-	var documents []string
-	var ordinals []int
+// centralReferences lists the central chunks of topics, most central first within each: their
+// topic, document and ordinal at the same position of three slices, as parameters of a statement.
+func centralReferences(topics []topicRow) (ids []int32, documents []string, ordinals []int) {
 	for _, t := range topics {
 		for i := range t.Documents {
 			ids, documents, ordinals = append(ids, t.TopicID), append(documents, t.Documents[i]), append(ordinals, t.Ordinals[i])
 		}
 	}
+	return ids, documents, ordinals
+}
+
+// centralChunks returns the central chunks of topics that are still in them.
+func centralChunks(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]TopicChunk, error) {
+	ids, documents, ordinals := centralReferences(topics)
 	rows, err := tenant.Select[struct {
 		TopicID    int32
 		DocumentID string

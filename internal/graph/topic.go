@@ -183,16 +183,7 @@ func (s *Service) retryTopics(ctx context.Context, id tenant.ID, failed job.Job)
 // cancelTopics ends a job that finds topics. Earlier topics stay. Errors: Precondition when
 // it has ended.
 func (s *Service) cancelTopics(ctx context.Context, id tenant.ID, j job.Job) error {
-	return s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE tenant.indexes SET topics_job_id = NULL WHERE topics_job_id = $1`, j.JobID)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return fault.New(fault.Precondition, "job %q has just ended: there is nothing to cancel", j.JobID)
-		}
-		return job.Cancel(ctx, tx, j.JobID, job.CancelledOnRequest)
-	})
+	return s.cancel(ctx, id, j, `UPDATE tenant.indexes SET topics_job_id = NULL WHERE topics_job_id = $1`)
 }
 
 // titleTerms is the number of terms in a title.

@@ -99,14 +99,7 @@ const excerptText = 1000
 func centralTexts(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]string, error) {
 	texts := map[int32][]string{}
 	for some := range slices.Chunk(topics, maxTopics) {
-		var ids []int32
-		var documents []string
-		var ordinals []int
-		for _, t := range some {
-			for n := range t.Documents {
-				ids, documents, ordinals = append(ids, t.TopicID), append(documents, t.Documents[n]), append(ordinals, t.Ordinals[n])
-			}
-		}
+		ids, documents, ordinals := centralReferences(some)
 		rows, err := tenant.Select[struct {
 			TopicID int32
 			Text    string
