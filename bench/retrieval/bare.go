@@ -111,6 +111,11 @@ func (b *bare) query(ctx context.Context, question []float32, field string) ([]s
 		statement += ` WHERE metadata @> $2`
 		args = append(args, map[string]any{field: 1})
 	}
+	return b.nearest(ctx, statement, args...)
+}
+
+// nearest returns the ids of the topK nearest rows of a statement whose $1 is the question.
+func (b *bare) nearest(ctx context.Context, statement string, args ...any) ([]string, error) {
 	rows, err := b.pool.Query(ctx, statement+` ORDER BY embedding <=> $1 LIMIT `+strconv.Itoa(topK), args...)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -119,17 +118,7 @@ func (c filterCase) query(ctx context.Context, r *ragd, question []float32) (ids
 
 // queryBare returns what the same condition finds in the table of bare SQL.
 func (c filterCase) queryBare(ctx context.Context, b *bare, question []float32) ([]string, error) {
-	rows, err := b.pool.Query(ctx, `SELECT id, metadata, document, 1 - (embedding <=> $1) FROM bare.vectors WHERE `+c.bare+
-		fmt.Sprintf(` ORDER BY embedding <=> $1 LIMIT %d`, topK), pgvector.NewVector(question))
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
-	ids := make([]string, len(found))
-	for n := range found {
-		ids[n] = found[n].ID
-	}
-	return ids, err
+	return b.nearest(ctx, `SELECT id, metadata, document, 1 - (embedding <=> $1) FROM bare.vectors WHERE `+c.bare, pgvector.NewVector(question))
 }
 
 // recallQuestions bounds the questions that recall is measured with.
