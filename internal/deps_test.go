@@ -95,6 +95,7 @@ var mayImport = map[string][]string{
 	"internal/textlimit":              {"internal/fault"},
 	"internal/tool":                   {"internal/fault", "internal/filter", "internal/index", "internal/nearest", "internal/pagination", "internal/tenant", "internal/textlimit"},
 	"internal/vector":                 {"internal/fault", "internal/filter", "internal/index", "internal/job", "internal/metadata", "internal/tenant", "internal/textlimit"},
+	"internal/webhook":                {"internal/fault"},
 	"migrations":                      {},
 }
 
