@@ -24,15 +24,27 @@ type Event struct {
 	// Tenant is the owner of the data. Empty when events may have been missed: then
 	// any data of any tenant may have changed.
 	Tenant tenant.ID
-	// Index is the name of the index that changed or that the document is in.
+	Kind   Kind
+	// Name identifies what was created, changed or deleted: the id of a document, the name
+	// of anything else.
+	Name string
+	// Index is the name of the index that a document is in; empty for other kinds.
 	Index string
-	// Document is the id of the document; empty when the index itself was created,
-	// changed or deleted.
-	Document string
-	// Tool is the name of the tenant's tool that was created, changed or deleted; then
-	// Index is empty.
-	Tool string
 }
+
+// Kind is the kind of what has changed.
+type Kind string
+
+// The kinds. A table of another kind only adds a trigger with the function announce
+// (migrations/shared).
+const (
+	Index    Kind = "index"
+	Document Kind = "document" // became ready, failed or was deleted
+	Tool     Kind = "tool"
+	Prompt   Kind = "prompt"
+	Server   Kind = "server"
+	Context  Kind = "context" // a declared key of the request context
+)
 
 // Listener receives the events of a database over a connection of its own. Safe for
 // concurrent use.
@@ -129,10 +141,13 @@ func (l *Listener) publish(e Event) {
 // parse decodes a notification. It returns false if that is malformed or not about a
 // tenant's schema.
 func parse(payload string) (Event, bool) {
-	var wire struct{ Schema, Index, Document, Tool string }
+	var wire struct {
+		Schema, Name, Index string
+		Kind                Kind
+	}
 	if err := json.Unmarshal([]byte(payload), &wire); err != nil {
 		return Event{}, false
 	}
 	id, ok := tenant.OfSchema(wire.Schema)
-	return Event{Tenant: id, Index: wire.Index, Document: wire.Document, Tool: wire.Tool}, ok
+	return Event{Tenant: id, Kind: wire.Kind, Name: wire.Name, Index: wire.Index}, ok
 }

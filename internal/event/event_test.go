@@ -60,19 +60,19 @@ func TestEveryInstanceReceivesChanges(t *testing.T) {
 		expect(t, second, want)
 	}
 	acme.Index(t, "docs")
-	both(event.Event{Tenant: "acme", Index: "docs"})
+	both(event.Event{Tenant: "acme", Kind: event.Index, Name: "docs"})
 	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{
 		IndexName: "docs", Uri: "a.md", Source: &ragdv1.UploadDocumentRequest_Text{Text: "a"},
 	})
-	both(event.Event{Tenant: "acme", Index: "docs", Document: d.GetDocumentId()})
+	both(event.Event{Tenant: "acme", Kind: event.Document, Name: d.GetDocumentId(), Index: "docs"})
 	if _, err := acme.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "a.md"}); err != nil {
 		t.Fatal(err)
 	}
-	both(event.Event{Tenant: "acme", Index: "docs", Document: d.GetDocumentId()})
+	both(event.Event{Tenant: "acme", Kind: event.Document, Name: d.GetDocumentId(), Index: "docs"})
 	if _, err := acme.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
 		t.Fatal(err)
 	}
-	both(event.Event{Tenant: "acme", Index: "docs"})
+	both(event.Event{Tenant: "acme", Kind: event.Index, Name: "docs"})
 }
 
 // The empty event tells subscribers that they may have missed events.
@@ -88,5 +88,5 @@ func TestListenerReconnectsAndSendsAnEmptyEvent(t *testing.T) {
 	}
 	expect(t, received, event.Event{})
 	s.Tenant(t, "acme").Index(t, "docs")
-	expect(t, received, event.Event{Tenant: "acme", Index: "docs"})
+	expect(t, received, event.Event{Tenant: "acme", Kind: event.Index, Name: "docs"})
 }

@@ -82,10 +82,10 @@ func (w *watchers) receive(e event.Event) {
 		affected[e.Tenant] = found
 	}
 	w.mu.Unlock()
-	if e.Document == "" && e.Tool == "" {
+	if e.Kind == event.Index || e.Tenant == "" {
 		w.indexes.forget(e.Tenant)
 	}
-	if e.Tool != "" || e.Tenant == "" {
+	if e.Kind == event.Tool || e.Tenant == "" {
 		w.tenantTools.forget(e.Tenant)
 	}
 	for _, to := range affected {
@@ -101,20 +101,22 @@ func (w *watcher) record(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case e.Tool != "":
-		w.tools = true
 	case e.Tenant == "": // anything may have changed
 		w.tools = true
 		w.changed[indexesURI] = true
 		for s := range w.subscribed {
 			w.changed[s.uri] = true
 		}
-	case e.Document == "":
+	case e.Kind == event.Tool:
 		w.tools = true
+	case e.Kind == event.Index:
+		w.tools = true
+		w.changed[indexURI(e.Name)], w.changed[indexesURI] = true, true
+	case e.Kind == event.Document: // it changes the counts of its index, too
+		w.changed[documentURI(e.Index, e.Name)] = true
 		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
-	default: // a document changes the counts of its index, too
-		w.changed[documentURI(e.Index, e.Document)] = true
-		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
+	default:
+		return
 	}
 	if w.timer == nil {
 		w.timer = time.AfterFunc(notifyDelay, w.notify)

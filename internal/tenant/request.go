@@ -23,8 +23,11 @@ type Request struct {
 	Principal Principal
 	// Tenant is the tenant whose data the request may use: the principal's, or the one
 	// that an operator named. Empty for an operator who named none.
-	Tenant    ID
-	Quotas    Quotas // of Tenant
+	Tenant ID
+	Quotas Quotas // of Tenant
+	// Server is the name of the tenant's MCP server that the request came through; empty
+	// for none.
+	Server    string
 	Overrides Overrides
 
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential

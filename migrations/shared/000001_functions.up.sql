@@ -8,8 +8,22 @@ CREATE FUNCTION current_tenant() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN starts_with(current_user, 'tenant_') THEN substr(current_user, length('tenant_') + 1) END;
 
 -- Changes are announced to every instance of the service on the channel ragd_event, when
--- their transaction commits, as {"schema", "index"}, {"schema", "index", "document"} or
--- {"schema", "tool"}.
+-- their transaction commits, as {"schema", "kind", "name"}, and for documents with "index".
+
+-- announce announces a row of a table with rows of all tenants that was created, changed or
+-- deleted. Its arguments are the kind and the column that names the row:
+--
+--	CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tools
+--		FOR EACH ROW EXECUTE FUNCTION announce('tool', 'tool_name');
+CREATE FUNCTION announce() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object(
+		'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1])::text);
+	RETURN NULL;
+END
+$$;
 
 -- count_documents adds to the counts of an index and announces documents, unless they are
 -- null. It does nothing for an index that is being deleted with its documents.
@@ -29,7 +43,7 @@ BEGIN
 	END IF;
 	IF announced IS NOT NULL THEN
 		EXECUTE format('
-			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''index'', i.index_name, ''document'', d.document_id)::text)
+			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''kind'', ''document'', ''name'', d.document_id, ''index'', i.index_name)::text)
 			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, announced;
 	END IF;
 END
@@ -80,10 +94,10 @@ $$;
 CREATE FUNCTION index_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF TG_OP <> 'INSERT' THEN
-		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', OLD.index_name)::text);
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', OLD.index_name)::text);
 	END IF;
 	IF TG_OP <> 'DELETE' THEN
-		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', NEW.index_name)::text);
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
 	RETURN NULL;
 END

@@ -1,2 +1,1 @@
 DROP TABLE tools;
-DROP FUNCTION tool_changed();

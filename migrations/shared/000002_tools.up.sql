@@ -17,13 +17,5 @@ CREATE TABLE tools (
 ALTER TABLE tools ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_rows ON tools USING (tenant_id = current_tenant());
 
-CREATE FUNCTION tool_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM pg_notify('ragd_event', json_build_object(
-		'schema', 'tenant_' || coalesce(NEW.tenant_id, OLD.tenant_id), 'tool', coalesce(NEW.tool_name, OLD.tool_name))::text);
-	RETURN NULL;
-END
-$$;
-
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tools
-	FOR EACH ROW EXECUTE FUNCTION tool_changed();
+	FOR EACH ROW EXECUTE FUNCTION announce('tool', 'tool_name');

@@ -8,6 +8,18 @@ CREATE TYPE ragd_shared.edge_type AS ENUM (
     'section'
 );
 
+CREATE FUNCTION ragd_shared.announce() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object(
+		'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1])::text);
+	RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION ragd_shared.count_documents(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint, announced uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $_$
@@ -25,7 +37,7 @@ BEGIN
 	END IF;
 	IF announced IS NOT NULL THEN
 		EXECUTE format('
-			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''index'', i.index_name, ''document'', d.document_id)::text)
+			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''kind'', ''document'', ''name'', d.document_id, ''index'', i.index_name)::text)
 			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, announced;
 	END IF;
 END
@@ -146,10 +158,10 @@ CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
     AS $$
 BEGIN
 	IF TG_OP <> 'INSERT' THEN
-		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', OLD.index_name)::text);
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', OLD.index_name)::text);
 	END IF;
 	IF TG_OP <> 'DELETE' THEN
-		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'index', NEW.index_name)::text);
+		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
 	RETURN NULL;
 END
@@ -170,16 +182,6 @@ $$;
 CREATE FUNCTION ragd_shared.term_dimension(term text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((hashtextextended(term, (0)::bigint) & (536870911)::bigint) + 1);
-
-CREATE FUNCTION ragd_shared.tool_changed() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-	PERFORM pg_notify('ragd_event', json_build_object(
-		'schema', 'tenant_' || coalesce(NEW.tenant_id, OLD.tenant_id), 'tool', coalesce(NEW.tool_name, OLD.tool_name))::text);
-	RETURN NULL;
-END
-$$;
 
 CREATE FUNCTION ragd_shared.weigh_terms() RETURNS trigger
     LANGUAGE plpgsql
@@ -328,7 +330,7 @@ CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_i
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
 
-CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.tool_changed();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
