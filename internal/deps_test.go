@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 	"internal/seal":                   {"internal/fault"},
 	"internal/service":                {"internal/admission", "internal/backlog", "internal/embed", "internal/endpoint", "internal/endpoint/own", "internal/evaluate", "internal/event", "internal/extract", "internal/fault", "internal/graph", "internal/httpserver", "internal/index", "internal/ingest", "internal/job", "internal/limit", "internal/llm", "internal/localmodel", "internal/logrepeat", "internal/mcp", "internal/mcp/mcphttp", "internal/outbound", "internal/parse", "internal/parse/subprocess", "internal/postgres", "internal/postgres/embedded", "internal/query", "internal/rerank", "internal/rpc", "internal/seal", "internal/storage", "internal/tenant", "internal/tool", "internal/vector"},
 	"internal/storage":                {"internal/fault"},
-	"internal/tenant":                 {"internal/cache", "internal/fault", "internal/filter", "internal/limit", "internal/nearest", "internal/pagination", "internal/postgres", "internal/storage", "internal/textlimit", "migrations"},
+	"internal/tenant":                 {"internal/cache", "internal/fault", "internal/filter", "internal/limit", "internal/metadata", "internal/nearest", "internal/pagination", "internal/postgres", "internal/storage", "internal/textlimit", "migrations"},
 	"internal/tenant/oauth":           {"internal/cache", "internal/fault", "internal/filter", "internal/tenant"},
 	"internal/textlimit":              {"internal/fault"},
 	"internal/tool":                   {"internal/fault", "internal/filter", "internal/index", "internal/nearest", "internal/pagination", "internal/tenant", "internal/textlimit"},

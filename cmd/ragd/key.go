@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
@@ -33,8 +35,14 @@ func (p *program) keyCreate() *cobra.Command {
 		Short: "Make an API key and show its secret, once",
 		Long: `Make an API key and show its secret. The service keeps only a hash of it: write
 it down now. Scopes are read, write and admin of the tenant, and operator of the
-service; each includes those before it.`,
+service; each includes those before it.
+
+A key with --index may use these indexes alone: for it there are no others, and
+it can create no others. A key with --tool or --mcp-server may only call tools, these
+tools or those of these MCP servers. Give a flag once for each name; names need
+not exist yet. --attribute describes who uses the key, for templates and filters.`,
 		Example: `  ragd key create --tenant acme --name "search frontend" --scopes read
+  ragd key create --tenant acme --scopes read --index handbook --attribute team=legal
   ragd key create --tenant acme --expires 720h --filter '{"team": "legal"}'
   export RAGD_API_KEY=$(ragd key create --tenant acme --json | jq -r .secret)`,
 		Args: arguments(),
@@ -44,9 +52,20 @@ service; each includes those before it.`,
 	scopes := flags.StringSlice("scopes", nil, "what the key may do (default read,write)")
 	expires := flags.Duration("expires", 0, "how long the key is valid, such as 720h (default for ever)")
 	filter := objectFlag(flags, "filter", "filter that every read with this key is subject to")
-	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) error {
+	servers := flags.StringArray("mcp-server", nil, "MCP server that the key may use (default all)")
+	indexes := flags.StringArray("index", nil, "index that the key may use (default all)")
+	tools := flags.StringArray("tool", nil, "tool that the key may use (default all)")
+	prompts := flags.StringArray("prompt", nil, "prompt that the key may use (default all)")
+	attributes := flags.StringArray("attribute", nil, "attribute of who uses the key, as name=value; a value that is JSON, such as 7 or [\"a\"], is taken as such, others as text")
+	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) (err error) {
 		req := &ragdv1.CreateApiKeyRequest{
 			TenantId: c.access.tenant, DisplayName: *name, Scopes: *scopes, MandatoryFilter: filter(),
+			Servers: allowedNames(*servers), Indexes: allowedNames(*indexes), Tools: allowedNames(*tools), Prompts: allowedNames(*prompts),
+		}
+		if len(*attributes) > 0 {
+			if req.Attributes, err = parseAttributes(*attributes); err != nil {
+				return err
+			}
 		}
 		if slices.Contains(*scopes, "operator") && p.settings.Tenant == "" {
 			req.TenantId = "" // an operator's key belongs to no tenant
@@ -65,6 +84,10 @@ service; each includes those before it.`,
 			output.Field(w, "name", key.GetDisplayName())
 			output.Field(w, "scopes", strings.Join(key.GetScopes(), ", "))
 			output.Field(w, "filter", output.CompactJSON(key.GetMandatoryFilter()))
+			for _, bound := range bounds(key) {
+				output.Field(w, bound.name, strings.Join(bound.names, ", "))
+			}
+			output.Field(w, "attributes", output.CompactJSON(key.GetAttributes()))
 			output.Field(w, "expires", output.Stamp(key.GetExpireTime()))
 			output.Field(w, "secret", res.GetSecret())
 			output.Note(p.out.Stderr, "the secret is shown this once")
@@ -88,14 +111,76 @@ func (p *program) keyList() *cobra.Command {
 			})
 			return page.GetApiKeys(), page.GetNextPageToken(), err
 		})
-		return output.List(p.out, "keys", keys, "KEY PREFIX NAME SCOPES CREATED STATE", func(k *ragdv1.ApiKey) []any {
+		return output.List(p.out, "keys", keys, "KEY PREFIX NAME SCOPES BOUND CREATED STATE", func(k *ragdv1.ApiKey) []any {
 			return []any{
-				k.GetApiKeyId(), k.GetPrefix(), k.GetDisplayName(), strings.Join(k.GetScopes(), ","),
+				k.GetApiKeyId(), k.GetPrefix(), k.GetDisplayName(), strings.Join(k.GetScopes(), ","), boundsColumn(k),
 				output.Stamp(k.GetCreateTime()), keyState(k, time.Now()),
 			}
 		})
 	})
 	return cmd
+}
+
+// bound is a list of the names that a key may use.
+type bound struct {
+	name  string
+	names []string
+}
+
+// bounds returns the lists that bound a key.
+func bounds(key *ragdv1.ApiKey) []bound {
+	var lists []bound
+	for _, b := range []struct {
+		name string
+		list *ragdv1.AllowedNames
+	}{{"servers", key.GetServers()}, {"indexes", key.GetIndexes()}, {"tools", key.GetTools()}, {"prompts", key.GetPrompts()}} {
+		switch {
+		case b.list == nil:
+		case len(b.list.GetNames()) == 0:
+			lists = append(lists, bound{b.name, []string{"none"}})
+		default:
+			lists = append(lists, bound{b.name, b.list.GetNames()})
+		}
+	}
+	return lists
+}
+
+// boundsColumn returns what a key is bound to in a few characters, such as indexes:handbook,faq.
+func boundsColumn(key *ragdv1.ApiKey) string {
+	var columns []string
+	for _, b := range bounds(key) {
+		columns = append(columns, b.name+":"+strings.Join(b.names, ","))
+	}
+	return strings.Join(columns, " ")
+}
+
+// allowedNames returns the list of the names, nil for none.
+func allowedNames(names []string) *ragdv1.AllowedNames {
+	if len(names) == 0 {
+		return nil
+	}
+	return &ragdv1.AllowedNames{Names: names}
+}
+
+// parseAttributes returns the attributes that are given as name=value. A value that
+// is JSON is taken as such, others as text.
+func parseAttributes(pairs []string) (*structpb.Struct, error) {
+	attributes := map[string]any{}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("--attribute takes name=value, not %q", pair)
+		}
+		if _, twice := attributes[name]; twice {
+			return nil, usagef("--attribute %s is given twice", name)
+		}
+		var value any = text
+		if json.Unmarshal([]byte(text), &value) != nil {
+			value = text
+		}
+		attributes[name] = value
+	}
+	return structpb.NewStruct(attributes)
 }
 
 // keyState returns whether a key is valid, expired or revoked, with the time.

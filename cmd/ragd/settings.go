@@ -142,9 +142,10 @@ func (s *settings) registerOAuth(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ScopeClaim, "oauth-scope-claim", "scope", "claim with the scopes, of which read, write and admin count")
 	flags.StringVar(&c.ScopePrefix, "oauth-scope-prefix", "", "prefix of the scopes in the issuer's tokens, such as ragd:")
 	flags.StringVar(&c.FilterClaim, "oauth-filter-claim", "", "claim with the mandatory filter, which every token must have then (default: none)")
+	flags.StringVar(&c.BoundsClaim, "oauth-bounds-claim", "", "claim with the servers, indexes, tools and prompts that the token may use, which every token must have then (default: none)")
 	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "the service's secret at oauth-introspection-url")
 	config.MarkSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
-		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim")
+		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim", "oauth-bounds-claim")
 	config.MarkSecrets(flags, "oauth-client-secret")
 }
 

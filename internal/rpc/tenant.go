@@ -66,6 +66,13 @@ func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyReq
 	}
 	wanted := tenant.NewKey{
 		TenantID: req.GetTenantId(), DisplayName: req.GetDisplayName(), Scopes: req.GetScopes(), MandatoryFilter: mandatory,
+		Bounds: tenant.Bounds{
+			Servers: allowedNames(req.GetServers()), Indexes: allowedNames(req.GetIndexes()),
+			Tools: allowedNames(req.GetTools()), Prompts: allowedNames(req.GetPrompts()),
+		},
+	}
+	if req.Attributes != nil {
+		wanted.Attributes = req.Attributes.AsMap()
 	}
 	if req.ExpireTime != nil {
 		if err := req.ExpireTime.CheckValid(); err != nil {
@@ -110,10 +117,31 @@ func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
 	for i, scope := range k.Scopes {
 		scopes[i] = string(scope)
 	}
+	attributes, err := structOf(k.Attributes)
+	if err != nil {
+		return nil, err
+	}
 	mandatory, err := filterMessage(k.MandatoryFilter)
 	return &ragdv1.ApiKey{
 		ApiKeyId: k.APIKeyID, TenantId: string(k.TenantID), DisplayName: k.DisplayName, Prefix: k.Prefix(),
 		Scopes: scopes, MandatoryFilter: mandatory, CreateTime: timestamp(k.CreatedAt),
 		ExpireTime: optionalTimestamp(k.ExpiresAt), RevokeTime: optionalTimestamp(k.RevokedAt),
+		Servers: allowedNamesMessage(k.Bounds.Servers), Indexes: allowedNamesMessage(k.Bounds.Indexes),
+		Tools: allowedNamesMessage(k.Bounds.Tools), Prompts: allowedNamesMessage(k.Bounds.Prompts), Attributes: attributes,
 	}, err
+}
+
+// allowedNames returns the names of a list; nil if the list is missing, which allows all names.
+func allowedNames(list *ragdv1.AllowedNames) []string {
+	if list == nil {
+		return nil
+	}
+	return append([]string{}, list.GetNames()...)
+}
+
+func allowedNamesMessage(names []string) *ragdv1.AllowedNames {
+	if names == nil {
+		return nil
+	}
+	return &ragdv1.AllowedNames{Names: names}
 }

@@ -111,6 +111,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 	}
 	c := caller{Principal{
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
+		Bounds: key.Bounds, Attributes: key.Attributes,
 	}, quotasOf(settings)}
 	a.keys.PutLoaded(hash, cachedKey{key, c}, now)
 	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read
@@ -171,7 +172,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		return nil, err
 	}
 	principal := from.principal
-	request := &Request{Principal: principal, Tenant: principal.Tenant, Quotas: from.quotas, pages: a.pages}
+	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.quotas, pages: a.pages}
 	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/pagination"
 )
 
@@ -20,7 +21,12 @@ type NewKey struct {
 	Scopes          []string // read and write if empty
 	ExpiresAt       *time.Time
 	MandatoryFilter filter.Filter
+	Bounds          Bounds         // what the key may use
+	Attributes      map[string]any // of who uses the key, at most maxAttributesBytes of JSON
 }
+
+// maxAttributesBytes bounds the attributes of a key.
+const maxAttributesBytes = 4 << 10
 
 // CreateKey creates an API key and returns it with its secret, of which only a hash is
 // stored. An admin can create keys of its own tenant, without the scope operator. An
@@ -52,7 +58,15 @@ func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIK
 	if wanted.MandatoryFilter.HasURI() {
 		return APIKey{}, fault.Field("mandatoryFilter", "must not test $uri: a mandatory filter tests the uploader's metadata, such as {\"folder\": \"contracts\"}")
 	}
+	bounds, err := boundsOf(r, wanted)
+	if err != nil {
+		return APIKey{}, err
+	}
+	if err := checkAttributes(wanted.Attributes); err != nil {
+		return APIKey{}, err
+	}
 	key := APIKey{
+		Bounds: bounds, Attributes: wanted.Attributes,
 		DisplayName: wanted.DisplayName, Scopes: scopes, ExpiresAt: wanted.ExpiresAt,
 		// A new key cannot read more than the key that creates it.
 		MandatoryFilter: filter.And(r.Principal.MandatoryFilter, wanted.MandatoryFilter),
@@ -64,6 +78,27 @@ func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIK
 	return key, err
 }
 
+// boundsOf returns the bounds of a new key, which may use nothing that the credential that
+// creates it may not use. Errors: Invalid, Denied.
+func boundsOf(r *Request, wanted NewKey) (Bounds, error) {
+	bounds, err := wanted.Bounds.Check()
+	if err != nil {
+		return Bounds{}, err
+	}
+	return r.Principal.Bounds.narrowed(bounds)
+}
+
+func checkAttributes(attributes map[string]any) error {
+	raw, err := metadata.Marshal("attributes", attributes)
+	if err != nil {
+		return err
+	}
+	if len(raw) > maxAttributesBytes {
+		return fault.Field("attributes", "must be at most %d bytes of JSON, got %d", maxAttributesBytes, len(raw))
+	}
+	return nil
+}
+
 func checkOperatorKey(r *Request, wanted NewKey) error {
 	switch {
 	case !r.Principal.Has(Operator):
@@ -72,6 +107,8 @@ func checkOperatorKey(r *Request, wanted NewKey) error {
 		return fault.Field("tenantId", "must be empty for a key with the scope operator, which is for all tenants")
 	case !wanted.MandatoryFilter.IsZero():
 		return fault.Field("mandatoryFilter", "must be empty for a key with the scope operator")
+	case !wanted.Bounds.IsZero():
+		return fault.Field("scopes", "must not contain operator for a key that is bound to servers, indexes, tools or prompts")
 	}
 	return nil
 }

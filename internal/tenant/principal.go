@@ -61,20 +61,28 @@ type Principal struct {
 	// MandatoryFilter is combined with the filter of every read by AND. It is a trusted
 	// filter, see filter.Filter.Trusted.
 	MandatoryFilter filter.Filter
+	// Bounds are what the credential may use. Request.Bounds has what the request may use.
+	Bounds Bounds
+	// Attributes are the attributes of an API key; nil for other credentials. Do not change them.
+	Attributes map[string]any
+	// Claims are all claims of an access token, with numbers as json.Number; nil for other
+	// credentials. Do not change them.
+	Claims map[string]any
 	// ByToken is true if the credential is an access token. Its client may request more
 	// scopes from the issuer.
 	ByToken bool
 }
 
 // manages reports whether the principal may see and revoke a key: an operator every key,
-// others those of their tenant that have no scope that the principal lacks and show nothing
-// that its mandatory filter hides.
+// others those of their tenant that have no scope that the principal lacks, show nothing
+// that its mandatory filter hides and may use nothing outside its bounds.
 func (p Principal) manages(k APIKey) bool {
 	if p.Has(Operator) {
 		return true
 	}
 	lacks := func(s Scope) bool { return !p.Has(s) }
-	return k.TenantID == p.Tenant && !slices.ContainsFunc(k.Scopes, lacks) && k.MandatoryFilter.Within(p.MandatoryFilter)
+	return k.TenantID == p.Tenant && !slices.ContainsFunc(k.Scopes, lacks) && k.MandatoryFilter.Within(p.MandatoryFilter) &&
+		k.Bounds.Within(p.Bounds)
 }
 
 // CheckWrite returns Denied, naming the field, unless the mandatory filter lets the

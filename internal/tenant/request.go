@@ -27,7 +27,9 @@ type Request struct {
 	Quotas Quotas // of Tenant
 	// Server is the name of the tenant's MCP server that the request came through; empty
 	// for none.
-	Server    string
+	Server string
+	// Bounds are what the request may use: the principal's.
+	Bounds    Bounds
 	Overrides Overrides
 
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential
@@ -42,7 +44,7 @@ func Pages(ctx context.Context, list string, values ...string) pagination.Tokens
 	if !ok {
 		r = &Request{}
 	}
-	return r.pages.For(append([]string{string(r.Tenant), r.Principal.Subject, r.Principal.MandatoryFilter.String(), list}, values...)...)
+	return r.pages.For(append([]string{string(r.Tenant), r.Principal.Subject, r.Principal.MandatoryFilter.String(), r.Bounds.String(), list}, values...)...)
 }
 
 // Recheck returns an error if the credential of the request in the context is no longer

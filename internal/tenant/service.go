@@ -43,6 +43,8 @@ type APIKey struct {
 	DisplayName     string
 	Scopes          []Scope
 	MandatoryFilter filter.Filter
+	Bounds          Bounds
+	Attributes      map[string]any // for templates and filters
 	CreatedAt       time.Time
 	ExpiresAt       *time.Time
 	RevokedAt       *time.Time

@@ -168,7 +168,7 @@ func (s *store) withLock(ctx context.Context, id ID, query string, do func(conn 
 	return do(conn)
 }
 
-const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, revoked_at`
+const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, bounds, attributes, created_at, expires_at, revoked_at`
 
 type apiKeyRow struct {
 	APIKeyID        string
@@ -176,6 +176,8 @@ type apiKeyRow struct {
 	DisplayName     string
 	Scopes          []Scope
 	MandatoryFilter []byte
+	Bounds          *Bounds
+	Attributes      map[string]any
 	CreatedAt       time.Time
 	ExpiresAt       *time.Time
 	RevokedAt       *time.Time
@@ -188,7 +190,12 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 	if err != nil {
 		return APIKey{}, fault.Wrap(fault.Internal, err, "mandatory filter of API key %s", r.APIKeyID)
 	}
+	var bounds Bounds
+	if r.Bounds != nil {
+		bounds = *r.Bounds
+	}
 	return APIKey{
+		Bounds: bounds, Attributes: r.Attributes,
 		APIKeyID: r.APIKeyID, TenantID: r.TenantID, DisplayName: r.DisplayName, Scopes: r.Scopes,
 		MandatoryFilter: parsed, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt,
 	}, nil
@@ -216,14 +223,19 @@ func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash
 }
 
 func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {
+	var bounds *Bounds
+	if !key.Bounds.IsZero() {
+		bounds = &key.Bounds
+	}
 	var tenantID *ID
 	if key.TenantID != "" {
 		tenantID = &key.TenantID
 	}
 	_, err := s.pool.Exec(ctx, `
-		INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash)
+		INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash, bounds, attributes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash,
+		bounds, nullIfNil(key.Attributes))
 	return postgres.Fault(err)
 }
 

@@ -23,6 +23,9 @@ type Token struct {
 	Tenant          string
 	Scopes          []Scope
 	MandatoryFilter filter.Filter
+	Bounds          Bounds
+	// Claims are all claims, with numbers as json.Number.
+	Claims map[string]any
 }
 
 type clientKey struct{}
@@ -63,6 +66,7 @@ func (a *Authenticator) fromToken(ctx context.Context, token string) (caller, er
 	}
 	return caller{Principal{
 		Subject: t.Subject, Tenant: row.TenantID, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true,
+		Bounds: t.Bounds, Claims: t.Claims,
 	}, quotasOf(row.Settings)}, nil
 }
 

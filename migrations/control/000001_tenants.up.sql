@@ -14,6 +14,8 @@ CREATE TABLE api_keys (
 	secret_hash      bytea NOT NULL,
 	scopes           text[] NOT NULL,
 	mandatory_filter jsonb,
+	bounds           jsonb, -- of servers, indexes, tools and prompts; null: none
+	attributes       jsonb,
 	created_at       timestamptz NOT NULL,
 	expires_at       timestamptz,
 	revoked_at       timestamptz

@@ -479,8 +479,15 @@ type ApiKey struct {
 	CreateTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	ExpireTime      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	RevokeTime      *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=revoke_time,json=revokeTime,proto3" json:"revoke_time,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What the key may use, by name. A list that is missing allows all names.
+	Servers *AllowedNames `protobuf:"bytes,10,opt,name=servers,proto3" json:"servers,omitempty"`
+	Indexes *AllowedNames `protobuf:"bytes,11,opt,name=indexes,proto3" json:"indexes,omitempty"`
+	Tools   *AllowedNames `protobuf:"bytes,12,opt,name=tools,proto3" json:"tools,omitempty"`
+	Prompts *AllowedNames `protobuf:"bytes,13,opt,name=prompts,proto3" json:"prompts,omitempty"`
+	// Attributes of who uses the key.
+	Attributes    *structpb.Struct `protobuf:"bytes,14,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApiKey) Reset() {
@@ -576,6 +583,88 @@ func (x *ApiKey) GetRevokeTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ApiKey) GetServers() *AllowedNames {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
+func (x *ApiKey) GetIndexes() *AllowedNames {
+	if x != nil {
+		return x.Indexes
+	}
+	return nil
+}
+
+func (x *ApiKey) GetTools() *AllowedNames {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *ApiKey) GetPrompts() *AllowedNames {
+	if x != nil {
+		return x.Prompts
+	}
+	return nil
+}
+
+func (x *ApiKey) GetAttributes() *structpb.Struct {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+// AllowedNames is a list of the names that may be used; an empty list allows none. Names need
+// not exist.
+type AllowedNames struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 200 names.
+	Names         []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AllowedNames) Reset() {
+	*x = AllowedNames{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AllowedNames) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AllowedNames) ProtoMessage() {}
+
+func (x *AllowedNames) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AllowedNames.ProtoReflect.Descriptor instead.
+func (*AllowedNames) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *AllowedNames) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
 type CreateApiKeyRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	TenantId    string                 `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
@@ -586,13 +675,23 @@ type CreateApiKeyRequest struct {
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	// A filter that is and-ed with every read of the key. Default: none.
 	MandatoryFilter *structpb.Struct `protobuf:"bytes,5,opt,name=mandatory_filter,json=mandatoryFilter,proto3" json:"mandatory_filter,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The MCP servers, indexes, tools and prompts that the key may use. What it may not use does
+	// not exist for it. A key that is bound to tools or servers may only call tools. Default:
+	// those of the caller, which are all unless its own credential is bound.
+	Servers *AllowedNames `protobuf:"bytes,6,opt,name=servers,proto3" json:"servers,omitempty"`
+	Indexes *AllowedNames `protobuf:"bytes,7,opt,name=indexes,proto3" json:"indexes,omitempty"`
+	Tools   *AllowedNames `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`
+	Prompts *AllowedNames `protobuf:"bytes,9,opt,name=prompts,proto3" json:"prompts,omitempty"`
+	// Attributes of who uses the key, such as a department, for templates and filters. At most
+	// 4 KiB of JSON.
+	Attributes    *structpb.Struct `protobuf:"bytes,10,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +703,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +716,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateApiKeyRequest) GetTenantId() string {
@@ -655,6 +754,41 @@ func (x *CreateApiKeyRequest) GetMandatoryFilter() *structpb.Struct {
 	return nil
 }
 
+func (x *CreateApiKeyRequest) GetServers() *AllowedNames {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
+func (x *CreateApiKeyRequest) GetIndexes() *AllowedNames {
+	if x != nil {
+		return x.Indexes
+	}
+	return nil
+}
+
+func (x *CreateApiKeyRequest) GetTools() *AllowedNames {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *CreateApiKeyRequest) GetPrompts() *AllowedNames {
+	if x != nil {
+		return x.Prompts
+	}
+	return nil
+}
+
+func (x *CreateApiKeyRequest) GetAttributes() *structpb.Struct {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
 type CreateApiKeyResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
@@ -666,7 +800,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +812,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +825,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -722,7 +856,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +868,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +881,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListApiKeysRequest) GetTenantId() string {
@@ -782,7 +916,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +928,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +941,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -834,7 +968,7 @@ type RevokeApiKeyRequest struct {
 
 func (x *RevokeApiKeyRequest) Reset() {
 	*x = RevokeApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +980,7 @@ func (x *RevokeApiKeyRequest) String() string {
 func (*RevokeApiKeyRequest) ProtoMessage() {}
 
 func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +993,7 @@ func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RevokeApiKeyRequest) GetApiKeyId() string {
@@ -877,7 +1011,7 @@ type RevokeApiKeyResponse struct {
 
 func (x *RevokeApiKeyResponse) Reset() {
 	*x = RevokeApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +1023,7 @@ func (x *RevokeApiKeyResponse) String() string {
 func (*RevokeApiKeyResponse) ProtoMessage() {}
 
 func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +1036,7 @@ func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
 var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
@@ -938,7 +1072,7 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\r_display_name\"2\n" +
 	"\x13DeleteTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x16\n" +
-	"\x14DeleteTenantResponse\"\x91\x03\n" +
+	"\x14DeleteTenantResponse\"\x8a\x05\n" +
 	"\x06ApiKey\x12\x1c\n" +
 	"\n" +
 	"api_key_id\x18\x01 \x01(\tR\bapiKeyId\x12\x1b\n" +
@@ -952,14 +1086,32 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\vexpire_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12;\n" +
 	"\vrevoke_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"revokeTime\"\xee\x01\n" +
+	"revokeTime\x12/\n" +
+	"\aservers\x18\n" +
+	" \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
+	"\aindexes\x18\v \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
+	"\x05tools\x18\f \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
+	"\aprompts\x18\r \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts\x127\n" +
+	"\n" +
+	"attributes\x18\x0e \x01(\v2\x17.google.protobuf.StructR\n" +
+	"attributes\"$\n" +
+	"\fAllowedNames\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\xe7\x03\n" +
 	"\x13CreateApiKeyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x16\n" +
 	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12;\n" +
 	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12B\n" +
-	"\x10mandatory_filter\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x0fmandatoryFilter\"X\n" +
+	"\x10mandatory_filter\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x0fmandatoryFilter\x12/\n" +
+	"\aservers\x18\x06 \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
+	"\aindexes\x18\a \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
+	"\x05tools\x18\b \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
+	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts\x127\n" +
+	"\n" +
+	"attributes\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\n" +
+	"attributes\"X\n" +
 	"\x14CreateApiKeyResponse\x12(\n" +
 	"\aapi_key\x18\x01 \x01(\v2\x0f.ragd.v1.ApiKeyR\x06apiKey\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"m\n" +
@@ -997,7 +1149,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),   // 1: ragd.v1.CreateTenantRequest
@@ -1008,51 +1160,62 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*DeleteTenantRequest)(nil),   // 6: ragd.v1.DeleteTenantRequest
 	(*DeleteTenantResponse)(nil),  // 7: ragd.v1.DeleteTenantResponse
 	(*ApiKey)(nil),                // 8: ragd.v1.ApiKey
-	(*CreateApiKeyRequest)(nil),   // 9: ragd.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),  // 10: ragd.v1.CreateApiKeyResponse
-	(*ListApiKeysRequest)(nil),    // 11: ragd.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),   // 12: ragd.v1.ListApiKeysResponse
-	(*RevokeApiKeyRequest)(nil),   // 13: ragd.v1.RevokeApiKeyRequest
-	(*RevokeApiKeyResponse)(nil),  // 14: ragd.v1.RevokeApiKeyResponse
-	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*AllowedNames)(nil),          // 9: ragd.v1.AllowedNames
+	(*CreateApiKeyRequest)(nil),   // 10: ragd.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),  // 11: ragd.v1.CreateApiKeyResponse
+	(*ListApiKeysRequest)(nil),    // 12: ragd.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),   // 13: ragd.v1.ListApiKeysResponse
+	(*RevokeApiKeyRequest)(nil),   // 14: ragd.v1.RevokeApiKeyRequest
+	(*RevokeApiKeyResponse)(nil),  // 15: ragd.v1.RevokeApiKeyResponse
+	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	15, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	16, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	16, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	15, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	16, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	17, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	17, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	16, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	15, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	15, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	16, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	16, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	16, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	16, // 10: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	15, // 11: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	8,  // 12: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	8,  // 13: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	1,  // 14: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 15: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 16: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 17: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	6,  // 18: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	9,  // 19: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	11, // 20: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	13, // 21: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	0,  // 22: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 23: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 24: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 25: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	7,  // 26: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	10, // 27: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	12, // 28: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	14, // 29: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	22, // [22:30] is the sub-list for method output_type
-	14, // [14:22] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	16, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	16, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	17, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	17, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	17, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	9,  // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	9,  // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	9,  // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	9,  // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	16, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	17, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	16, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	9,  // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	9,  // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	9,  // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	9,  // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	16, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	8,  // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	8,  // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	1,  // 24: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 25: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 26: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 27: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	6,  // 28: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	10, // 29: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	12, // 30: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	14, // 31: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	0,  // 32: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 33: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 34: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 35: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	7,  // 36: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	11, // 37: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	13, // 38: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	15, // 39: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	32, // [32:40] is the sub-list for method output_type
+	24, // [24:32] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -1067,7 +1230,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

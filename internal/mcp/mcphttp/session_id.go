@@ -22,16 +22,17 @@ const (
 )
 
 // owner identifies the caller that a session belongs to. Two users of a tenant are two
-// owners, and so are two tokens of one user with different mandatory filters:
-// notifications of a session are checked against the filter that it began with.
+// owners, and so are two tokens of one user with different mandatory filters or bounds:
+// notifications of a session are checked against those that it began with.
 type owner struct {
 	tenant  tenant.ID
 	subject string
 	filter  string // mandatory filter as JSON
+	bounds  string
 }
 
 func ownerOf(r *tenant.Request) owner {
-	o := owner{tenant: r.Tenant, subject: r.Principal.Subject}
+	o := owner{tenant: r.Tenant, subject: r.Principal.Subject, bounds: r.Bounds.String()}
 	if f := r.Principal.MandatoryFilter; !f.IsZero() {
 		o.filter = string(f.JSON())
 	}
@@ -79,7 +80,7 @@ func (s signer) mac(plain []byte, o owner) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte("ragd mcp session"))
 	h.Write(plain)
-	for _, part := range []string{string(o.tenant), o.subject, o.filter} {
+	for _, part := range []string{string(o.tenant), o.subject, o.filter, o.bounds} {
 		// The length comes first, so that fields cannot run into each other.
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))

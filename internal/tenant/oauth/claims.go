@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -22,6 +23,10 @@ const leeway = 30 * time.Second
 
 // maxSubjectBytes bounds the subject, which is written into logs and session ids.
 const maxSubjectBytes = 255
+
+// maxClaimsBytes bounds the claims of a caller, which are kept with its requests. A JWT has
+// fewer, an answer of the introspection endpoint may have more.
+const maxClaimsBytes = 16 << 10
 
 // check returns an error if the token has another issuer or audience, is not valid now,
 // or is bound to a key of the client.
@@ -74,8 +79,70 @@ func (v *Verifier) token(c claims) (tenant.Token, error) {
 		return t, refused("its claim %s names no tenant", v.cfg.TenantClaim)
 	}
 	var err error
-	t.MandatoryFilter, err = v.filter(c)
+	if t.MandatoryFilter, err = v.filter(c); err != nil {
+		return t, err
+	}
+	if t.Bounds, err = v.bounds(c); err != nil {
+		return t, err
+	}
+	t.Claims, err = c.decoded()
 	return t, err
+}
+
+// decoded returns all claims, with numbers as json.Number. Errors: Unauthenticated for more
+// than maxClaimsBytes.
+func (c claims) decoded() (map[string]any, error) {
+	size := 0
+	decoded := make(map[string]any, len(c.all))
+	for name, raw := range c.all {
+		if size += len(name) + len(raw); size > maxClaimsBytes {
+			return nil, refused("its claims are larger than %d bytes", maxClaimsBytes)
+		}
+		value, err := valueOf(raw)
+		if err != nil {
+			return nil, refused("its claim %s cannot be decoded", name)
+		}
+		decoded[name] = value
+	}
+	return decoded, nil
+}
+
+func valueOf(raw json.RawMessage) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// bounds returns the bounds; those that allow everything if Config.BoundsClaim is not set. A
+// token without the claim is refused, as missing bounds would allow everything.
+func (v *Verifier) bounds(c claims) (tenant.Bounds, error) {
+	if v.cfg.BoundsClaim == "" {
+		return tenant.Bounds{}, nil
+	}
+	wrong := refused("its claim %s is not an object with the lists servers, indexes, tools and prompts", v.cfg.BoundsClaim)
+	raw := c.object(v.cfg.BoundsClaim)
+	if raw == nil {
+		return tenant.Bounds{}, wrong
+	}
+	var lists map[string][]string
+	var bounds tenant.Bounds
+	if err := json.Unmarshal(raw, &lists); err != nil {
+		return bounds, wrong
+	}
+	for name, target := range map[string]*[]string{
+		"servers": &bounds.Servers, "indexes": &bounds.Indexes, "tools": &bounds.Tools, "prompts": &bounds.Prompts,
+	} {
+		if names, ok := lists[name]; ok {
+			*target = append([]string{}, names...) // null allows none
+			delete(lists, name)
+		}
+	}
+	checked, err := bounds.Check()
+	if err != nil || len(lists) > 0 {
+		return tenant.Bounds{}, wrong
+	}
+	return checked, nil
 }
 
 // scopes returns the scopes read, write and admin that the token has, and ignores those of
@@ -109,15 +176,11 @@ func (v *Verifier) filter(c claims) (filter.Filter, error) {
 	if v.cfg.FilterClaim == "" {
 		return filter.Filter{}, nil
 	}
-	raw := c.find(v.cfg.FilterClaim)
-	var text string
-	if err := json.Unmarshal(raw, &text); err == nil {
-		raw = json.RawMessage(text)
-	}
-	if len(raw) == 0 || raw[0] != '{' {
+	raw := c.object(v.cfg.FilterClaim)
+	if raw == nil {
 		return filter.Filter{}, refused("its claim %s is not a filter", v.cfg.FilterClaim)
 	}
-	parsed, err := filter.Parse([]byte(raw))
+	parsed, err := filter.Parse(raw)
 	if err != nil {
 		return filter.Filter{}, refused("its claim %s is not a filter", v.cfg.FilterClaim)
 	}
@@ -125,6 +188,20 @@ func (v *Verifier) filter(c claims) (filter.Filter, error) {
 		return filter.Filter{}, refused("its claim %s tests $uri, which a mandatory filter cannot", v.cfg.FilterClaim)
 	}
 	return parsed, nil
+}
+
+// object returns the JSON of a claim that is an object, or a string that contains one; nil for
+// others.
+func (c claims) object(name string) []byte {
+	raw := []byte(c.find(name))
+	var text string
+	if err := json.Unmarshal(raw, &text); err == nil {
+		raw = []byte(text)
+	}
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	return raw
 }
 
 // find returns a claim by its name or, for a nested claim, by its path with dots; nil if

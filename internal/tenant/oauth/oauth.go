@@ -29,6 +29,11 @@ import (
 type Config struct {
 	// Audiences are the accepted audiences. A token must have at least one of them.
 	Audiences []string
+	// BoundsClaim is the name of the claim with the bounds: an object with the lists servers,
+	// indexes, tools and prompts, of which a missing one allows all names, or a string that
+	// contains such an object. If it is set, every token must have the claim; {} allows
+	// everything. Default: tokens have no bounds.
+	BoundsClaim string
 	// ClientID and ClientSecret authenticate the service at IntrospectionURL.
 	ClientID     string
 	ClientSecret string

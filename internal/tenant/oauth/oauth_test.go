@@ -47,6 +47,12 @@ func TestVerifyReadsSubjectTenantScopesAndFilter(t *testing.T) {
 			map[string]any{"see": map[string]any{"team": "red"}}, `user:alice of acme may [read write] where {"team":"red"}`},
 		{"a filter in a string", func(c *Config) { c.FilterClaim = "see" },
 			map[string]any{"see": `{"team": {"$in": ["red"]}}`}, `user:alice of acme may [read write] where {"team":{"$in":["red"]}}`},
+		{"bounds", func(c *Config) { c.BoundsClaim = "may" },
+			map[string]any{"may": map[string]any{"indexes": []string{"faq"}, "tools": []string{}}},
+			`user:alice of acme may [read write] within {"servers":null,"indexes":["faq"],"tools":[],"prompts":null}`},
+		{"bounds in a string", func(c *Config) { c.BoundsClaim = "may" },
+			map[string]any{"may": `{"servers": null}`}, `user:alice of acme may [read write] within {"servers":[],"indexes":null,"tools":null,"prompts":null}`},
+		{"bounds that allow everything", func(c *Config) { c.BoundsClaim = "may" }, map[string]any{"may": map[string]any{}}, "user:alice of acme may [read write]"},
 		{"a clock difference within the leeway", nil, map[string]any{"nbf": i.now().Unix() + 20}, "user:alice of acme may [read write]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -67,6 +73,9 @@ func describe(token tenant.Token) string {
 	if !token.MandatoryFilter.IsZero() {
 		s += " where " + string(token.MandatoryFilter.JSON())
 	}
+	if !token.Bounds.IsZero() {
+		s += " within " + token.Bounds.String()
+	}
 	return s
 }
 
@@ -76,6 +85,7 @@ func TestRefusedTokensOfTheIssuerGetTheReason(t *testing.T) {
 	key := i.key(t, "one")
 	now := i.now().Unix()
 	filtered := func(c *Config) { c.FilterClaim = "see" }
+	bound := func(c *Config) { c.BoundsClaim = "may" }
 	for _, tc := range []struct {
 		name   string
 		change func(*Config)
@@ -100,6 +110,12 @@ func TestRefusedTokensOfTheIssuerGetTheReason(t *testing.T) {
 		{"a filter that is empty text", filtered, map[string]any{"see": ""}, "not a filter"},
 		{"a filter that is a list", filtered, map[string]any{"see": []any{}}, "not a filter"},
 		{"a filter with an unknown operator", filtered, map[string]any{"see": map[string]any{"$where": "1"}}, "not a filter"},
+		{"no bounds although they are required", bound, nil, "not an object with the lists"},
+		{"bounds that are null", bound, map[string]any{"may": json.RawMessage("null")}, "not an object with the lists"},
+		{"bounds that are a list", bound, map[string]any{"may": []string{"faq"}}, "not an object with the lists"},
+		{"bounds of something unknown", bound, map[string]any{"may": map[string]any{"index": []string{"faq"}}}, "not an object with the lists"},
+		{"bounds with text for a list", bound, map[string]any{"may": map[string]any{"indexes": "faq"}}, "not an object with the lists"},
+		{"bounds with an empty name", bound, map[string]any{"may": map[string]any{"indexes": []string{""}}}, "not an object with the lists"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +125,40 @@ func TestRefusedTokensOfTheIssuerGetTheReason(t *testing.T) {
 				t.Errorf("error %q does not say %q", fault.Public(err), tc.want)
 			}
 		})
+	}
+}
+
+func TestATokenHasItsClaims(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	key := i.key(t, "one")
+	const id = 12345678901234567
+	token, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(map[string]any{"groups": []string{"a", "b"}, "uid": id})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{"groups": token.Claims["groups"], "uid": token.Claims["uid"], "sub": token.Claims["sub"]}
+	want := map[string]any{"groups": []any{"a", "b"}, "uid": json.Number(fmt.Sprint(id)), "sub": "alice"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Only introspection can answer with so many claims: a JWT of this size is refused before.
+func TestATokenWithHugeClaimsIsRefused(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	v := i.verifier(t, func(c *Config) {
+		c.IntrospectionURL, c.ClientID, c.ClientSecret = i.URL+"/introspect", "ragd", "s3cret+"
+	})
+	answer := i.claims(map[string]any{"active": true, "groups": strings.Repeat("x", 20<<10)})
+	i.mu.Lock()
+	i.active["opaque"] = answer
+	i.mu.Unlock()
+	_, err := v.Verify(t.Context(), "opaque")
+	wantKind(t, err, fault.Unauthenticated)
+	if !strings.Contains(fault.Public(err), "claims are larger than") {
+		t.Errorf("error = %v", err)
 	}
 }
 

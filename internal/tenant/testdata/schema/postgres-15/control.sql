@@ -7,6 +7,8 @@ CREATE TABLE ragd.api_keys (
     secret_hash bytea NOT NULL,
     scopes text[] NOT NULL,
     mandatory_filter jsonb,
+    bounds jsonb,
+    attributes jsonb,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone
