@@ -14,10 +14,14 @@ func knownLanguage(name string) bool {
 	return ok
 }
 
-// generalSeparators returns the default separators, which also end every preset:
-// paragraph, line, word, character.
+// defaultSeparators are those of paragraphs, lines, words and characters. They also end
+// every preset.
+var defaultSeparators = []string{"\n\n", "\n", " ", ""}
+
+// generalSeparators returns defaultSeparators.
 func generalSeparators() []separator {
-	return []separator{literal("\n\n"), literal("\n"), literal(" "), anywhere{}}
+	last := len(defaultSeparators) - 1
+	return append(literals(defaultSeparators[:last]...), anywhere{})
 }
 
 // presets has the separators of each language, coarsest first. The general ones

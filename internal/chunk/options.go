@@ -39,7 +39,7 @@ var commonOptions = []string{
 
 // ownOptions are the options that a strategy accepts besides commonOptions.
 var ownOptions = map[Strategy][]string{
-	Recursive:        {"separators", "isSeparatorRegex", "language"},
+	Recursive:        {"separators", "separator", "isSeparatorRegex", "language"},
 	Character:        {"separator", "isSeparatorRegex"},
 	Token:            {"encodingName", "modelName", "allowedSpecial", "disallowedSpecial"},
 	Markdown:         {"headers", "returnEachLine", "stripHeaders"},
@@ -68,7 +68,7 @@ func (s Settings) Options() (Options, error) {
 	c.refuseForeign()
 	o := Options{
 		Strategy:          c.strategy,
-		Separators:        c.list("separators", s.Separators),
+		Separators:        c.separators(),
 		Separator:         c.text("separator", s.Separator, "\n\n"),
 		IsSeparatorRegex:  valueOr(s.IsSeparatorRegex, false),
 		SeparatorPosition: c.separatorPosition(),
@@ -161,6 +161,19 @@ func (c *checker) list(name string, given []string) []string {
 		c.checkText(fmt.Sprintf("%s[%d]", name, i), text)
 	}
 	return append([]string(nil), given...)
+}
+
+// separators reads separators or, for recursive, separator, which the default separators
+// follow.
+func (c *checker) separators() []string {
+	given := c.list("separators", c.given.Separators)
+	if c.strategy != Recursive || c.given.Separator == nil {
+		return given
+	}
+	if given != nil {
+		c.refuse("separator", "a short form of separators; give only one of the two")
+	}
+	return append([]string{*c.given.Separator}, defaultSeparators...)
 }
 
 // headers returns a copy of the given headers. markerName is the caller's name for
@@ -283,7 +296,7 @@ func (c *checker) checkTogether(o *Options) {
 		c.refuse("language", "no preset for %q; choose one of %s", o.Language, strings.Join(Languages(), ", "))
 	}
 	if o.IsSeparatorRegex {
-		for i, s := range o.Separators {
+		for i, s := range c.given.Separators {
 			c.checkRegex(fmt.Sprintf("separators[%d]", i), s)
 		}
 		if c.given.Separator != nil {

@@ -63,6 +63,8 @@ func TestOptionsErrorsNameTheField(t *testing.T) {
 		{"too many entries", map[string]any{"separators": make([]string, 101)}, []string{"separators"}},
 		{"a broken expression", map[string]any{"separators": []any{"a", "(?=x)"}, "isSeparatorRegex": true}, []string{"separators[1]"}},
 		{"an expression that matches nothing", map[string]any{"separators": []any{`\s*`}, "isSeparatorRegex": true}, []string{"separators[0]"}},
+		{"two forms of separators", map[string]any{"separators": []any{"a"}, "separator": "b"}, []string{"separator"}},
+		{"a broken expression for recursive", map[string]any{"separator": "(?=x)", "isSeparatorRegex": true}, []string{"separator"}},
 		{"a header without a key", map[string]any{"strategy": "markdown", "headers": []any{[]any{"#", ""}}}, []string{"headers[0]"}},
 		{"overlap of the size", map[string]any{"maxSize": 10, "overlap": 10}, []string{"overlap"}},
 		{"target over the size", map[string]any{"strategy": "sentence", "maxSize": 10, "targetSize": 11}, []string{"targetSize"}},

@@ -226,3 +226,20 @@ func TestSemanticMarkdownCutsSectionsOverMaxSize(t *testing.T) {
 		}
 	}
 }
+
+func TestRecursiveTakesOneSeparatorBeforeTheDefaultOnes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		raw  map[string]any
+		text string
+		want []string
+	}{
+		{map[string]any{"separator": "|", "maxSize": 8, "overlap": 0}, "one|two words|three", []string{"one", "two", "words", "three"}},
+		{map[string]any{"separator": "\n", "maxSize": 8, "overlap": 0}, "one\n\ntwo\nthree four", []string{"one\n\ntwo", "three", "four"}},
+		{map[string]any{"separator": "[|;]", "isSeparatorRegex": true, "maxSize": 4, "overlap": 0}, "one|two;six", []string{"one", "two", "six"}},
+	} {
+		if diff := cmp.Diff(c.want, texts(t, c.text, c.raw)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", c.raw, diff)
+		}
+	}
+}

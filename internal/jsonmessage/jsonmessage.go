@@ -20,8 +20,9 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// Unmarshal decodes data into message, which it resets. Errors: Invalid, with a violation
-// if a field is to blame.
+// Unmarshal decodes data into message, which it resets. In a list of messages with two
+// string fields, a pair of strings stands for a message: ["##", "title"] for {"marker": "##",
+// "key": "title"}. Errors: Invalid, with a violation if a field is to blame.
 func Unmarshal(data []byte, message proto.Message) error {
 	err := protojson.Unmarshal(data, message)
 	if err == nil {
@@ -33,6 +34,10 @@ func Unmarshal(data []byte, message proto.Message) error {
 	var whole json.RawMessage
 	if syntax := new(json.SyntaxError); errors.As(json.Unmarshal(data, &whole), &syntax) {
 		return fault.Wrap(fault.Invalid, err, "this is not valid JSON: %s: %s", position(data, syntax.Offset-1), syntaxReason(syntax))
+	}
+	whole, paired := withPairs(whole, message.ProtoReflect().Descriptor())
+	if paired && protojson.Unmarshal(whole, message) == nil {
+		return nil
 	}
 	if mistake := checkMessage(whole, message.ProtoReflect().Descriptor(), ""); mistake != nil {
 		return mistake

@@ -77,3 +77,32 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+func TestPairsStandForMessagesOfTwoStrings(t *testing.T) {
+	t.Parallel()
+	got, want := &ragdv1.ChunkTextRequest{}, &ragdv1.ChunkTextRequest{}
+	if err := Unmarshal([]byte(`{"text":"a","metadata":{"a":[["x","y"]]},"chunking":{"maxSize":9,"headers":[["#","title"],{"marker":"##","key":"part"}],"sections":[["p","k"]]}}`), got); err != nil {
+		t.Fatal(err)
+	}
+	if err := Unmarshal([]byte(`{"text":"a","metadata":{"a":[["x","y"]]},"chunking":{"maxSize":9,"headers":[{"marker":"#","key":"title"},{"marker":"##","key":"part"}],"sections":[{"path":"p","key":"k"}]}}`), want); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for json, want := range map[string]string{
+		`{"chunking":{"headers":[["#"]]}}`:                   "chunking.headers[0]: must be an object, got a list",
+		`{"chunking":{"headers":[["#","a"],["#","a","b"]]}}`: "chunking.headers[1]: must be an object, got a list",
+		`{"chunking":{"headers":[["#",1]]}}`:                 "chunking.headers[0]: must be an object, got a list",
+		`{"chunking":{"headers":[["#","a"]],"maxsize":1}}`:   "chunking.maxsize: is not known here; did you mean maxSize?",
+		`{"entries":[["a","b"]]}`:                            "entries[0]: must be an object, got a list",
+	} {
+		into := proto.Message(&ragdv1.ChunkTextRequest{})
+		if strings.Contains(json, "entries") {
+			into = &ragdv1.UpsertRequest{}
+		}
+		if err := Unmarshal([]byte(json), into); fault.Public(err) != want {
+			t.Errorf("%s: %q, want %q", json, fault.Public(err), want)
+		}
+	}
+}
