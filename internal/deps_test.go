@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"internal/graph/names":            {"internal/lexical"},
 	"internal/graph/walk":             {"internal/fault", "internal/limit"},
 	"internal/httpserver":             {"internal/fault"},
-	"internal/index":                  {"internal/backlog", "internal/cache", "internal/chunk", "internal/embed", "internal/fault", "internal/filter", "internal/job", "internal/nearest", "internal/pagination", "internal/postgres", "internal/tenant", "internal/textlimit"},
+	"internal/index":                  {"internal/backlog", "internal/cache", "internal/chunk", "internal/embed", "internal/extract", "internal/fault", "internal/filter", "internal/job", "internal/nearest", "internal/pagination", "internal/postgres", "internal/tenant", "internal/textlimit"},
 	"internal/ingest":                 {"internal/backlog", "internal/chunk", "internal/embed", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/index", "internal/job", "internal/limit", "internal/metadata", "internal/pagination", "internal/parse", "internal/tenant", "internal/textlimit"},
 	"internal/job":                    {"internal/fault", "internal/filter", "internal/pagination", "internal/tenant", "internal/textlimit"},
 	"internal/jsonmessage":            {"internal/fault", "internal/nearest", "internal/textlimit"},

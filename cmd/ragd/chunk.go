@@ -36,6 +36,7 @@ A file has at most 10 MiB here.`,
 	index := flags.String("index", "", "index whose settings apply (default the tenant's only index)")
 	contentType := flags.String("content-type", "", "such as text/markdown (default by the file's name and content)")
 	chunking := chunkingFlags(flags)
+	extract := objectFlag(flags, "extract", "metadata to extract, such as {\"title\": true, \"keywords\": true} (default nothing)")
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		name, err := p.previewIndex(ctx, c, *index)
 		if err != nil {
@@ -47,7 +48,7 @@ A file has at most 10 MiB here.`,
 			}
 			res, err := c.chunks.ChunkText(ctx, &ragdv1.ChunkTextRequest{
 				Source:      &ragdv1.ChunkTextRequest_Content{Content: doc.Content},
-				ContentType: *contentType, Chunking: chunking(),
+				ContentType: *contentType, Chunking: chunking(), Extract: extract(),
 				Upload: &ragdv1.UploadPreview{IndexName: name, Uri: doc.URI},
 			})
 			if err != nil {
@@ -56,10 +57,22 @@ A file has at most 10 MiB here.`,
 			if err := p.printChunks(withoutErrors(res.GetChunks())); err != nil {
 				return err
 			}
+			p.noteExtraction(res.GetExtraction())
 		}
 		return nil
 	})
 	return cmd
+}
+
+// noteExtraction prints what an extraction took, and why it failed for some chunks.
+func (p *program) noteExtraction(e *ragdv1.Extraction) {
+	if e == nil {
+		return
+	}
+	output.Note(p.out.Stderr, "extraction: %s", extractionLine(int(e.GetCalls()), int(e.GetInputTokens()), int(e.GetOutputTokens()), int(e.GetFailed())))
+	for _, f := range e.GetFailures() {
+		output.Note(p.out.Stderr, "chunk %d: %s: %s", f.GetOrdinal(), f.GetField(), f.GetReason())
+	}
 }
 
 // previewIndex returns the index whose settings apply to a preview, or an empty string for

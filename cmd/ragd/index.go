@@ -33,6 +33,7 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "type", index.GetIndexConfig().GetType())
 		output.Field(w, "text language", index.GetTextLanguage())
 		output.Field(w, "chunking", output.CompactJSON(index.GetChunking()))
+		output.Field(w, "extract", output.CompactJSON(index.GetExtract()))
 		output.Field(w, "documents ready", index.GetDocumentCount())
 		output.Field(w, "documents pending", index.GetPendingDocumentCount())
 		output.Field(w, "documents failed", index.GetFailedDocumentCount())
@@ -90,11 +91,12 @@ model later, use "ragd index reembed".`,
 	ef := flags.Int32("ef-construction", 0, "candidates while an HNSW index is built (default of the service)")
 	language := flags.String("text-language", "", "language of keyword search (default english)")
 	chunking := chunkingFlags(flags)
+	extract := objectFlag(flags, "extract", "default extraction of uploads, such as {\"title\": true, \"keywords\": true} (default nothing)")
 	graph := graphFlags(flags, "graph-")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := &ragdv1.CreateIndexRequest{
 			IndexName: args[0], Dimension: *dimension, Metric: *metric,
-			EmbeddingModel: *model, Chunking: chunking(), TextLanguage: *language, Graph: graph(),
+			EmbeddingModel: *model, Chunking: chunking(), Extract: extract(), TextLanguage: *language, Graph: graph(),
 		}
 		if *kind != "" || *m != 0 || *ef != 0 {
 			req.IndexConfig = &ragdv1.IndexConfig{Type: *kind}

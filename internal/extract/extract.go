@@ -10,6 +10,7 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -54,6 +55,8 @@ type Request struct {
 	Options Options
 	Title   string // of the document, if it is known
 	Chunks  []Chunk
+	// MaxCalls bounds the calls of a language model. Default: 10,000.
+	MaxCalls int
 }
 
 // Result has the extracted fields and their cost.
@@ -96,6 +99,19 @@ func (e *Extractor) Check(ctx context.Context, tenant string, o Options) error {
 	return nil
 }
 
+// CheckSettings checks a tenant's settings, and their models as Check does. nil is valid.
+// Errors: those of Settings.Options and Check, with fields of extract.
+func (e *Extractor) CheckSettings(ctx context.Context, tenant string, s *Settings) error {
+	if s == nil {
+		return nil
+	}
+	options, err := s.Options()
+	if err != nil {
+		return fault.Under("extract", err)
+	}
+	return e.Check(ctx, tenant, options)
+}
+
 // Extract extracts the fields that the options select. It blocks until every chunk
 // has an answer or a failure. Errors are those of Check and of the context, and
 // Invalid for a document that needs too many calls of a model.
@@ -103,8 +119,8 @@ func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 	if err := e.Check(ctx, r.Tenant, r.Options); err != nil {
 		return Result{}, err
 	}
-	if calls := r.Options.perChunk() * len(r.Chunks); calls > maxCalls {
-		return Result{}, fault.Field("extract", "needs %d calls of a language model for the %d chunks of this document, over the limit of %d: make the chunks larger, or extract less", calls, len(r.Chunks), maxCalls)
+	if calls, most := r.Options.perChunk()*len(r.Chunks), cmp.Or(r.MaxCalls, maxCalls); calls > most {
+		return Result{}, fault.Field("extract", "needs %d calls of a language model for the %d chunks of this document, over the limit of %d: make the chunks larger, or extract less", calls, len(r.Chunks), most)
 	}
 	w := &work{extractor: e, request: r, chunks: make([]Chunk, len(r.Chunks))}
 	w.result.Fields = make([]map[string]any, len(r.Chunks))

@@ -22,6 +22,12 @@ type Settings struct {
 	Schema    *SchemaSettings    `json:"schema,omitempty"`
 }
 
+// IsZero reports whether the settings extract nothing.
+func (s Settings) IsZero() bool {
+	s.Model = ""
+	return s == Settings{}
+}
+
 // TitleSettings are the settings of Title.
 type TitleSettings struct {
 	Model           *string `json:"model,omitempty"`

@@ -6,6 +6,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -69,10 +71,11 @@ type Index struct {
 	Metric          Metric
 	VectorType      VectorType
 	Config          Config
-	MetadataIndexes []string       // fields of the metadata with Postgres indexes of their own
-	EmbeddingModel  string         // endpoint/model; empty: ready-made vectors only
-	Chunking        chunk.Settings // defaults of uploads
-	TextLanguage    string         // text search configuration of PostgreSQL
+	MetadataIndexes []string          // fields of the metadata with Postgres indexes of their own
+	EmbeddingModel  string            // endpoint/model; empty: ready-made vectors only
+	Chunking        chunk.Settings    // defaults of uploads
+	Extract         *extract.Settings // default of uploads; nil: nothing is extracted
+	TextLanguage    string            // text search configuration of PostgreSQL
 	Graph           Graph
 	// Built reports whether the Postgres index over the embeddings exists. Until then
 	// every search is exact.
@@ -138,6 +141,7 @@ type Spec struct {
 	MetadataIndexes []string
 	EmbeddingModel  string
 	Chunking        chunk.Settings
+	Extract         *extract.Settings // nil for nothing
 	TextLanguage    string
 	Graph           Graph
 }
@@ -194,6 +198,15 @@ func checkMetadataIndexes(fields []string) error {
 	return nil
 }
 
+// extractText returns extraction settings as JSON, for messages; "null" for none.
+func extractText(s *extract.Settings) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
 // differences describes the settings of an index that differ from a spec, with both
 // values.
 func (i Index) differences(s Spec) []string {
@@ -210,6 +223,7 @@ func (i Index) differences(s Spec) []string {
 	note("metadataIndexes", i.MetadataIndexes, s.MetadataIndexes)
 	note("embeddingModel", i.EmbeddingModel, s.EmbeddingModel)
 	note("chunking", i.Chunking, s.Chunking)
+	note("extract", extractText(i.Extract), extractText(s.Extract))
 	note("textLanguage", i.TextLanguage, s.TextLanguage)
 	note("graph", i.Graph.String(), s.Graph.String())
 	return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/pagination"
@@ -22,6 +23,7 @@ type Service struct {
 	db           *tenant.DB
 	models       *embed.Registry
 	queue        *job.Queue
+	extractor    *extract.Extractor
 	defaultModel string
 	quota        int
 	known        *known
@@ -32,6 +34,8 @@ type Service struct {
 type ServiceConfig struct {
 	// DefaultModel is the embedding model of indexes that name none.
 	DefaultModel string
+	// Extractor checks the extraction settings of indexes. Required.
+	Extractor *extract.Extractor
 	// MaxIndexes is how many indexes a tenant may have unless its own settings say
 	// otherwise. Default: DefaultMaxIndexes.
 	MaxIndexes int
@@ -43,7 +47,7 @@ type ServiceConfig struct {
 func New(db *tenant.DB, models *embed.Registry, queue *job.Queue, config ServiceConfig) *Service {
 	return &Service{
 		db: db, models: models, queue: queue, known: newKnown(), recorder: newRecorder(config.RecordNoQuestions),
-		defaultModel: config.DefaultModel, quota: cmp.Or(config.MaxIndexes, DefaultMaxIndexes),
+		extractor: config.Extractor, defaultModel: config.DefaultModel, quota: cmp.Or(config.MaxIndexes, DefaultMaxIndexes),
 	}
 }
 
@@ -91,6 +95,9 @@ func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) er
 		spec.MetadataIndexes = []string{}
 	}
 	if err := spec.checkChunking(); err != nil {
+		return err
+	}
+	if err := s.extractor.CheckSettings(ctx, string(h.Tenant()), spec.Extract); err != nil {
 		return err
 	}
 	if err := s.completeDimension(ctx, h.Tenant(), spec); err != nil {
@@ -224,7 +231,8 @@ type Change struct {
 	Dimension       int     // of the embedding model; 0: the model's own
 	Config          *Config
 	MetadataIndexes *[]string
-	Chunking        *chunk.Settings // of uploads from now on
+	Chunking        *chunk.Settings   // of uploads from now on
+	Extract         *extract.Settings // of uploads from now on; the zero Settings removes it
 	Graph           *Graph
 	// RecordQuestions says whether questions are recorded; false deletes those that were.
 	RecordQuestions *bool
@@ -253,6 +261,9 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 		if err := h.Admit(ctx, 0); err != nil {
 			return Index{}, Counts{}, err
 		}
+	}
+	if err := s.extractor.CheckSettings(ctx, string(r.Tenant), c.Extract); err != nil {
+		return Index{}, Counts{}, err
 	}
 	model, err := s.newModel(ctx, r.Tenant, found, c)
 	if err != nil {
@@ -335,6 +346,12 @@ func (i Index) changed(c Change) (Index, error) {
 		return i, err
 	}
 	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
+	if c.Extract != nil {
+		i.Extract = c.Extract
+		if c.Extract.IsZero() {
+			i.Extract = nil
+		}
+	}
 	i.RecordsQuestions = *cmp.Or(c.RecordQuestions, &i.RecordsQuestions)
 	return i, nil
 }

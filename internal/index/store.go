@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/nearest"
@@ -28,6 +29,7 @@ type indexRow struct {
 	MetadataIndexes []string
 	EmbeddingModel  string
 	Chunking        chunk.Settings
+	Extract         *extract.Settings
 	TextLanguage    string
 	Graph           Graph
 	Built           bool
@@ -49,7 +51,7 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.text_language, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.chunking, i.extract, i.text_language, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.scale, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -57,7 +59,7 @@ func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted, scale: r.Scale,
+		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted, scale: r.Scale,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
@@ -203,11 +205,11 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec, quota int) (Index,
 		}
 		row, err := tenant.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
-				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, text_language, graph)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (index_name) DO NOTHING
+				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (index_name) DO NOTHING
 			RETURNING `+indexColumns,
 			spec.Name, spec.Dimension, spec.Metric, spec.VectorType, spec.Config, spec.MetadataIndexes,
-			spec.EmbeddingModel, spec.Chunking, spec.TextLanguage, spec.Graph)
+			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph)
 		if err != nil {
 			return err
 		}
@@ -362,9 +364,9 @@ func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error
 // Postgres indexes on metadata match them.
 func storeSettings(ctx context.Context, tx *tenant.Tx, i Index) error {
 	_, err := tx.Exec(ctx, `
-		UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, record_questions = $6,
+		UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, record_questions = $6, extract = $7,
 			updated_at = now()
-		WHERE index_id = $1`, i.ID, i.Config, i.MetadataIndexes, i.Chunking, i.Graph, i.RecordsQuestions)
+		WHERE index_id = $1`, i.ID, i.Config, i.MetadataIndexes, i.Chunking, i.Graph, i.RecordsQuestions, i.Extract)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -33,6 +35,29 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 		return err
 	})
 	return chunks, err
+}
+
+// maxChunkTextCalls bounds the calls of a language model for one text: the caller waits.
+const maxChunkTextCalls = 500
+
+// Extract extracts metadata from chunks that ChunkText or Preview returned, and adds it to
+// theirs. Fields of known, the metadata of the document, are not extracted. It returns the
+// cost; nil settings extract nothing. Errors: Invalid naming the option, or for more than 500
+// calls of a language model; those of extract.Extractor.Extract.
+func (s *Service) Extract(ctx context.Context, settings *extract.Settings, known map[string]any, chunks []chunk.Chunk) (*job.Extraction, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil || settings == nil {
+		return nil, err
+	}
+	t := &task{taskDocument: taskDocument{Extract: settings, Metadata: known}, chunks: chunks}
+	t.Tenant = r.Tenant
+	result, err := t.extract(ctx, s.extractor, maxChunkTextCalls)
+	if err != nil {
+		return nil, err
+	}
+	addFields(chunks, result.Fields)
+	cost := extraction(result)
+	return &cost, nil
 }
 
 // shortText is the size in bytes up to which a text is split without a slot of the

@@ -6,10 +6,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const (
@@ -21,18 +21,6 @@ const (
 	// maxShownFailures is how many failures a job lists at most.
 	maxShownFailures = 20
 )
-
-// checkExtract checks a tenant's extraction settings. Errors: Invalid naming the field.
-func checkExtract(ctx context.Context, extractor *extract.Extractor, id tenant.ID, settings *extract.Settings) error {
-	if settings == nil {
-		return nil
-	}
-	options, err := settings.Options()
-	if err != nil {
-		return fault.Under("extract", err)
-	}
-	return extractor.Check(ctx, string(id), options)
-}
 
 // extract adds the metadata that the uploaders requested to the chunks.
 func (b *batch) extract(ctx context.Context, open []*task) error {
@@ -50,16 +38,7 @@ func (b *batch) extract(ctx context.Context, open []*task) error {
 }
 
 func (b *batch) extractFrom(ctx context.Context, t *task) error {
-	options, err := t.Extract.Options()
-	if err != nil {
-		return fault.Under("extract", err)
-	}
-	request := extract.Request{Tenant: string(t.Tenant), Options: options, Title: t.Title, Chunks: make([]extract.Chunk, len(t.chunks))}
-	for i, c := range t.chunks {
-		known, _ := t.metadataOf(i)
-		request.Chunks[i] = extract.Chunk{Text: c.Text, Metadata: known}
-	}
-	result, err := b.worker.extractor.Extract(ctx, request)
+	result, err := t.extract(ctx, b.worker.extractor, 0)
 	if err != nil {
 		return err
 	}
@@ -69,13 +48,33 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 	if t.Attempt < extractAttempts && result.Usage.OutputTokens == 0 && len(result.Failures) > 0 && transient(result.Failures[0].Err) {
 		return result.Failures[0].Err // the provider is down: try again later
 	}
-	for i, found := range result.Fields {
-		if t.chunks[i].Metadata == nil {
-			t.chunks[i].Metadata = map[string]any{}
-		}
-		maps.Copy(t.chunks[i].Metadata, found)
-	}
+	addFields(t.chunks, result.Fields)
 	return nil
+}
+
+// extract extracts the metadata that the task asks for, with at most maxCalls of a language
+// model; 0 is the limit of an upload. Errors: those of Extractor.Extract.
+func (t *task) extract(ctx context.Context, extractor *extract.Extractor, maxCalls int) (extract.Result, error) {
+	options, err := t.Extract.Options()
+	if err != nil {
+		return extract.Result{}, fault.Under("extract", err)
+	}
+	request := extract.Request{Tenant: string(t.Tenant), Options: options, Title: t.Title, Chunks: make([]extract.Chunk, len(t.chunks)), MaxCalls: maxCalls}
+	for i, c := range t.chunks {
+		known, _ := t.metadataOf(i)
+		request.Chunks[i] = extract.Chunk{Text: c.Text, Metadata: known}
+	}
+	return extractor.Extract(ctx, request)
+}
+
+// addFields adds the extracted fields to the metadata of the chunks.
+func addFields(chunks []chunk.Chunk, fields []map[string]any) {
+	for i, found := range fields {
+		if chunks[i].Metadata == nil {
+			chunks[i].Metadata = map[string]any{}
+		}
+		maps.Copy(chunks[i].Metadata, found)
+	}
 }
 
 // extraction converts the result of an attempt, its cost and its failures, for the job.

@@ -12,7 +12,7 @@ import (
 
 // Preview returns the chunks that Upload would make of a document, with their metadata,
 // and stores nothing. Without an index name the defaults of the service apply instead of
-// an index's settings. Nothing is extracted by a language model. Errors: those of Upload,
+// an index's settings. Nothing is extracted, see Extract. Errors: those of Upload,
 // Invalid for a content or text over MaxChunkTextBytes, those of limit.Processor.Run.
 func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) {
 	r, err := tenant.Require(ctx, tenant.Read)

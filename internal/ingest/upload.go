@@ -33,7 +33,7 @@ type Upload struct {
 	Content     []byte            // text, or a file of a format that parse knows
 	Metadata    map[string]any    // copied into every chunk's
 	Chunking    chunk.Settings    // the index's if empty
-	Extract     *extract.Settings // nothing if nil
+	Extract     *extract.Settings // the index's if nil
 	Fingerprint string            // chosen by the caller to recognise this content of the uri
 }
 
@@ -83,7 +83,7 @@ func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err := u.complete(); err != nil {
 		return newDocument{}, err
 	}
-	if err := checkExtract(ctx, in.service.extractor, in.request.Tenant, u.Extract); err != nil {
+	if err := in.service.extractor.CheckSettings(ctx, string(in.request.Tenant), u.Extract); err != nil {
 		return newDocument{}, err
 	}
 	into, err := in.index(ctx, *cmp.Or(in.request.Overrides.IndexName, &u.IndexName))
@@ -134,7 +134,10 @@ type newDocument struct {
 }
 
 func (u Upload) document(into index.Index) (newDocument, error) {
-	d := newDocument{into: into, content: u.Content, chunking: u.Chunking.Or(into.Chunking), extract: u.Extract}
+	d := newDocument{into: into, content: u.Content, chunking: u.Chunking.Or(into.Chunking), extract: cmp.Or(u.Extract, into.Extract)}
+	if d.extract != nil && d.extract.IsZero() {
+		d.extract = nil
+	}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
 	d.JobID = uuid.Must(uuid.NewV7()).String()
 	d.Namespace, d.URI, d.Title, d.Metadata, d.Fingerprint = u.Namespace, u.URI, u.Title, u.Metadata, u.Fingerprint

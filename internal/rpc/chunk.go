@@ -11,7 +11,15 @@ import (
 
 // ChunkText implements ChunkService.
 func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {
+	extract, err := extractSettings(req.GetExtract())
+	if err != nil {
+		return nil, err
+	}
 	found, err := h.chunksOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := h.Ingest.Extract(ctx, extract, req.GetMetadata().AsMap(), found)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +35,7 @@ func (h *Handlers) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) 
 			StartByte: uint32(c.StartByte), EndByte: uint32(c.EndByte), TokenCount: int32(c.TokenCount),
 		}, err
 	})
-	return &ragdv1.ChunkTextResponse{Chunks: chunks}, err
+	return &ragdv1.ChunkTextResponse{Chunks: chunks, Extraction: extractionMessage(cost)}, err
 }
 
 // chunksOf returns the chunks of a text, or those of the upload that req previews.

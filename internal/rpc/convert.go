@@ -52,7 +52,7 @@ func chunkingMessage(s chunk.Settings) (*ragdv1.Chunking, error) {
 
 // extractSettings parses extraction options; nil if there are none. Errors: Invalid.
 func extractSettings(s *structpb.Struct) (*extract.Settings, error) {
-	if len(s.GetFields()) == 0 {
+	if s == nil {
 		return nil, nil
 	}
 	raw, err := metadata.Marshal("extract", s.AsMap())
@@ -64,6 +64,19 @@ func extractSettings(s *structpb.Struct) (*extract.Settings, error) {
 		return nil, fault.Under("extract", err)
 	}
 	return &settings, nil
+}
+
+// extractMessage converts extraction settings; nil gives nil.
+func extractMessage(s *extract.Settings) (*structpb.Struct, error) {
+	if s == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("write extraction settings: %w", err)
+	}
+	out := &structpb.Struct{}
+	return out, protojson.Unmarshal(raw, out)
 }
 
 // structOf converts a JSON object to a message. It fails only for values that JSON does

@@ -223,15 +223,22 @@ func jobMessage(j job.Job) *ragdv1.Job {
 	if j.DocumentID != nil {
 		message.DocumentId = *j.DocumentID
 	}
-	if e := j.Extraction; e != nil {
-		message.Extraction = &ragdv1.Extraction{
-			Calls: int32(e.Calls), InputTokens: int32(e.InputTokens), OutputTokens: int32(e.OutputTokens), Failed: int32(e.Failed),
-		}
-		for _, f := range e.Failures {
-			message.Extraction.Failures = append(message.Extraction.Failures, &ragdv1.ExtractionFailure{
-				Ordinal: int32(f.Ordinal), Field: f.Field, Reason: f.Reason,
-			})
-		}
+	message.Extraction = extractionMessage(j.Extraction)
+	return message
+}
+
+// extractionMessage converts the cost of an extraction; nil gives nil.
+func extractionMessage(e *job.Extraction) *ragdv1.Extraction {
+	if e == nil {
+		return nil
+	}
+	message := &ragdv1.Extraction{
+		Calls: int32(e.Calls), InputTokens: int32(e.InputTokens), OutputTokens: int32(e.OutputTokens), Failed: int32(e.Failed),
+	}
+	for _, f := range e.Failures {
+		message.Failures = append(message.Failures, &ragdv1.ExtractionFailure{
+			Ordinal: int32(f.Ordinal), Field: f.Field, Reason: f.Reason,
+		})
 	}
 	return message
 }

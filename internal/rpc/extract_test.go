@@ -129,6 +129,61 @@ func TestExtraction(t *testing.T) {
 		}
 		fake.Set(modelserver.Fault{})
 	})
+	t.Run("of an index's uploads by default", func(t *testing.T) {
+		_, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "titled", Extract: servicetest.Object(t, map[string]any{"summery": true})})
+		if fieldOf(err) != "extract.summery" {
+			t.Errorf("a misspelt option: %v", err)
+		}
+		made, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "titled", Extract: servicetest.Object(t, map[string]any{"title": true})})
+		if err != nil || made.GetExtract().GetFields()["title"] == nil {
+			t.Fatalf("%v, %v", made, err)
+		}
+		titleOf := func(uri string, extract *structpb.Struct) any {
+			t.Helper()
+			res, err := acme.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{IndexName: "titled", Uri: uri, Source: servicetest.Text(body), ContentType: "text/markdown", Extract: extract})
+			if err != nil {
+				t.Fatal(err)
+			}
+			acme.Await(t, "titled", res.Job.JobId, res.Document.DocumentId)
+			chunks, err := acme.ListChunks(ctx, &ragdv1.ListChunksRequest{IndexName: "titled", DocumentId: res.Document.DocumentId})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return chunks.Chunks[0].Metadata.AsMap()["documentTitle"]
+		}
+		if got := titleOf("a", nil); got != "The harbour" {
+			t.Errorf("the default extracts %v", got)
+		}
+		if got := titleOf("b", &structpb.Struct{}); got != nil {
+			t.Errorf("an empty object extracts %v", got)
+		}
+		if _, err := acme.UpdateIndex(ctx, &ragdv1.UpdateIndexRequest{IndexName: "titled", Extract: &structpb.Struct{}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := titleOf("c", nil); got != nil {
+			t.Errorf("without a default it extracts %v", got)
+		}
+	})
+	t.Run("of a text that is not stored", func(t *testing.T) {
+		res, err := acme.ChunkText(ctx, &ragdv1.ChunkTextRequest{
+			Source: &ragdv1.ChunkTextRequest_Text{Text: body}, ContentType: "text/markdown", Extract: servicetest.Object(t, everything),
+			Metadata: servicetest.Object(t, map[string]any{"team": "blue"}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := res.Chunks[0].Metadata.AsMap()
+		if got["documentTitle"] != "The harbour" || got["sectionSummary"] != "About a harbour." || got["team"] != "blue" || res.Extraction.GetFailed() != 1 {
+			t.Errorf("%v, %v", got, res.Extraction)
+		}
+		_, err = acme.ChunkText(ctx, &ragdv1.ChunkTextRequest{
+			Source: &ragdv1.ChunkTextRequest_Text{Text: strings.Repeat("word ", 1000)}, Extract: servicetest.Object(t, map[string]any{"model": "openai/m", "summary": true}),
+			Chunking: &ragdv1.Chunking{MaxSize: new(int32(5)), Overlap: new(int32(0))},
+		})
+		if fieldOf(err) != "extract" {
+			t.Errorf("a thousand calls: %v", err)
+		}
+	})
 	for name, tc := range map[string]struct {
 		extract map[string]any
 		code    connect.Code

@@ -13,11 +13,15 @@ func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexReque
 	if err != nil {
 		return nil, err
 	}
+	extract, err := extractSettings(req.GetExtract())
+	if err != nil {
+		return nil, err
+	}
 	i, counts, err := h.Indexes.Create(ctx, index.Spec{
 		Name: req.GetIndexName(), Dimension: int(req.GetDimension()), Metric: index.Metric(req.GetMetric()),
 		VectorType: index.VectorType(req.GetVectorType()), Config: indexConfigOf(req.GetIndexConfig()),
 		MetadataIndexes: req.GetMetadataIndexes(),
-		EmbeddingModel:  req.GetEmbeddingModel(), Chunking: chunking, TextLanguage: req.GetTextLanguage(),
+		EmbeddingModel:  req.GetEmbeddingModel(), Chunking: chunking, Extract: extract, TextLanguage: req.GetTextLanguage(),
 		Graph: graphSettingsOf(req.GetGraph()),
 	})
 	if err != nil {
@@ -50,6 +54,10 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 			return nil, err
 		}
 		change.Chunking = &chunking
+	}
+	var err error
+	if change.Extract, err = extractSettings(req.GetExtract()); err != nil {
+		return nil, err
 	}
 	if model := req.GetEmbeddingModel(); model != "" {
 		change.EmbeddingModel = &model
@@ -166,6 +174,10 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	extract, err := extractMessage(i.Extract)
+	if err != nil {
+		return nil, err
+	}
 	config := &ragdv1.IndexConfig{Type: string(i.Config.Type)}
 	if i.Config.Type == index.HNSW {
 		config.Hnsw = &ragdv1.HnswConfig{M: int32(i.Config.M), EfConstruction: int32(i.Config.EfConstruction)}
@@ -176,7 +188,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 	message := &ragdv1.Index{
 		IndexName: i.Name, Dimension: int32(i.Dimension), Metric: string(i.Metric), IndexConfig: config,
 		VectorType: string(i.VectorType), MetadataIndexes: i.MetadataIndexes,
-		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, TextLanguage: i.TextLanguage,
+		EmbeddingModel: i.EmbeddingModel, Chunking: chunking, Extract: extract, TextLanguage: i.TextLanguage,
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
 		Graph:       &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},

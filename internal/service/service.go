@@ -162,7 +162,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		DB: work, Models: models, Parse: read, Processor: processor, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
 	})
 	indexes := index.New(db, models, s.queue, index.ServiceConfig{
-		DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
+		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)

@@ -8,6 +8,7 @@ CREATE TABLE indexes (
 	metadata_indexes text[] NOT NULL,
 	embedding_model  text NOT NULL,
 	chunking         jsonb NOT NULL,
+	extract          jsonb, -- null: nothing is extracted
 	text_language    text NOT NULL,
 	generation       int NOT NULL DEFAULT 0, -- of the chunk table; grows with every change of the embedding model
 

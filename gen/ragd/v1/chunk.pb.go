@@ -41,7 +41,8 @@ type Chunking struct {
 	Overlap *int32 `protobuf:"varint,5,opt,name=overlap,proto3,oneof" json:"overlap,omitempty"`
 	// For recursive: separators, coarsest first. Default: "\n\n", "\n", " " and "".
 	Separators []string `protobuf:"bytes,6,rep,name=separators,proto3" json:"separators,omitempty"`
-	// For character. Default: a blank line.
+	// For character; default: a blank line. For recursive, instead of separators: the coarsest
+	// separator, which the default ones follow.
 	Separator *string `protobuf:"bytes,7,opt,name=separator,proto3,oneof" json:"separator,omitempty"`
 	// Whether separators are RE2 regular expressions. Default: false.
 	IsSeparatorRegex *bool `protobuf:"varint,8,opt,name=is_separator_regex,json=isSeparatorRegex,proto3,oneof" json:"is_separator_regex,omitempty"`
@@ -60,7 +61,8 @@ type Chunking struct {
 	EncodingName *string `protobuf:"bytes,14,opt,name=encoding_name,json=encodingName,proto3,oneof" json:"encoding_name,omitempty"`
 	// Model whose token encoding is used; overrides encoding_name.
 	ModelName *string `protobuf:"bytes,15,opt,name=model_name,json=modelName,proto3,oneof" json:"model_name,omitempty"`
-	// For markdown and html: headers that start chunks.
+	// For markdown and html: headers that start chunks. In JSON, each may be a pair such as
+	// ["##", "section"], and so may sections.
 	Headers []*ChunkingHeader `protobuf:"bytes,16,rep,name=headers,proto3" json:"headers,omitempty"`
 	// For html, without headers: elements that are chunks.
 	Sections []*ChunkingSection `protobuf:"bytes,17,rep,name=sections,proto3" json:"sections,omitempty"`
@@ -532,7 +534,10 @@ type ChunkTextRequest struct {
 	Chunking *Chunking        `protobuf:"bytes,5,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// Makes the call a preview: the result has the chunks that UploadDocument would store.
 	// The content may then be of any format that can be uploaded.
-	Upload        *UploadPreview `protobuf:"bytes,6,opt,name=upload,proto3" json:"upload,omitempty"`
+	Upload *UploadPreview `protobuf:"bytes,6,opt,name=upload,proto3" json:"upload,omitempty"`
+	// Metadata to extract from the chunks, as in UploadDocument, with at most 500 calls of a
+	// language model. A preview extracts only what is named here, not what its index names.
+	Extract       *structpb.Struct `protobuf:"bytes,7,opt,name=extract,proto3" json:"extract,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -620,6 +625,13 @@ func (x *ChunkTextRequest) GetUpload() *UploadPreview {
 	return nil
 }
 
+func (x *ChunkTextRequest) GetExtract() *structpb.Struct {
+	if x != nil {
+		return x.Extract
+	}
+	return nil
+}
+
 type isChunkTextRequest_Source interface {
 	isChunkTextRequest_Source()
 }
@@ -697,7 +709,9 @@ func (x *UploadPreview) GetUri() string {
 type ChunkTextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of their start.
-	Chunks        []*Chunk `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	Chunks []*Chunk `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	// Cost and failures of the extraction; absent without one.
+	Extraction    *Extraction `protobuf:"bytes,2,opt,name=extraction,proto3" json:"extraction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -737,6 +751,158 @@ func (x *ChunkTextResponse) GetChunks() []*Chunk {
 		return x.Chunks
 	}
 	return nil
+}
+
+func (x *ChunkTextResponse) GetExtraction() *Extraction {
+	if x != nil {
+		return x.Extraction
+	}
+	return nil
+}
+
+// Extraction reports the model calls that extracted metadata from a document's chunks;
+// those of a job over all its attempts.
+type Extraction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Calls of language models, and their tokens.
+	Calls        int32 `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
+	InputTokens  int32 `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens int32 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// Fields that could not be extracted in the last attempt. Their chunks do not have them.
+	Failed int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	// The first 20 failures.
+	Failures      []*ExtractionFailure `protobuf:"bytes,5,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Extraction) Reset() {
+	*x = Extraction{}
+	mi := &file_ragd_v1_chunk_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Extraction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Extraction) ProtoMessage() {}
+
+func (x *Extraction) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_chunk_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Extraction.ProtoReflect.Descriptor instead.
+func (*Extraction) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_chunk_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Extraction) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *Extraction) GetInputTokens() int32 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Extraction) GetOutputTokens() int32 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Extraction) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *Extraction) GetFailures() []*ExtractionFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+// ExtractionFailure is a field that could not be extracted from a chunk.
+type ExtractionFailure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the chunk in its document, from 0.
+	Ordinal int32 `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	// title, summary, questions, keywords or schema.
+	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	// Why the field was not extracted.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractionFailure) Reset() {
+	*x = ExtractionFailure{}
+	mi := &file_ragd_v1_chunk_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractionFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractionFailure) ProtoMessage() {}
+
+func (x *ExtractionFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_chunk_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractionFailure.ProtoReflect.Descriptor instead.
+func (*ExtractionFailure) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_chunk_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ExtractionFailure) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *ExtractionFailure) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *ExtractionFailure) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 var File_ragd_v1_chunk_proto protoreflect.FileDescriptor
@@ -816,21 +982,36 @@ const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"start_byte\x18\x06 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\a \x01(\rR\aendByte\x12\x1f\n" +
 	"\vtoken_count\x18\b \x01(\x05R\n" +
-	"tokenCount\"\x85\x02\n" +
+	"tokenCount\"\xb8\x02\n" +
 	"\x10ChunkTextRequest\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1a\n" +
 	"\acontent\x18\x02 \x01(\fH\x00R\acontent\x12!\n" +
 	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\x123\n" +
 	"\bmetadata\x18\x04 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12-\n" +
 	"\bchunking\x18\x05 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12.\n" +
-	"\x06upload\x18\x06 \x01(\v2\x16.ragd.v1.UploadPreviewR\x06uploadB\b\n" +
+	"\x06upload\x18\x06 \x01(\v2\x16.ragd.v1.UploadPreviewR\x06upload\x121\n" +
+	"\aextract\x18\a \x01(\v2\x17.google.protobuf.StructR\aextractB\b\n" +
 	"\x06source\"@\n" +
 	"\rUploadPreview\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x10\n" +
-	"\x03uri\x18\x02 \x01(\tR\x03uri\";\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\"p\n" +
 	"\x11ChunkTextResponse\x12&\n" +
-	"\x06chunks\x18\x01 \x03(\v2\x0e.ragd.v1.ChunkR\x06chunks2W\n" +
+	"\x06chunks\x18\x01 \x03(\v2\x0e.ragd.v1.ChunkR\x06chunks\x123\n" +
+	"\n" +
+	"extraction\x18\x02 \x01(\v2\x13.ragd.v1.ExtractionR\n" +
+	"extraction\"\xba\x01\n" +
+	"\n" +
+	"Extraction\x12\x14\n" +
+	"\x05calls\x18\x01 \x01(\x05R\x05calls\x12!\n" +
+	"\finput_tokens\x18\x02 \x01(\x05R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x03 \x01(\x05R\foutputTokens\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\x05R\x06failed\x126\n" +
+	"\bfailures\x18\x05 \x03(\v2\x1a.ragd.v1.ExtractionFailureR\bfailures\"[\n" +
+	"\x11ExtractionFailure\x12\x18\n" +
+	"\aordinal\x18\x01 \x01(\x05R\aordinal\x12\x14\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason2W\n" +
 	"\fChunkService\x12G\n" +
 	"\tChunkText\x12\x19.ragd.v1.ChunkTextRequest\x1a\x1a.ragd.v1.ChunkTextResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -846,7 +1027,7 @@ func file_ragd_v1_chunk_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_chunk_proto_rawDescData
 }
 
-var file_ragd_v1_chunk_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_ragd_v1_chunk_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_ragd_v1_chunk_proto_goTypes = []any{
 	(*Chunking)(nil),          // 0: ragd.v1.Chunking
 	(*ChunkingHeader)(nil),    // 1: ragd.v1.ChunkingHeader
@@ -855,25 +1036,30 @@ var file_ragd_v1_chunk_proto_goTypes = []any{
 	(*ChunkTextRequest)(nil),  // 4: ragd.v1.ChunkTextRequest
 	(*UploadPreview)(nil),     // 5: ragd.v1.UploadPreview
 	(*ChunkTextResponse)(nil), // 6: ragd.v1.ChunkTextResponse
-	(*structpb.Value)(nil),    // 7: google.protobuf.Value
-	(*structpb.Struct)(nil),   // 8: google.protobuf.Struct
+	(*Extraction)(nil),        // 7: ragd.v1.Extraction
+	(*ExtractionFailure)(nil), // 8: ragd.v1.ExtractionFailure
+	(*structpb.Value)(nil),    // 9: google.protobuf.Value
+	(*structpb.Struct)(nil),   // 10: google.protobuf.Struct
 }
 var file_ragd_v1_chunk_proto_depIdxs = []int32{
-	7, // 0: ragd.v1.Chunking.keep_separator:type_name -> google.protobuf.Value
-	1, // 1: ragd.v1.Chunking.headers:type_name -> ragd.v1.ChunkingHeader
-	2, // 2: ragd.v1.Chunking.sections:type_name -> ragd.v1.ChunkingSection
-	8, // 3: ragd.v1.Chunk.metadata:type_name -> google.protobuf.Struct
-	8, // 4: ragd.v1.ChunkTextRequest.metadata:type_name -> google.protobuf.Struct
-	0, // 5: ragd.v1.ChunkTextRequest.chunking:type_name -> ragd.v1.Chunking
-	5, // 6: ragd.v1.ChunkTextRequest.upload:type_name -> ragd.v1.UploadPreview
-	3, // 7: ragd.v1.ChunkTextResponse.chunks:type_name -> ragd.v1.Chunk
-	4, // 8: ragd.v1.ChunkService.ChunkText:input_type -> ragd.v1.ChunkTextRequest
-	6, // 9: ragd.v1.ChunkService.ChunkText:output_type -> ragd.v1.ChunkTextResponse
-	9, // [9:10] is the sub-list for method output_type
-	8, // [8:9] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	9,  // 0: ragd.v1.Chunking.keep_separator:type_name -> google.protobuf.Value
+	1,  // 1: ragd.v1.Chunking.headers:type_name -> ragd.v1.ChunkingHeader
+	2,  // 2: ragd.v1.Chunking.sections:type_name -> ragd.v1.ChunkingSection
+	10, // 3: ragd.v1.Chunk.metadata:type_name -> google.protobuf.Struct
+	10, // 4: ragd.v1.ChunkTextRequest.metadata:type_name -> google.protobuf.Struct
+	0,  // 5: ragd.v1.ChunkTextRequest.chunking:type_name -> ragd.v1.Chunking
+	5,  // 6: ragd.v1.ChunkTextRequest.upload:type_name -> ragd.v1.UploadPreview
+	10, // 7: ragd.v1.ChunkTextRequest.extract:type_name -> google.protobuf.Struct
+	3,  // 8: ragd.v1.ChunkTextResponse.chunks:type_name -> ragd.v1.Chunk
+	7,  // 9: ragd.v1.ChunkTextResponse.extraction:type_name -> ragd.v1.Extraction
+	8,  // 10: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
+	4,  // 11: ragd.v1.ChunkService.ChunkText:input_type -> ragd.v1.ChunkTextRequest
+	6,  // 12: ragd.v1.ChunkService.ChunkText:output_type -> ragd.v1.ChunkTextResponse
+	12, // [12:13] is the sub-list for method output_type
+	11, // [11:12] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_chunk_proto_init() }
@@ -892,7 +1078,7 @@ func file_ragd_v1_chunk_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_chunk_proto_rawDesc), len(file_ragd_v1_chunk_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -330,152 +330,6 @@ func (x *Job) GetExtraction() *Extraction {
 	return nil
 }
 
-// Extraction reports the model calls that extracted metadata from a document's chunks,
-// over all attempts of the job.
-type Extraction struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Calls of language models, and their tokens.
-	Calls        int32 `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
-	InputTokens  int32 `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	OutputTokens int32 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	// Fields that could not be extracted in the last attempt. Their chunks are stored
-	// without them.
-	Failed int32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
-	// The first 20 failures.
-	Failures      []*ExtractionFailure `protobuf:"bytes,5,rep,name=failures,proto3" json:"failures,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Extraction) Reset() {
-	*x = Extraction{}
-	mi := &file_ragd_v1_document_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Extraction) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Extraction) ProtoMessage() {}
-
-func (x *Extraction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Extraction.ProtoReflect.Descriptor instead.
-func (*Extraction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Extraction) GetCalls() int32 {
-	if x != nil {
-		return x.Calls
-	}
-	return 0
-}
-
-func (x *Extraction) GetInputTokens() int32 {
-	if x != nil {
-		return x.InputTokens
-	}
-	return 0
-}
-
-func (x *Extraction) GetOutputTokens() int32 {
-	if x != nil {
-		return x.OutputTokens
-	}
-	return 0
-}
-
-func (x *Extraction) GetFailed() int32 {
-	if x != nil {
-		return x.Failed
-	}
-	return 0
-}
-
-func (x *Extraction) GetFailures() []*ExtractionFailure {
-	if x != nil {
-		return x.Failures
-	}
-	return nil
-}
-
-// ExtractionFailure is a field that could not be extracted from a chunk.
-type ExtractionFailure struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the chunk in its document, from 0.
-	Ordinal int32 `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// title, summary, questions, keywords or schema.
-	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
-	// Why the field was not extracted.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExtractionFailure) Reset() {
-	*x = ExtractionFailure{}
-	mi := &file_ragd_v1_document_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExtractionFailure) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExtractionFailure) ProtoMessage() {}
-
-func (x *ExtractionFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExtractionFailure.ProtoReflect.Descriptor instead.
-func (*ExtractionFailure) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ExtractionFailure) GetOrdinal() int32 {
-	if x != nil {
-		return x.Ordinal
-	}
-	return 0
-}
-
-func (x *ExtractionFailure) GetField() string {
-	if x != nil {
-		return x.Field
-	}
-	return ""
-}
-
-func (x *ExtractionFailure) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
 // JobProgress is the progress of a job: done of total units.
 type JobProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -491,7 +345,7 @@ type JobProgress struct {
 
 func (x *JobProgress) Reset() {
 	*x = JobProgress{}
-	mi := &file_ragd_v1_document_proto_msgTypes[4]
+	mi := &file_ragd_v1_document_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +357,7 @@ func (x *JobProgress) String() string {
 func (*JobProgress) ProtoMessage() {}
 
 func (x *JobProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[4]
+	mi := &file_ragd_v1_document_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +370,7 @@ func (x *JobProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobProgress.ProtoReflect.Descriptor instead.
 func (*JobProgress) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *JobProgress) GetDone() int32 {
@@ -568,7 +422,8 @@ type UploadDocumentRequest struct {
 	// 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
 	Fingerprint string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	// Metadata to extract from the chunks by a language model: model, and title, summary,
-	// questions, keywords and schema, each true or an object with options. Default: none.
+	// questions, keywords and schema, each true or an object with options. Default: that of the
+	// index; an empty object extracts nothing.
 	// See docs/reference/extraction.md.
 	Extract *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
 	// Namespace of the index that the document belongs to, at most 255 bytes. A query
@@ -581,7 +436,7 @@ type UploadDocumentRequest struct {
 
 func (x *UploadDocumentRequest) Reset() {
 	*x = UploadDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	mi := &file_ragd_v1_document_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +448,7 @@ func (x *UploadDocumentRequest) String() string {
 func (*UploadDocumentRequest) ProtoMessage() {}
 
 func (x *UploadDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[5]
+	mi := &file_ragd_v1_document_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +461,7 @@ func (x *UploadDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentRequest.ProtoReflect.Descriptor instead.
 func (*UploadDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *UploadDocumentRequest) GetIndexName() string {
@@ -726,7 +581,7 @@ type UploadDocumentResponse struct {
 
 func (x *UploadDocumentResponse) Reset() {
 	*x = UploadDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	mi := &file_ragd_v1_document_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +593,7 @@ func (x *UploadDocumentResponse) String() string {
 func (*UploadDocumentResponse) ProtoMessage() {}
 
 func (x *UploadDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[6]
+	mi := &file_ragd_v1_document_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +606,7 @@ func (x *UploadDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentResponse.ProtoReflect.Descriptor instead.
 func (*UploadDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *UploadDocumentResponse) GetDocument() *Document {
@@ -781,7 +636,7 @@ type UploadDocumentsRequest struct {
 
 func (x *UploadDocumentsRequest) Reset() {
 	*x = UploadDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	mi := &file_ragd_v1_document_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -793,7 +648,7 @@ func (x *UploadDocumentsRequest) String() string {
 func (*UploadDocumentsRequest) ProtoMessage() {}
 
 func (x *UploadDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[7]
+	mi := &file_ragd_v1_document_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -806,7 +661,7 @@ func (x *UploadDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*UploadDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *UploadDocumentsRequest) GetPart() isUploadDocumentsRequest_Part {
@@ -864,7 +719,7 @@ type UploadDocumentsResponse struct {
 
 func (x *UploadDocumentsResponse) Reset() {
 	*x = UploadDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	mi := &file_ragd_v1_document_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +731,7 @@ func (x *UploadDocumentsResponse) String() string {
 func (*UploadDocumentsResponse) ProtoMessage() {}
 
 func (x *UploadDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[8]
+	mi := &file_ragd_v1_document_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +744,7 @@ func (x *UploadDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*UploadDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UploadDocumentsResponse) GetResults() []*UploadResult {
@@ -916,7 +771,7 @@ type UploadResult struct {
 
 func (x *UploadResult) Reset() {
 	*x = UploadResult{}
-	mi := &file_ragd_v1_document_proto_msgTypes[9]
+	mi := &file_ragd_v1_document_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +783,7 @@ func (x *UploadResult) String() string {
 func (*UploadResult) ProtoMessage() {}
 
 func (x *UploadResult) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[9]
+	mi := &file_ragd_v1_document_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +796,7 @@ func (x *UploadResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadResult.ProtoReflect.Descriptor instead.
 func (*UploadResult) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UploadResult) GetUri() string {
@@ -996,7 +851,7 @@ type UploadError struct {
 
 func (x *UploadError) Reset() {
 	*x = UploadError{}
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +863,7 @@ func (x *UploadError) String() string {
 func (*UploadError) ProtoMessage() {}
 
 func (x *UploadError) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +876,7 @@ func (x *UploadError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadError.ProtoReflect.Descriptor instead.
 func (*UploadError) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UploadError) GetCode() string {
@@ -1068,7 +923,7 @@ type GetDocumentRequest struct {
 
 func (x *GetDocumentRequest) Reset() {
 	*x = GetDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +935,7 @@ func (x *GetDocumentRequest) String() string {
 func (*GetDocumentRequest) ProtoMessage() {}
 
 func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +948,7 @@ func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDocumentRequest.ProtoReflect.Descriptor instead.
 func (*GetDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetDocumentRequest) GetIndexName() string {
@@ -1142,7 +997,7 @@ type ListDocumentsRequest struct {
 
 func (x *ListDocumentsRequest) Reset() {
 	*x = ListDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1009,7 @@ func (x *ListDocumentsRequest) String() string {
 func (*ListDocumentsRequest) ProtoMessage() {}
 
 func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1022,7 @@ func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*ListDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListDocumentsRequest) GetIndexName() string {
@@ -1216,7 +1071,7 @@ type ListDocumentsResponse struct {
 
 func (x *ListDocumentsResponse) Reset() {
 	*x = ListDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1083,7 @@ func (x *ListDocumentsResponse) String() string {
 func (*ListDocumentsResponse) ProtoMessage() {}
 
 func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1096,7 @@ func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*ListDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListDocumentsResponse) GetDocuments() []*Document {
@@ -1274,7 +1129,7 @@ type DeleteDocumentRequest struct {
 
 func (x *DeleteDocumentRequest) Reset() {
 	*x = DeleteDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1141,7 @@ func (x *DeleteDocumentRequest) String() string {
 func (*DeleteDocumentRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1154,7 @@ func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteDocumentRequest) GetIndexName() string {
@@ -1338,7 +1193,7 @@ type DeleteDocumentResponse struct {
 
 func (x *DeleteDocumentResponse) Reset() {
 	*x = DeleteDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1205,7 @@ func (x *DeleteDocumentResponse) String() string {
 func (*DeleteDocumentResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1218,7 @@ func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
 }
 
 // DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
@@ -1389,7 +1244,7 @@ type DeleteDocumentsRequest struct {
 
 func (x *DeleteDocumentsRequest) Reset() {
 	*x = DeleteDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1256,7 @@ func (x *DeleteDocumentsRequest) String() string {
 func (*DeleteDocumentsRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1269,7 @@ func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteDocumentsRequest) GetIndexName() string {
@@ -1471,7 +1326,7 @@ type DeleteDocumentsResponse struct {
 
 func (x *DeleteDocumentsResponse) Reset() {
 	*x = DeleteDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1338,7 @@ func (x *DeleteDocumentsResponse) String() string {
 func (*DeleteDocumentsResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1351,7 @@ func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteDocumentsResponse) GetDeletedCount() int32 {
@@ -1525,7 +1380,7 @@ type DeletedDocument struct {
 
 func (x *DeletedDocument) Reset() {
 	*x = DeletedDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1392,7 @@ func (x *DeletedDocument) String() string {
 func (*DeletedDocument) ProtoMessage() {}
 
 func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1405,7 @@ func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletedDocument.ProtoReflect.Descriptor instead.
 func (*DeletedDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeletedDocument) GetDocumentId() string {
@@ -1599,7 +1454,7 @@ type SyncSourceRequest struct {
 
 func (x *SyncSourceRequest) Reset() {
 	*x = SyncSourceRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1466,7 @@ func (x *SyncSourceRequest) String() string {
 func (*SyncSourceRequest) ProtoMessage() {}
 
 func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1479,7 @@ func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
 func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SyncSourceRequest) GetIndexName() string {
@@ -1689,7 +1544,7 @@ type SourceDocument struct {
 
 func (x *SourceDocument) Reset() {
 	*x = SourceDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1556,7 @@ func (x *SourceDocument) String() string {
 func (*SourceDocument) ProtoMessage() {}
 
 func (x *SourceDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1569,7 @@ func (x *SourceDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
 func (*SourceDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SourceDocument) GetUri() string {
@@ -1749,7 +1604,7 @@ type SyncSourceResponse struct {
 
 func (x *SyncSourceResponse) Reset() {
 	*x = SyncSourceResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1616,7 @@ func (x *SyncSourceResponse) String() string {
 func (*SyncSourceResponse) ProtoMessage() {}
 
 func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1629,7 @@ func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
 func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SyncSourceResponse) GetNewUris() []string {
@@ -1828,7 +1683,7 @@ type FindUnchangedRequest struct {
 
 func (x *FindUnchangedRequest) Reset() {
 	*x = FindUnchangedRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +1695,7 @@ func (x *FindUnchangedRequest) String() string {
 func (*FindUnchangedRequest) ProtoMessage() {}
 
 func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +1708,7 @@ func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUnchangedRequest.ProtoReflect.Descriptor instead.
 func (*FindUnchangedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FindUnchangedRequest) GetIndexName() string {
@@ -1894,7 +1749,7 @@ type FindUnchangedResponse struct {
 
 func (x *FindUnchangedResponse) Reset() {
 	*x = FindUnchangedResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +1761,7 @@ func (x *FindUnchangedResponse) String() string {
 func (*FindUnchangedResponse) ProtoMessage() {}
 
 func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +1774,7 @@ func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUnchangedResponse.ProtoReflect.Descriptor instead.
 func (*FindUnchangedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FindUnchangedResponse) GetUnchanged() []int32 {
@@ -1944,7 +1799,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +1811,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +1824,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -2011,7 +1866,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2023,7 +1878,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2036,7 +1891,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -2063,7 +1918,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +1930,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +1943,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -2112,7 +1967,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2124,7 +1979,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2137,7 +1992,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -2172,7 +2027,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2039,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2052,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -2224,7 +2079,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2236,7 +2091,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2249,7 +2104,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -2269,7 +2124,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2136,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2149,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -2314,7 +2169,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2326,7 +2181,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2339,7 +2194,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2395,18 +2250,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"updateTime\x123\n" +
 	"\n" +
 	"extraction\x18\v \x01(\v2\x13.ragd.v1.ExtractionR\n" +
-	"extraction\"\xba\x01\n" +
-	"\n" +
-	"Extraction\x12\x14\n" +
-	"\x05calls\x18\x01 \x01(\x05R\x05calls\x12!\n" +
-	"\finput_tokens\x18\x02 \x01(\x05R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\x03 \x01(\x05R\foutputTokens\x12\x16\n" +
-	"\x06failed\x18\x04 \x01(\x05R\x06failed\x126\n" +
-	"\bfailures\x18\x05 \x03(\v2\x1a.ragd.v1.ExtractionFailureR\bfailures\"[\n" +
-	"\x11ExtractionFailure\x12\x18\n" +
-	"\aordinal\x18\x01 \x01(\x05R\aordinal\x12\x14\n" +
-	"\x05field\x18\x02 \x01(\tR\x05field\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"K\n" +
+	"extraction\"K\n" +
 	"\vJobProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x05R\x05total\x12\x12\n" +
@@ -2576,105 +2420,103 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                // 0: ragd.v1.Document
 	(*Job)(nil),                     // 1: ragd.v1.Job
-	(*Extraction)(nil),              // 2: ragd.v1.Extraction
-	(*ExtractionFailure)(nil),       // 3: ragd.v1.ExtractionFailure
-	(*JobProgress)(nil),             // 4: ragd.v1.JobProgress
-	(*UploadDocumentRequest)(nil),   // 5: ragd.v1.UploadDocumentRequest
-	(*UploadDocumentResponse)(nil),  // 6: ragd.v1.UploadDocumentResponse
-	(*UploadDocumentsRequest)(nil),  // 7: ragd.v1.UploadDocumentsRequest
-	(*UploadDocumentsResponse)(nil), // 8: ragd.v1.UploadDocumentsResponse
-	(*UploadResult)(nil),            // 9: ragd.v1.UploadResult
-	(*UploadError)(nil),             // 10: ragd.v1.UploadError
-	(*GetDocumentRequest)(nil),      // 11: ragd.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),    // 12: ragd.v1.ListDocumentsRequest
-	(*ListDocumentsResponse)(nil),   // 13: ragd.v1.ListDocumentsResponse
-	(*DeleteDocumentRequest)(nil),   // 14: ragd.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),  // 15: ragd.v1.DeleteDocumentResponse
-	(*DeleteDocumentsRequest)(nil),  // 16: ragd.v1.DeleteDocumentsRequest
-	(*DeleteDocumentsResponse)(nil), // 17: ragd.v1.DeleteDocumentsResponse
-	(*DeletedDocument)(nil),         // 18: ragd.v1.DeletedDocument
-	(*SyncSourceRequest)(nil),       // 19: ragd.v1.SyncSourceRequest
-	(*SourceDocument)(nil),          // 20: ragd.v1.SourceDocument
-	(*SyncSourceResponse)(nil),      // 21: ragd.v1.SyncSourceResponse
-	(*FindUnchangedRequest)(nil),    // 22: ragd.v1.FindUnchangedRequest
-	(*FindUnchangedResponse)(nil),   // 23: ragd.v1.FindUnchangedResponse
-	(*ListChunksRequest)(nil),       // 24: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 25: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 26: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 27: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 28: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 29: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 30: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 31: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 32: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
-	(*Chunking)(nil),                // 34: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 35: ragd.v1.Chunk
+	(*JobProgress)(nil),             // 2: ragd.v1.JobProgress
+	(*UploadDocumentRequest)(nil),   // 3: ragd.v1.UploadDocumentRequest
+	(*UploadDocumentResponse)(nil),  // 4: ragd.v1.UploadDocumentResponse
+	(*UploadDocumentsRequest)(nil),  // 5: ragd.v1.UploadDocumentsRequest
+	(*UploadDocumentsResponse)(nil), // 6: ragd.v1.UploadDocumentsResponse
+	(*UploadResult)(nil),            // 7: ragd.v1.UploadResult
+	(*UploadError)(nil),             // 8: ragd.v1.UploadError
+	(*GetDocumentRequest)(nil),      // 9: ragd.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),    // 10: ragd.v1.ListDocumentsRequest
+	(*ListDocumentsResponse)(nil),   // 11: ragd.v1.ListDocumentsResponse
+	(*DeleteDocumentRequest)(nil),   // 12: ragd.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),  // 13: ragd.v1.DeleteDocumentResponse
+	(*DeleteDocumentsRequest)(nil),  // 14: ragd.v1.DeleteDocumentsRequest
+	(*DeleteDocumentsResponse)(nil), // 15: ragd.v1.DeleteDocumentsResponse
+	(*DeletedDocument)(nil),         // 16: ragd.v1.DeletedDocument
+	(*SyncSourceRequest)(nil),       // 17: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),          // 18: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),      // 19: ragd.v1.SyncSourceResponse
+	(*FindUnchangedRequest)(nil),    // 20: ragd.v1.FindUnchangedRequest
+	(*FindUnchangedResponse)(nil),   // 21: ragd.v1.FindUnchangedResponse
+	(*ListChunksRequest)(nil),       // 22: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),      // 23: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),           // 24: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),         // 25: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),        // 26: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),         // 27: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),        // 28: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 29: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),         // 30: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 31: google.protobuf.Timestamp
+	(*Extraction)(nil),              // 32: ragd.v1.Extraction
+	(*Chunking)(nil),                // 33: ragd.v1.Chunking
+	(*Chunk)(nil),                   // 34: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	32, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	33, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	33, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
-	4,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	33, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	33, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	2,  // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
-	3,  // 7: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
-	32, // 8: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	34, // 9: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	32, // 10: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
-	0,  // 11: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
-	1,  // 12: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
-	5,  // 13: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
-	9,  // 14: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
-	1,  // 15: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
-	10, // 16: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	32, // 17: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 18: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	32, // 19: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	18, // 20: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
-	20, // 21: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	34, // 22: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
-	20, // 23: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	35, // 24: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 25: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	5,  // 26: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	7,  // 27: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	11, // 28: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	12, // 29: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	14, // 30: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	16, // 31: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	19, // 32: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	22, // 33: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	24, // 34: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	26, // 35: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	27, // 36: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	29, // 37: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	30, // 38: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	31, // 39: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	6,  // 40: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	8,  // 41: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 42: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	13, // 43: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	15, // 44: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	17, // 45: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	21, // 46: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	23, // 47: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	25, // 48: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 49: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	28, // 50: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 51: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 52: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 53: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	40, // [40:54] is the sub-list for method output_type
-	26, // [26:40] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	30, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	31, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	31, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
+	31, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	31, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	32, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	30, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	33, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	30, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	0,  // 10: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
+	1,  // 11: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
+	3,  // 12: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
+	7,  // 13: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
+	1,  // 14: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
+	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
+	30, // 16: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	0,  // 17: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
+	30, // 18: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	16, // 19: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
+	18, // 20: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	33, // 21: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	18, // 22: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
+	34, // 23: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 24: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 25: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 26: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 27: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 28: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	12, // 29: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	14, // 30: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	17, // 31: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	20, // 32: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	22, // 33: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	24, // 34: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	25, // 35: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	27, // 36: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	28, // 37: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	29, // 38: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 39: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 40: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 41: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 42: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	13, // 43: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	15, // 44: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	19, // 45: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	21, // 46: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	23, // 47: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 48: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	26, // 49: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 50: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 51: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 52: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	39, // [39:53] is the sub-list for method output_type
+	25, // [25:39] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2683,11 +2525,11 @@ func file_ragd_v1_document_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
-	file_ragd_v1_document_proto_msgTypes[5].OneofWrappers = []any{
+	file_ragd_v1_document_proto_msgTypes[3].OneofWrappers = []any{
 		(*UploadDocumentRequest_Text)(nil),
 		(*UploadDocumentRequest_Content)(nil),
 	}
-	file_ragd_v1_document_proto_msgTypes[7].OneofWrappers = []any{
+	file_ragd_v1_document_proto_msgTypes[5].OneofWrappers = []any{
 		(*UploadDocumentsRequest_Document)(nil),
 		(*UploadDocumentsRequest_Content)(nil),
 	}
@@ -2697,7 +2539,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -9,6 +9,7 @@ package ragdv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -231,8 +232,10 @@ type Index struct {
 	// width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
 	// true unless changed by UpdateIndex. The service may be set to record none at all.
 	RecordQuestions bool `protobuf:"varint,21,opt,name=record_questions,json=recordQuestions,proto3" json:"record_questions,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Default extraction of uploads; absent if nothing is extracted.
+	Extract       *structpb.Struct `protobuf:"bytes,22,opt,name=extract,proto3" json:"extract,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -410,6 +413,13 @@ func (x *Index) GetRecordQuestions() bool {
 		return x.RecordQuestions
 	}
 	return false
+}
+
+func (x *Index) GetExtract() *structpb.Struct {
+	if x != nil {
+		return x.Extract
+	}
+	return nil
 }
 
 // SearchWidth is the measured width of searches in the Postgres index over the embeddings:
@@ -696,7 +706,9 @@ type CreateIndexRequest struct {
 	// indexes of its own. At most 16.
 	MetadataIndexes []string `protobuf:"bytes,9,rep,name=metadata_indexes,json=metadataIndexes,proto3" json:"metadata_indexes,omitempty"`
 	// Default: all edge types are stored.
-	Graph         *GraphSettings `protobuf:"bytes,10,opt,name=graph,proto3" json:"graph,omitempty"`
+	Graph *GraphSettings `protobuf:"bytes,10,opt,name=graph,proto3" json:"graph,omitempty"`
+	// Default extraction of uploads to this index, as in UploadDocument.
+	Extract       *structpb.Struct `protobuf:"bytes,11,opt,name=extract,proto3" json:"extract,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -801,6 +813,13 @@ func (x *CreateIndexRequest) GetGraph() *GraphSettings {
 	return nil
 }
 
+func (x *CreateIndexRequest) GetExtract() *structpb.Struct {
+	if x != nil {
+		return x.Extract
+	}
+	return nil
+}
+
 type UpdateIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -821,8 +840,10 @@ type UpdateIndexRequest struct {
 	Dimension int32 `protobuf:"varint,7,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	// Whether to record questions; see Index. false deletes those that were recorded.
 	RecordQuestions *bool `protobuf:"varint,8,opt,name=record_questions,json=recordQuestions,proto3,oneof" json:"record_questions,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Default extraction of later uploads; an empty object removes it.
+	Extract       *structpb.Struct `protobuf:"bytes,9,opt,name=extract,proto3" json:"extract,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateIndexRequest) Reset() {
@@ -909,6 +930,13 @@ func (x *UpdateIndexRequest) GetRecordQuestions() bool {
 		return *x.RecordQuestions
 	}
 	return false
+}
+
+func (x *UpdateIndexRequest) GetExtract() *structpb.Struct {
+	if x != nil {
+		return x.Extract
+	}
+	return nil
 }
 
 type MetadataIndexes struct {
@@ -1551,7 +1579,7 @@ var File_ragd_v1_index_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/index.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"p\n" +
+	"\x13ragd/v1/index.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"p\n" +
 	"\vIndexConfig\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12'\n" +
 	"\x04hnsw\x18\x02 \x01(\v2\x13.ragd.v1.HnswConfigR\x04hnsw\x12$\n" +
@@ -1561,7 +1589,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xf9\x06\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xac\a\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1588,7 +1616,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x14next_embedding_model\x18\x12 \x01(\tR\x12nextEmbeddingModel\x12$\n" +
 	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\x127\n" +
 	"\fsearch_width\x18\x14 \x01(\v2\x14.ragd.v1.SearchWidthR\vsearchWidth\x12)\n" +
-	"\x10record_questions\x18\x15 \x01(\bR\x0frecordQuestions\"\xbd\x01\n" +
+	"\x10record_questions\x18\x15 \x01(\bR\x0frecordQuestions\x121\n" +
+	"\aextract\x18\x16 \x01(\v2\x17.google.protobuf.StructR\aextract\"\xbd\x01\n" +
 	"\vSearchWidth\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x16\n" +
 	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12\x1c\n" +
@@ -1613,7 +1642,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"components\x18\x06 \x01(\x05R\n" +
 	"components\x12C\n" +
-	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\x99\x03\n" +
+	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\xcc\x03\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1627,7 +1656,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"vectorType\x12)\n" +
 	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\x12,\n" +
 	"\x05graph\x18\n" +
-	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\"\x9a\x03\n" +
+	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x121\n" +
+	"\aextract\x18\v \x01(\v2\x17.google.protobuf.StructR\aextract\"\xcd\x03\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
@@ -1637,7 +1667,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x05graph\x18\x05 \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x12'\n" +
 	"\x0fembedding_model\x18\x06 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
 	"\tdimension\x18\a \x01(\x05R\tdimension\x12.\n" +
-	"\x10record_questions\x18\b \x01(\bH\x00R\x0frecordQuestions\x88\x01\x01B\x13\n" +
+	"\x10record_questions\x18\b \x01(\bH\x00R\x0frecordQuestions\x88\x01\x01\x121\n" +
+	"\aextract\x18\t \x01(\v2\x17.google.protobuf.StructR\aextractB\x13\n" +
 	"\x11_record_questions\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
@@ -1727,6 +1758,7 @@ var file_ragd_v1_index_proto_goTypes = []any{
 	(*DeleteIndexResponse)(nil),          // 22: ragd.v1.DeleteIndexResponse
 	(*Chunking)(nil),                     // 23: ragd.v1.Chunking
 	(*timestamppb.Timestamp)(nil),        // 24: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 25: google.protobuf.Struct
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
@@ -1737,40 +1769,43 @@ var file_ragd_v1_index_proto_depIdxs = []int32{
 	24, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
 	6,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
 	4,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	24, // 8: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
-	5,  // 9: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	24, // 10: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
-	0,  // 11: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	23, // 12: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	5,  // 13: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	0,  // 14: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	9,  // 15: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	23, // 16: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	5,  // 17: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	3,  // 18: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	7,  // 19: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	18, // 20: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	19, // 21: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	8,  // 22: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	10, // 23: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	12, // 24: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	14, // 25: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	16, // 26: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	21, // 27: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 28: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 29: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	20, // 30: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 31: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	11, // 32: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	13, // 33: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	15, // 34: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	17, // 35: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	22, // 36: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	28, // [28:37] is the sub-list for method output_type
-	19, // [19:28] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	25, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	24, // 9: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	5,  // 10: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
+	24, // 11: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	0,  // 12: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	23, // 13: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	5,  // 14: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	25, // 15: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	0,  // 16: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	9,  // 17: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	23, // 18: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	5,  // 19: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	25, // 20: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	3,  // 21: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	7,  // 22: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	18, // 23: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	19, // 24: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	8,  // 25: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	10, // 26: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	12, // 27: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	14, // 28: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	16, // 29: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	21, // 30: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 31: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 32: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	20, // 33: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 34: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	11, // 35: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	13, // 36: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	15, // 37: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	17, // 38: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	22, // 39: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	31, // [31:40] is the sub-list for method output_type
+	22, // [22:31] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }

@@ -56,6 +56,7 @@ CREATE TABLE tenant.indexes (
     metadata_indexes text[] NOT NULL,
     embedding_model text NOT NULL,
     chunking jsonb NOT NULL,
+    "extract" jsonb,
     text_language text NOT NULL,
     generation integer DEFAULT 0 NOT NULL,
     built boolean DEFAULT false NOT NULL,
