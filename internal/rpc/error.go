@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -54,8 +55,18 @@ func wireError(err error, requestID string) *connect.Error {
 	var lacking *tenant.ScopeError
 	if errors.As(err, &lacking) {
 		wired.Meta().Set("WWW-Authenticate", challenge+", "+lacking.Challenge())
+		addDetail(wired, &errdetails.ErrorInfo{
+			Reason: "INSUFFICIENT_SCOPE", Domain: "ragd", Metadata: map[string]string{"scope": string(lacking.Need)},
+		})
 	}
 	return wired
+}
+
+// addDetail adds a detail whose type proto/google defines, for clients of all languages.
+func addDetail(wired *connect.Error, message proto.Message) {
+	if detail, err := connect.NewErrorDetail(message); err == nil {
+		wired.AddDetail(detail)
+	}
 }
 
 func addDetails(wired *connect.Error, f *fault.Error) {
@@ -65,15 +76,10 @@ func addDetails(wired *connect.Error, f *fault.Error) {
 			bad.FieldViolations = append(bad.FieldViolations,
 				&errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Reason})
 		}
-		if detail, err := connect.NewErrorDetail(bad); err == nil {
-			wired.AddDetail(detail)
-		}
+		addDetail(wired, bad)
 	}
 	if f.RetryAfter > 0 {
-		retry := &errdetails.RetryInfo{RetryDelay: durationpb.New(f.RetryAfter)}
-		if detail, err := connect.NewErrorDetail(retry); err == nil {
-			wired.AddDetail(detail)
-		}
+		addDetail(wired, &errdetails.RetryInfo{RetryDelay: durationpb.New(f.RetryAfter)})
 		seconds := (f.RetryAfter + time.Second - 1) / time.Second
 		wired.Meta().Set("Retry-After", fmt.Sprint(int64(seconds)))
 	}
