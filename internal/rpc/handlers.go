@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
@@ -49,6 +50,7 @@ type Handlers struct {
 	Graphs    *graph.Service
 	Tools     *tool.Service
 	Endpoints *own.Service
+	Secrets   *secret.Service
 
 	Evaluations *evaluate.Service
 
@@ -65,6 +67,7 @@ func ServiceNames() []string {
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
+		ragdv1connect.SecretServiceName,
 	}
 }
 
@@ -106,6 +109,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 	add(ragdv1connect.NewEndpointServiceHandler(h, options))
 	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
+	add(ragdv1connect.NewSecretServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -11,23 +11,25 @@ import (
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// masterKeys returns the keys that encrypt tenants' secrets, nil if there are none.
+func (s *Service) masterKeys() (*seal.Keys, error) {
+	if s.config.MasterKeys == nil && s.database.embedded != nil {
+		return seal.OpenFile(s.config.DataDir)
+	}
+	return s.config.MasterKeys, nil
+}
+
 // endpoints returns the service of the tenants' own endpoints, which are beside those of
-// the operator.
-func (s *Service) endpoints(db *tenant.DB, operator *endpoint.Directory) (*own.Service, error) {
-	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
-	if err != nil {
-		return nil, err
-	}
-	keys := s.config.MasterKeys
-	if keys == nil && s.database.embedded != nil {
-		if keys, err = seal.OpenFile(s.config.DataDir); err != nil {
-			return nil, err
-		}
-	}
-	return own.New(own.Config{DB: db, Operator: operator, Guard: guard, Keys: keys, IndexOf: index.WithEndpoint}), nil
+// the operator. Its rotation of master keys includes the tenants' secrets.
+func (s *Service) endpoints(db *tenant.DB, operator *endpoint.Directory, guard *outbound.Guard, keys *seal.Keys, secrets *secret.Service) *own.Service {
+	return own.New(own.Config{
+		DB: db, Operator: operator, Guard: guard, Keys: keys, IndexOf: index.WithEndpoint,
+		Also: []own.RotateFunc{secrets.Rotate},
+	})
 }
 
 // try returns functions that use a model once, to see whether it works.

@@ -31,12 +31,14 @@ import (
 	"github.com/ragdhq/ragd/internal/logrepeat"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
@@ -130,10 +132,16 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	processor := limit.NewProcessor(0)
 	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
 	operators := append(providers.endpoints(), s.config.Endpoints...)
-	owned, err := s.endpoints(db, endpoint.NewDirectory(nil, operators...))
+	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
 	if err != nil {
 		return err
 	}
+	keys, err := s.masterKeys()
+	if err != nil {
+		return err
+	}
+	secrets := secret.New(db, keys)
+	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys, secrets)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
 	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
 	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Processor: processor})
@@ -191,6 +199,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
 		Endpoints: owned,
+		Secrets:   secrets,
 
 		Evaluations: evaluations,
 

@@ -976,10 +976,10 @@ func (*RotateEndpointKeysRequest) Descriptor() ([]byte, []int) {
 
 type RotateEndpointKeysResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Endpoints whose secrets are encrypted with another key than before.
+	// Endpoints and secrets that are encrypted with another key than before.
 	Rotated int32 `protobuf:"varint,1,opt,name=rotated,proto3" json:"rotated,omitempty"`
-	// Endpoints, as tenant/endpoint, whose secrets no master key opens. Their tenants must
-	// give the keys again.
+	// What no master key opens: endpoints, as tenant/endpoint, and secrets, as
+	// tenant/secrets/name. Their tenants must give the keys again.
 	Lost          []string `protobuf:"bytes,2,rep,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

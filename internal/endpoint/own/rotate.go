@@ -7,10 +7,14 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// RotateFunc encrypts the secrets of one kind of a tenant with the first master key. It
+// returns how many were encrypted with another key, and names of those that no key opens.
+type RotateFunc func(ctx context.Context, id tenant.ID) (count int, lost []string, err error)
+
 // Rotated is the outcome of Rotate.
 type Rotated struct {
 	Count int      // of secrets that were encrypted with another key
-	Lost  []string // tenant/endpoint of secrets that no key opens
+	Lost  []string // tenant/endpoint, or tenant/kind/name, of secrets that no key opens
 }
 
 // Rotate encrypts the secrets of all tenants with the first master key. tenants returns a page
@@ -28,6 +32,9 @@ func (s *Service) Rotate(ctx context.Context, tenants func(ctx context.Context, 
 		}
 		for _, t := range page {
 			if err := s.rotate(ctx, t.TenantID, &all); err != nil {
+				return all, err
+			}
+			if err := s.rotateOthers(ctx, t.TenantID, &all); err != nil {
 				return all, err
 			}
 		}
@@ -60,6 +67,20 @@ func (s *Service) rotate(ctx context.Context, id tenant.ID, all *Rotated) error 
 			return err
 		}
 		all.Count++
+	}
+	return nil
+}
+
+func (s *Service) rotateOthers(ctx context.Context, id tenant.ID, all *Rotated) error {
+	for _, rotate := range s.config.Also {
+		count, lost, err := rotate(ctx, id)
+		all.Count += count
+		for _, name := range lost {
+			all.Lost = append(all.Lost, string(id)+"/"+name)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

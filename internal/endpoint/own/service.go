@@ -27,6 +27,8 @@ type Config struct {
 	// IndexOf returns the name of an index with a model of the endpoint, empty if there is
 	// none.
 	IndexOf func(ctx context.Context, q tenant.Queryer, endpointName string) (string, error)
+	// Also encrypt what else of a tenant is encrypted with the master keys.
+	Also []RotateFunc
 }
 
 // Service manages the endpoints of the calling tenant. Safe for concurrent use.

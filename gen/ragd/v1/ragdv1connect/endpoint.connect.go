@@ -78,8 +78,9 @@ type EndpointServiceClient interface {
 	// does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
 	// kind that cannot list its models.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
-	// RotateEndpointKeys encrypts the keys of all tenants' endpoints with the first master key.
-	// Afterwards the other master keys are no longer needed. Needs the operator's key.
+	// RotateEndpointKeys encrypts the keys of all tenants' endpoints, and their secrets, with
+	// the first master key. Afterwards the other master keys are no longer needed. Needs the
+	// operator's key.
 	RotateEndpointKeys(context.Context, *v1.RotateEndpointKeysRequest) (*v1.RotateEndpointKeysResponse, error)
 }
 
@@ -237,8 +238,9 @@ type EndpointServiceHandler interface {
 	// does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
 	// kind that cannot list its models.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
-	// RotateEndpointKeys encrypts the keys of all tenants' endpoints with the first master key.
-	// Afterwards the other master keys are no longer needed. Needs the operator's key.
+	// RotateEndpointKeys encrypts the keys of all tenants' endpoints, and their secrets, with
+	// the first master key. Afterwards the other master keys are no longer needed. Needs the
+	// operator's key.
 	RotateEndpointKeys(context.Context, *v1.RotateEndpointKeysRequest) (*v1.RotateEndpointKeysResponse, error)
 }
 
