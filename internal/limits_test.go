@@ -53,6 +53,7 @@ var documentedLimits = []struct {
 	{"limits", "indexes of a tenant", "index.DefaultMaxIndexes"},
 	{"limits", "`dimension`", "index.MaxDimension index.MaxBits"},
 	{"limits", "values of a `sparsevec`", "index.maxIndexedNonZeros"},
+	{"limits", "`sparseValues` beside `values`", "index.maxSparseNonZeros"},
 	{"limits", "`metadataIndexes`", "index.maxMetadataIndexes"},
 	{"limits", "graph loaded for a query", "graph.maxHops"},
 	{"limits", "chunks of a graph whose components", "graph.maxCounted"},

@@ -66,6 +66,7 @@ func (i Index) makeChunks() []string {
 			namespace    text COLLATE "C" NOT NULL DEFAULT '` + DefaultNamespace + `',
 			chunk_id     text COLLATE "C" NOT NULL,
 			metadata     jsonb NOT NULL,
+			sparse       sparsevec, -- of a ready-made vector, beside its embedding; null for none
 			content_keys text[], -- keys of metadata that were read from the content; null for none
 			title        text NOT NULL DEFAULT '',
 			text         text NOT NULL DEFAULT '',
@@ -111,7 +112,7 @@ const (
 // each with a row and an index entry of its own.
 func (i Index) storage() string {
 	const table = `ALTER TABLE tenant.chunk ALTER chunk_id SET STORAGE MAIN, ALTER namespace SET STORAGE MAIN, ALTER title SET STORAGE MAIN,
-			ALTER metadata SET STORAGE MAIN, ALTER term_weights SET STORAGE MAIN`
+			ALTER metadata SET STORAGE MAIN, ALTER term_weights SET STORAGE MAIN, ALTER sparse SET STORAGE MAIN`
 	if i.Dimension > traits[i.VectorType].maxInline {
 		return table
 	}

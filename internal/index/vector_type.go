@@ -134,22 +134,63 @@ func (i Index) Dense(field string, v Sparse) ([]float32, error) {
 	if i.VectorType != SparseVec {
 		return nil, fault.Field(field, "index %q holds %s, not sparsevec", i.Name, i.VectorType)
 	}
+	given, err := v.values(field, i.Dimension)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float32, i.Dimension)
+	for at, value := range given {
+		out[at] = value
+	}
+	return out, nil
+}
+
+const (
+	// sparseDimensions is the number of dimensions of the sparse vectors beside embeddings, the
+	// largest that pgvector has.
+	sparseDimensions = 1_000_000_000
+	// maxSparseNonZeros is how many values of such a vector may differ from zero.
+	maxSparseNonZeros = 1_000
+)
+
+// Beside returns a sparse vector as a parameter for the column of those beside embeddings.
+// Errors: Invalid naming the field, also for an index whose scores an inner product cannot be
+// added to.
+func (i Index) Beside(field string, v Sparse) (*pgvector.SparseVector, error) {
+	switch {
+	case i.VectorType != Vector && i.VectorType != HalfVec, i.Metric != Cosine && i.Metric != DotProduct:
+		return nil, fault.Field(field, "index %q has %s and the metric %s: sparse values go beside those of vector or halfvec with the metric cosine or dotproduct", i.Name, i.VectorType, i.Metric)
+	case len(v.Indices) > maxSparseNonZeros:
+		return nil, fault.Field(field, "must have at most %d values, got %d", maxSparseNonZeros, len(v.Indices))
+	}
+	given, err := v.values(field, sparseDimensions)
+	if err != nil {
+		return nil, err
+	}
+	for at, value := range given {
+		if x := float64(value); math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fault.Field(field, "has a value that is not a finite number at the index %d", at)
+		}
+	}
+	return new(pgvector.NewSparseVectorFromMap(given, sparseDimensions)), nil
+}
+
+// values returns the values of a sparse vector by their indices. Errors: Invalid.
+func (v Sparse) values(field string, dimension int) (map[int32]float32, error) {
 	if len(v.Indices) != len(v.Values) {
 		return nil, fault.Field(field, "has %d indices but %d values", len(v.Indices), len(v.Values))
 	}
-	out := make([]float32, i.Dimension)
-	given := make(map[uint32]bool, len(v.Indices))
+	given := make(map[int32]float32, len(v.Indices))
 	for n, at := range v.Indices {
-		if given[at] {
+		if int64(at) >= int64(dimension) {
+			return nil, fault.Field(field, "has the index %d, but there are %d dimensions", at, dimension)
+		}
+		if _, twice := given[int32(at)]; twice {
 			return nil, fault.Field(field, "has the index %d twice", at)
 		}
-		given[at] = true
-		if int64(at) >= int64(i.Dimension) {
-			return nil, fault.Field(field, "has the index %d, but index %q has %d dimensions", at, i.Name, i.Dimension)
-		}
-		out[at] = v.Values[n]
+		given[int32(at)] = v.Values[n]
 	}
-	return out, nil
+	return given, nil
 }
 
 // Column returns a valid embedding as a parameter for the column type.

@@ -116,7 +116,9 @@ func (p *prepared) configurePinecone(c PineconeConfig) error {
 	if c.Namespace != "" {
 		p.scope.namespace = c.Namespace
 	}
-	p.sparse = c.SparseVector
+	if c.SparseVector != nil {
+		p.sparse, p.sparseField = c.SparseVector, "databaseConfig.pinecone.sparseVector"
+	}
 	return nil
 }
 

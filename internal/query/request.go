@@ -21,6 +21,7 @@ const MaxNeighbours = 10
 type Request struct {
 	Question
 	Fusion         Fusion
+	SparseVector   *index.Sparse // instead of QueryVector, or beside it
 	DatabaseConfig DatabaseConfig
 	Neighbours     int     // chunks to add before and after each source
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
@@ -72,7 +73,9 @@ type prepared struct {
 	minScore       *float64
 	minSimilarity  *float64
 	ef, probes     int           // 0: the index's own
-	sparse         *index.Sparse // instead of vector
+	sparse         *index.Sparse // instead of vector, or beside it
+	sparseField    string        // of the request
+	beside         any           // sparse as a parameter, beside vector; nil for none
 	includeVectors bool
 	neighbours     int
 	diversity      float64
@@ -127,6 +130,7 @@ func (r Request) prepare() (prepared, error) {
 	if err := p.fusion.check(); err != nil {
 		return p, err
 	}
+	p.sparse, p.sparseField = r.SparseVector, "sparseVector"
 	if err := p.configure(r.VectorStoreName, r.DatabaseConfig); err != nil {
 		return p, err
 	}
@@ -205,19 +209,34 @@ func (p prepared) compares() bool {
 // ids, as it has no vector to compare with.
 func (p prepared) lists() bool { return p.plain && len(p.vector) == 0 }
 
-// settleSparse replaces a sparse query vector by its dense form.
+// settleSparse replaces a sparse query vector by its dense form, or by a parameter beside the
+// query vector.
 func (p *prepared) settleSparse(i index.Index) (err error) {
-	if p.sparse == nil {
+	switch {
+	case p.sparse == nil:
 		return nil
+	case i.VectorType != index.SparseVec:
+		return p.settleBeside(i)
+	case len(p.vector) > 0:
+		return fault.Field(p.sparseField, "and queryVector are mutually exclusive")
 	}
-	const field = "databaseConfig.pinecone.sparseVector"
-	if len(p.vector) > 0 {
-		return fault.Field(field, "and queryVector are mutually exclusive")
-	}
-	if p.vector, err = i.Dense(field, *p.sparse); err != nil {
+	if p.vector, err = i.Dense(p.sparseField, *p.sparse); err != nil {
 		return err
 	}
-	return i.CheckVector(field, p.vector)
+	return i.CheckVector(p.sparseField, p.vector)
+}
+
+// settleBeside checks a sparse vector beside a query vector.
+func (p *prepared) settleBeside(i index.Index) error {
+	if p.mode = cmp.Or(p.mode, Vector); p.mode != Vector {
+		return fault.Field(p.sparseField, "is for searchMode vector, not %s", p.mode)
+	}
+	if p.plain && len(p.vector) == 0 {
+		return fault.Field(p.sparseField, "needs a queryVector beside it: index %q has embeddings of type %s", i.Name, i.VectorType)
+	}
+	beside, err := i.Beside(p.sparseField, *p.sparse)
+	p.beside = beside
+	return err
 }
 
 // finite reports whether x is neither NaN nor infinite.

@@ -97,7 +97,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *tenant.Handle, i 
 		}
 		watch.Lap("words", 0)
 	}
-	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 {
+	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 && p.beside == nil {
 		if find.estimate, err = s.estimates.of(ctx, id, h, i, p.scope); err != nil {
 			return a, err
 		}

@@ -119,9 +119,14 @@ func (s search) where(q *statement) string {
 	return where
 }
 
-// distance returns the distance of a chunk c from the question.
+// distance returns the distance of a chunk c from the question. Inner products of sparse
+// vectors, which pgvector returns as negative numbers, are subtracted from it.
 func (s search) distance(q *statement) string {
-	return "c.embedding " + s.index.Metric.Operator() + " " + q.args.Add(s.index.Column(s.request.vector))
+	distance := "c.embedding " + s.index.Metric.Operator() + " " + q.args.Add(s.index.Column(s.request.vector))
+	if s.request.beside == nil {
+		return distance
+	}
+	return "(" + distance + ") + coalesce(c.sparse <#> " + q.args.Add(s.request.beside) + ", 0)"
 }
 
 // weight returns the negative weight of the question's terms in a chunk c.

@@ -9,7 +9,6 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 )
@@ -64,10 +63,7 @@ func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
 		out.PGVector = &query.PGVectorConfig{MinScore: p.MinScore, Ef: intOf(p.Ef), Probes: intOf(p.Probes)}
 	}
 	if p := c.GetPinecone(); p != nil {
-		out.Pinecone = &query.PineconeConfig{Namespace: p.GetNamespace()}
-		if v := p.GetSparseVector(); v != nil {
-			out.Pinecone.SparseVector = &index.Sparse{Indices: v.GetIndices(), Values: v.GetValues()}
-		}
+		out.Pinecone = &query.PineconeConfig{Namespace: p.GetNamespace(), SparseVector: sparseOf(p.GetSparseVector())}
 	}
 	if p := c.GetChroma(); p != nil {
 		out.Chroma = &query.ChromaConfig{Where: p.GetWhere().AsInterface(), WhereDocument: p.GetWhereDocument().AsInterface()}

@@ -19,9 +19,7 @@ func (h *Handlers) Upsert(ctx context.Context, req *ragdv1.UpsertRequest) (*ragd
 	entries := make([]vector.Entry, len(req.GetEntries()))
 	for n, e := range req.GetEntries() {
 		entries[n] = vector.Entry{ID: e.GetId(), Values: e.GetValues(), Metadata: e.GetMetadata().AsMap(), Document: e.GetDocument()}
-		if sparse := e.GetSparseValues(); sparse != nil {
-			entries[n].Sparse = &index.Sparse{Indices: sparse.GetIndices(), Values: sparse.GetValues()}
-		}
+		entries[n].Sparse = sparseOf(e.GetSparseValues())
 	}
 	replaced, err := selectionOf(nil, req.GetDeleteFilter(), req.GetNamespace())
 	if err != nil {
@@ -32,6 +30,14 @@ func (h *Handlers) Upsert(ctx context.Context, req *ragdv1.UpsertRequest) (*ragd
 		return nil, err
 	}
 	return &ragdv1.UpsertResponse{Ids: ids}, nil
+}
+
+// sparseOf converts a sparse vector; nil stays nil.
+func sparseOf(v *ragdv1.SparseVector) *index.Sparse {
+	if v == nil {
+		return nil
+	}
+	return &index.Sparse{Indices: v.GetIndices(), Values: v.GetValues()}
 }
 
 // selectionOf converts the ids, filter and namespace that select vectors.
@@ -59,6 +65,7 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 			Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, IncludeVectors: &req.IncludeVector,
 			Explain: req.GetExplain(), MinScore: req.MinScore,
 		},
+		SparseVector:   sparseOf(req.GetSparseVector()),
 		DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 	})
 	if err != nil {
@@ -88,7 +95,7 @@ func (h *Handlers) Update(ctx context.Context, req *ragdv1.UpdateRequest) (*ragd
 	if err != nil {
 		return nil, err
 	}
-	change := vector.Change{Values: req.GetValues()}
+	change := vector.Change{Values: req.GetValues(), Sparse: sparseOf(req.GetSparseValues())}
 	if m := req.GetMetadata(); m != nil {
 		change.Metadata = m.AsMap()
 	}

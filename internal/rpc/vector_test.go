@@ -606,3 +606,104 @@ func TestConcurrentUpsertsOfTheSameIDs(t *testing.T) {
 	}
 	same(t, "count", count(t, acme, "v"), stored)
 }
+
+func TestSparseVectorsBesideOthers(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
+	ctx := t.Context()
+	vectorOf := func(pairs ...float32) *ragdv1.SparseVector {
+		v := &ragdv1.SparseVector{}
+		for n := 0; n < len(pairs); n += 2 {
+			v.Indices, v.Values = append(v.Indices, uint32(pairs[n])), append(v.Values, pairs[n+1])
+		}
+		return v
+	}
+	for _, spec := range []*ragdv1.CreateIndexRequest{
+		{IndexName: "products", Dimension: 2, Metric: "dotproduct"}, {IndexName: "angles", Dimension: 2, VectorType: "halfvec"},
+	} {
+		if _, err := acme.CreateIndex(ctx, spec); err != nil {
+			t.Fatal(err)
+		}
+		upsert(t, acme, &ragdv1.UpsertRequest{IndexName: spec.IndexName, Entries: []*ragdv1.Entry{
+			{Id: "a", Values: []float32{1, 0}}, {Id: "b", Values: []float32{0, 1}, SparseValues: vectorOf(7, 2, 900_000_000, 3)},
+			{Id: "c", Values: []float32{0, 1}, SparseValues: vectorOf(8, 5)},
+		}})
+	}
+	ranked := func(req *ragdv1.QueryRequest) (out []string) {
+		t.Helper()
+		res, err := acme.Query(ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range res.Results {
+			out = append(out, fmt.Sprintf("%s %.2f", r.Id, r.Score))
+		}
+		return out
+	}
+	query := &ragdv1.QueryRequest{IndexName: "products", QueryVector: []float32{3, 0.5}, SparseVector: vectorOf(7, 1, 900_000_000, 0.5)}
+	same(t, "inner products", ranked(query), []string{"b 4.00", "a 3.00", "c 0.50"})
+	query.IndexName, query.QueryVector = "angles", []float32{1, 0}
+	same(t, "cosines", ranked(query), []string{"b 3.50", "a 1.00", "c 0.00"})
+	query.SparseVector = nil
+	query.DatabaseConfig, query.VectorStoreName = &ragdv1.DatabaseConfig{Pinecone: &ragdv1.PineconeConfig{SparseVector: vectorOf(8, 1)}}, "pinecone"
+	same(t, "the block of a store", ranked(query), []string{"c 5.00", "a 1.00", "b 0.00"})
+	if _, err := acme.BuildIndex(ctx, &ragdv1.BuildIndexRequest{IndexName: "angles"}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := acme.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
+		IndexName: "angles", QueryVector: []float32{1, 0}, VectorStoreName: "pinecone", DatabaseConfig: query.DatabaseConfig, TopK: new(int32(1)),
+	})
+	if err != nil || len(res.Sources) != 1 || res.Sources[0].Id != "c" || res.Sources[0].Score != 5 {
+		t.Errorf("vector_query finds %v, %v", res, err)
+	}
+	if _, err := acme.Update(ctx, &ragdv1.UpdateRequest{IndexName: "angles", Id: "a", SparseValues: vectorOf(8, 9)}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "after an update", ranked(query), []string{"a 10.00", "c 5.00", "b 0.00"})
+	upsert(t, acme, &ragdv1.UpsertRequest{IndexName: "angles", Entries: []*ragdv1.Entry{{Id: "a", Values: []float32{1, 0}}}})
+	same(t, "after a replacement", ranked(query), []string{"c 5.00", "a 1.00", "b 0.00"})
+
+	if _, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "near", Dimension: 2, Metric: "euclidean"}); err != nil {
+		t.Fatal(err)
+	}
+	for what, tc := range map[string]struct {
+		call  func() error
+		field string
+	}{
+		"a sparse vector alone": {func() error {
+			_, err := acme.Query(ctx, &ragdv1.QueryRequest{IndexName: "angles", SparseVector: vectorOf(1, 1)})
+			return err
+		}, "sparseVector"},
+		"another metric": {func() error {
+			_, err := acme.Query(ctx, &ragdv1.QueryRequest{IndexName: "near", QueryVector: []float32{1, 0}, SparseVector: vectorOf(1, 1)})
+			return err
+		}, "sparseVector"},
+		"a keyword search": {func() error {
+			_, err := acme.VectorQuery(ctx, &ragdv1.VectorQueryRequest{
+				IndexName: "angles", QueryText: "a", SearchMode: "keyword", VectorStoreName: "pinecone", DatabaseConfig: query.DatabaseConfig,
+			})
+			return err
+		}, "databaseConfig.pinecone.sparseVector"},
+		"a dimension twice": {func() error {
+			_, err := acme.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "angles", Entries: []*ragdv1.Entry{{Values: []float32{1, 0}, SparseValues: vectorOf(1, 1, 1, 2)}}})
+			return err
+		}, "entries[0].sparseValues"},
+		"too many dimensions": {func() error {
+			_, err := acme.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "angles", Entries: []*ragdv1.Entry{{Values: []float32{1, 0}, SparseValues: vectorOf(2_000_000_000, 1)}}})
+			return err
+		}, "entries[0].sparseValues"},
+		"too many values": {func() error {
+			v := &ragdv1.SparseVector{Indices: make([]uint32, 1001), Values: make([]float32, 1001)}
+			_, err := acme.Upsert(ctx, &ragdv1.UpsertRequest{IndexName: "angles", Entries: []*ragdv1.Entry{{Values: []float32{1, 0}, SparseValues: v}}})
+			return err
+		}, "entries[0].sparseValues"},
+		"what is no number": {func() error {
+			_, err := acme.Update(ctx, &ragdv1.UpdateRequest{IndexName: "angles", Id: "a", SparseValues: vectorOf(1, float32(math.Inf(1)))})
+			return err
+		}, "sparseValues"},
+	} {
+		if err := tc.call(); connect.CodeOf(err) != connect.CodeInvalidArgument || fieldOf(err) != tc.field {
+			t.Errorf("%s: %v, which blames %q instead of %q", what, err, fieldOf(err), tc.field)
+		}
+	}
+}

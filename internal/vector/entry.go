@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -29,7 +30,7 @@ const (
 type Entry struct {
 	ID       string // a new UUID if empty
 	Values   []float32
-	Sparse   *index.Sparse // instead of Values
+	Sparse   *index.Sparse // instead of Values, or beside them
 	Metadata map[string]any
 	Document string // the text; may be empty
 }
@@ -46,7 +47,8 @@ type Selection struct {
 type row struct {
 	id       string
 	values   []float32
-	metadata string // JSON
+	sparse   *pgvector.SparseVector // beside values; nil for none
+	metadata string                 // JSON
 	document string
 }
 
@@ -89,11 +91,15 @@ func (e Entry) row(into index.Index) (row, error) {
 		return r, err
 	}
 	if e.Sparse != nil {
-		dense, err := into.Dense("sparseValues", *e.Sparse)
+		var err error
+		if len(e.Values) > 0 {
+			r.sparse, err = into.Beside("sparseValues", *e.Sparse)
+		} else {
+			r.values, err = into.Dense("sparseValues", *e.Sparse)
+		}
 		if err != nil {
 			return r, err
 		}
-		r.values = dense
 	}
 	if err := into.CheckVector("values", r.values); err != nil {
 		return r, err

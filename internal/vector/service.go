@@ -84,6 +84,7 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 // Change is what Update changes. nil leaves a value as it is.
 type Change struct {
 	Values   []float32
+	Sparse   *index.Sparse  // beside the values of the entries, or instead of Values
 	Metadata map[string]any // replaces all metadata
 }
 
@@ -96,7 +97,7 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 		return 0, fault.Field("id", "and filter are mutually exclusive")
 	case len(which.IDs) == 0 && !which.FilterGiven:
 		return 0, fault.Field("id", "Either id or filter must be provided")
-	case len(c.Values) == 0 && c.Metadata == nil:
+	case len(c.Values) == 0 && c.Metadata == nil && c.Sparse == nil:
 		return 0, fault.Field("values", "No updates provided: give values, metadata or both")
 	}
 	if err := which.check("update"); err != nil {
@@ -113,6 +114,9 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 				return err
 			}
 			changed.embedding = t.index.Column(c.Values)
+		}
+		if err := changed.setSparse(t.index, c.Sparse); err != nil {
+			return err
 		}
 		if c.Metadata != nil {
 			if err := t.principal.CheckWrite("metadata", c.Metadata); err != nil {

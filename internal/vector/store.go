@@ -2,6 +2,7 @@ package vector
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/pgvector/pgvector-go"
@@ -36,19 +37,19 @@ type written struct {
 // does not see.
 func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows []row) error {
 	ids, metadata, documents := make([]string, len(rows)), make([]string, len(rows)), make([]string, len(rows))
-	values := make([][]float32, len(rows))
+	values, sparse := make([][]float32, len(rows)), make([]*pgvector.SparseVector, len(rows))
 	for n, r := range rows {
-		ids[n], values[n], metadata[n], documents[n] = r.id, r.values, r.metadata, r.document
+		ids[n], values[n], sparse[n], metadata[n], documents[n] = r.id, r.values, r.sparse, r.metadata, r.document
 	}
 	embeddings, arrayType := column(t.index, values)
-	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents)
+	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents, sparse)
 	result, err := tenant.Get[written](ctx, tx, `
 		WITH written AS (
-			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text)
-			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document
-			FROM unnest($2::text[], $3::`+arrayType+`[], $4::text[], $5::text[]) AS e (id, embedding, metadata, document)
+			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text, sparse)
+			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document, e.sparse
+			FROM unnest($2::text[], $3::`+arrayType+`[], $4::text[], $5::text[], $6::sparsevec[]) AS e (id, embedding, metadata, document, sparse)
 			ON CONFLICT (namespace, chunk_id) DO UPDATE SET
-				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text,
+				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text, sparse = excluded.sparse,
 				terms = excluded.terms, term_weights = excluded.term_weights
 			WHERE c.document_id IS NULL AND `+t.visible.SQL(filter.ChunkMetadata, args, t.index.MetadataIndexes...)+`
 			RETURNING xmax = 0 AS inserted
@@ -122,7 +123,29 @@ func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, e
 // change holds new values of columns; nil leaves a column as it is.
 type change struct {
 	embedding any
+	sparse    *pgvector.SparseVector
 	metadata  any
+}
+
+// setSparse sets sparse values, of an index of sparse vectors or beside others. Errors:
+// Invalid.
+func (c *change) setSparse(into index.Index, v *index.Sparse) (err error) {
+	const field = "sparseValues"
+	switch {
+	case v == nil:
+		return nil
+	case into.VectorType != index.SparseVec:
+		c.sparse, err = into.Beside(field, *v)
+		return err
+	case c.embedding != nil:
+		return fault.Field(field, "and values are mutually exclusive for vectors of type sparsevec")
+	}
+	values, err := into.Dense(field, *v)
+	if err != nil {
+		return err
+	}
+	c.embedding = into.Column(values)
+	return into.CheckVector(field, values)
 }
 
 // update changes the entries of a selection and returns how many.
@@ -132,22 +155,22 @@ func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change)
 	}
 	args := filter.NewArgs()
 	where := s.where(t, args)
-	sets := ""
+	var sets []string
 	if c.embedding != nil {
-		sets = "embedding = " + args.Add(c.embedding)
+		sets = append(sets, "embedding = "+args.Add(c.embedding))
+	}
+	if c.sparse != nil {
+		sets = append(sets, "sparse = "+args.Add(c.sparse))
 	}
 	if c.metadata != nil {
-		if sets != "" {
-			sets += ", "
-		}
 		// Without a text, the terms are those of the text in the metadata: the trigger
 		// weigh_terms sets them.
-		sets += "metadata = " + args.Add(c.metadata) + "::text::jsonb, terms = CASE WHEN c.text <> '' THEN c.terms END" +
-			", term_weights = CASE WHEN c.text <> '' THEN c.term_weights END"
+		sets = append(sets, "metadata = "+args.Add(c.metadata)+"::text::jsonb", "terms = CASE WHEN c.text <> '' THEN c.terms END",
+			"term_weights = CASE WHEN c.text <> '' THEN c.term_weights END")
 	}
 	n, err := tx.Exec(ctx, `
 		WITH locked AS (`+lockedSQL(where)+`)
-		UPDATE tenant.chunk AS c SET `+sets+` FROM locked
+		UPDATE tenant.chunk AS c SET `+strings.Join(sets, ", ")+` FROM locked
 		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
 	if err != nil || n == 0 {
 		return n, err

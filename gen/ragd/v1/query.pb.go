@@ -443,7 +443,7 @@ func (x *PgVectorConfig) GetProbes() int32 {
 type PineconeConfig struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The query vector, for an index of vectorType sparsevec.
+	// As sparseVector of VectorService.Query, in vector mode, which is then the default.
 	SparseVector  *SparseVector `protobuf:"bytes,2,opt,name=sparse_vector,json=sparseVector,proto3" json:"sparse_vector,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

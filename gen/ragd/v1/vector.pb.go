@@ -33,7 +33,9 @@ type Entry struct {
 	// The text, at most 256 KiB, with which keyword search finds the entry too. Default: the
 	// string "text" of the metadata.
 	Document string `protobuf:"bytes,4,opt,name=document,proto3" json:"document,omitempty"`
-	// Instead of values, for an index of vectorType sparsevec.
+	// Instead of values, for an index of vectorType sparsevec. Beside values, for one of vector
+	// or halfvec with the metric cosine or dotproduct: at most 1,000 values that are not 0, at
+	// indices below 1,000,000,000.
 	SparseValues  *SparseVector `protobuf:"bytes,5,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -242,8 +244,12 @@ type QueryRequest struct {
 	Explain bool `protobuf:"varint,9,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Selects the block of databaseConfig, as in VectorQuery.
 	VectorStoreName string `protobuf:"bytes,10,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The query vector, for an index of vectorType sparsevec. Beside queryVector, for other
+	// indexes: its inner product with the sparse values of an entry is added to the score. Such
+	// a search compares all entries of the scope.
+	SparseVector  *SparseVector `protobuf:"bytes,11,opt,name=sparse_vector,json=sparseVector,proto3" json:"sparse_vector,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueryRequest) Reset() {
@@ -344,6 +350,13 @@ func (x *QueryRequest) GetVectorStoreName() string {
 		return x.VectorStoreName
 	}
 	return ""
+}
+
+func (x *QueryRequest) GetSparseVector() *SparseVector {
+	if x != nil {
+		return x.SparseVector
+	}
+	return nil
 }
 
 type QueryResponse struct {
@@ -498,7 +511,9 @@ type UpdateRequest struct {
 	// The new metadata, if given.
 	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// Default: "default".
-	Namespace     string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The new sparse values, as in Entry, if given.
+	SparseValues  *SparseVector `protobuf:"bytes,7,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,6 +588,13 @@ func (x *UpdateRequest) GetNamespace() string {
 		return x.Namespace
 	}
 	return ""
+}
+
+func (x *UpdateRequest) GetSparseValues() *SparseVector {
+	if x != nil {
+		return x.SparseValues
+	}
+	return nil
 }
 
 type UpdateResponse struct {
@@ -752,7 +774,7 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\rdelete_filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\fdeleteFilter\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\"\n" +
 	"\x0eUpsertResponse\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xa1\x03\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xdd\x03\n" +
 	"\fQueryRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
@@ -765,7 +787,8 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\x0fdatabase_config\x18\b \x01(\v2\x17.ragd.v1.DatabaseConfigR\x0edatabaseConfig\x12\x18\n" +
 	"\aexplain\x18\t \x01(\bR\aexplain\x12*\n" +
 	"\x11vector_store_name\x18\n" +
-	" \x01(\tR\x0fvectorStoreNameB\b\n" +
+	" \x01(\tR\x0fvectorStoreName\x12:\n" +
+	"\rsparse_vector\x18\v \x01(\v2\x15.ragd.v1.SparseVectorR\fsparseVectorB\b\n" +
 	"\x06_top_kB\f\n" +
 	"\n" +
 	"_min_score\"\x87\x01\n" +
@@ -778,7 +801,7 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x123\n" +
 	"\bmetadata\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
 	"\x06vector\x18\x04 \x03(\x02R\x06vector\x12\x1a\n" +
-	"\bdocument\x18\x05 \x01(\tR\bdocument\"\xd9\x01\n" +
+	"\bdocument\x18\x05 \x01(\tR\bdocument\"\x95\x02\n" +
 	"\rUpdateRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x0e\n" +
@@ -786,7 +809,8 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\x06filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x16\n" +
 	"\x06values\x18\x04 \x03(\x02R\x06values\x123\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x1c\n" +
-	"\tnamespace\x18\x06 \x01(\tR\tnamespace\"5\n" +
+	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12:\n" +
+	"\rsparse_values\x18\a \x01(\v2\x15.ragd.v1.SparseVectorR\fsparseValues\"5\n" +
 	"\x0eUpdateResponse\x12#\n" +
 	"\rupdated_count\x18\x01 \x01(\x05R\fupdatedCount\"\x8e\x01\n" +
 	"\rDeleteRequest\x12\x1d\n" +
@@ -840,25 +864,27 @@ var file_ragd_v1_vector_proto_depIdxs = []int32{
 	12, // 3: ragd.v1.UpsertRequest.delete_filter:type_name -> google.protobuf.Value
 	12, // 4: ragd.v1.QueryRequest.filter:type_name -> google.protobuf.Value
 	13, // 5: ragd.v1.QueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	5,  // 6: ragd.v1.QueryResponse.results:type_name -> ragd.v1.QueryResult
-	14, // 7: ragd.v1.QueryResponse.explain:type_name -> ragd.v1.Explain
-	10, // 8: ragd.v1.QueryResult.metadata:type_name -> google.protobuf.Struct
-	12, // 9: ragd.v1.UpdateRequest.filter:type_name -> google.protobuf.Value
-	10, // 10: ragd.v1.UpdateRequest.metadata:type_name -> google.protobuf.Struct
-	12, // 11: ragd.v1.DeleteRequest.filter:type_name -> google.protobuf.Value
-	1,  // 12: ragd.v1.VectorService.Upsert:input_type -> ragd.v1.UpsertRequest
-	3,  // 13: ragd.v1.VectorService.Query:input_type -> ragd.v1.QueryRequest
-	6,  // 14: ragd.v1.VectorService.Update:input_type -> ragd.v1.UpdateRequest
-	8,  // 15: ragd.v1.VectorService.Delete:input_type -> ragd.v1.DeleteRequest
-	2,  // 16: ragd.v1.VectorService.Upsert:output_type -> ragd.v1.UpsertResponse
-	4,  // 17: ragd.v1.VectorService.Query:output_type -> ragd.v1.QueryResponse
-	7,  // 18: ragd.v1.VectorService.Update:output_type -> ragd.v1.UpdateResponse
-	9,  // 19: ragd.v1.VectorService.Delete:output_type -> ragd.v1.DeleteResponse
-	16, // [16:20] is the sub-list for method output_type
-	12, // [12:16] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	11, // 6: ragd.v1.QueryRequest.sparse_vector:type_name -> ragd.v1.SparseVector
+	5,  // 7: ragd.v1.QueryResponse.results:type_name -> ragd.v1.QueryResult
+	14, // 8: ragd.v1.QueryResponse.explain:type_name -> ragd.v1.Explain
+	10, // 9: ragd.v1.QueryResult.metadata:type_name -> google.protobuf.Struct
+	12, // 10: ragd.v1.UpdateRequest.filter:type_name -> google.protobuf.Value
+	10, // 11: ragd.v1.UpdateRequest.metadata:type_name -> google.protobuf.Struct
+	11, // 12: ragd.v1.UpdateRequest.sparse_values:type_name -> ragd.v1.SparseVector
+	12, // 13: ragd.v1.DeleteRequest.filter:type_name -> google.protobuf.Value
+	1,  // 14: ragd.v1.VectorService.Upsert:input_type -> ragd.v1.UpsertRequest
+	3,  // 15: ragd.v1.VectorService.Query:input_type -> ragd.v1.QueryRequest
+	6,  // 16: ragd.v1.VectorService.Update:input_type -> ragd.v1.UpdateRequest
+	8,  // 17: ragd.v1.VectorService.Delete:input_type -> ragd.v1.DeleteRequest
+	2,  // 18: ragd.v1.VectorService.Upsert:output_type -> ragd.v1.UpsertResponse
+	4,  // 19: ragd.v1.VectorService.Query:output_type -> ragd.v1.QueryResponse
+	7,  // 20: ragd.v1.VectorService.Update:output_type -> ragd.v1.UpdateResponse
+	9,  // 21: ragd.v1.VectorService.Delete:output_type -> ragd.v1.DeleteResponse
+	18, // [18:22] is the sub-list for method output_type
+	14, // [14:18] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_vector_proto_init() }

@@ -9,6 +9,7 @@ CREATE TABLE tenant.chunk_1 (
     namespace text DEFAULT 'default'::text NOT NULL COLLATE pg_catalog."C",
     chunk_id text NOT NULL COLLATE pg_catalog."C",
     metadata jsonb NOT NULL,
+    sparse extensions.sparsevec,
     content_keys text[],
     title text DEFAULT ''::text NOT NULL,
     text text DEFAULT ''::text NOT NULL,
@@ -22,6 +23,7 @@ ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN namespace SET STORAGE MAIN;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN chunk_id SET STORAGE MAIN;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN metadata SET STORAGE MAIN;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN metadata SET COMPRESSION lz4;
+ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN sparse SET STORAGE MAIN;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN title SET STORAGE MAIN;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN text SET COMPRESSION lz4;
 ALTER TABLE ONLY tenant.chunk_1 ALTER COLUMN terms SET COMPRESSION lz4;
