@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,14 +144,27 @@ func (p *program) checkTenant(ctx context.Context) (string, error) {
 	if c.access.operator && c.access.header == "" {
 		return "the operator's key belongs to no tenant; --tenant names one to check", nil
 	}
-	if _, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1}); err != nil {
+	me, err := c.tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{})
+	if err != nil {
 		return "", err
 	}
-	detail := "the key from " + c.access.source + " is valid"
-	if c.access.header != "" {
-		detail += " for tenant " + c.access.header
+	if me.GetTenantId() == "" {
+		return "", fmt.Errorf("the key from %s belongs to no tenant: --tenant names one", c.access.source)
 	}
-	return detail, nil
+	if slices.Contains(me.GetScopes(), "read") && me.GetTools() == nil && me.GetServers() == nil {
+		if _, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1}); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("the key from %s is valid for tenant %s, with %s", c.access.source, me.GetTenantId(), scopesText(me)), nil
+}
+
+// scopesText returns the scopes of a credential as text, such as "the scopes read, write".
+func scopesText(me *ragdv1.WhoAmIResponse) string {
+	if len(me.GetScopes()) == 0 {
+		return "no scope"
+	}
+	return "the scopes " + strings.Join(me.GetScopes(), ", ")
 }
 
 // checkOperator checks that the operator key, if there is one, is valid.
@@ -162,8 +176,12 @@ func (p *program) checkOperator(ctx context.Context) (string, error) {
 	case c.access.key == "":
 		return "none is set; only the commands tenant and key need one", nil
 	}
-	if _, err := c.tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: 1}); err != nil {
+	me, err := c.tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{})
+	switch {
+	case err != nil:
 		return "", err
+	case !slices.Contains(me.GetScopes(), "operator"):
+		return "", fmt.Errorf("the key from %s is not an operator's", c.access.source)
 	}
 	return "the key from " + c.access.source + " is valid", nil
 }

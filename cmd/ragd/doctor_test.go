@@ -14,7 +14,7 @@ import (
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	s.want(t, step{args: args("doctor"), stdout: "...ok  tenant access  the key from client.conf is valid\nok  operator key   the key from client.conf is valid\n"})
+	s.want(t, step{args: args("doctor"), stdout: "...ok  tenant access  the key from client.conf is valid for tenant acme, with the scopes read, write, admin\nok  operator key   the key from client.conf is valid\n"})
 	s.env["RAGD_API_KEY"] = "wrong"
 	s.want(t, step{
 		args: args("doctor"), code: 1, stderr: "ragd: 1 of 5 checks failed\n",

@@ -127,8 +127,16 @@ type bound struct {
 	names []string
 }
 
-// bounds returns the lists that bound a key.
-func bounds(key *ragdv1.ApiKey) []bound {
+// bounded is a message about a credential with bounds.
+type bounded interface {
+	GetServers() *ragdv1.AllowedNames
+	GetIndexes() *ragdv1.AllowedNames
+	GetTools() *ragdv1.AllowedNames
+	GetPrompts() *ragdv1.AllowedNames
+}
+
+// bounds returns the lists that bound a credential.
+func bounds(key bounded) []bound {
 	var lists []bound
 	for _, b := range []struct {
 		name string

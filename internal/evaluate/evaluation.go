@@ -115,7 +115,7 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 	}
 	e := Evaluation{
 		ID: uuid.Must(uuid.NewV7()).String(), JobID: uuid.Must(uuid.NewV7()).String(), SetName: set.Name, IndexName: i.Name,
-		Settings: settings, Questions: set.Questions, access: c.access,
+		Settings: settings, Questions: set.Questions, access: c.access.Filter,
 	}
 	if err := s.try(ctx, c, e); err != nil {
 		return Evaluation{}, err

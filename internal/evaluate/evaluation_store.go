@@ -45,17 +45,19 @@ const (
 	evaluationColumns = `e.evaluation_id::text, e.set_name, e.index_name, e.access, e.settings, e.question_count, e.job_id::text AS job_id, e.estimates, e.unanswerable, e.created_at`
 	// evaluationVisible is the condition on an evaluation e that a caller with the access $1
 	// may see it.
-	evaluationVisible = `($1 = '{}' OR e.access = $1)`
+	evaluationVisible = `($1::jsonb->>'filter' IN ('{}', e.access)
+		AND (jsonb_typeof($1::jsonb->'indexes') = 'null' OR $1::jsonb->'indexes' ? e.index_name
+			AND EXISTS (SELECT FROM ragd_shared.question_sets AS s WHERE s.set_name = e.set_name AND $1::jsonb->'indexes' ? s.index_name)))`
 )
 
 // getEvaluation returns an evaluation that a caller with the access may see, with its job.
 // Errors: NotFound.
-func getEvaluation(ctx context.Context, q tenant.Queryer, access, id string) (Evaluation, error) {
+func getEvaluation(ctx context.Context, q tenant.Queryer, may access, id string) (Evaluation, error) {
 	if len(id) != len(uuid.Nil.String()) || uuid.Validate(id) != nil {
 		return Evaluation{}, fault.New(fault.NotFound, "evaluation %q not found: this is not the id of an evaluation, which has 36 characters; list the evaluations to see them", textlimit.Shorten(id, 200))
 	}
 	row, err := tenant.Get[evaluationRow](ctx, q, `
-		SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e WHERE `+evaluationVisible+` AND e.evaluation_id = $2::uuid`, access, id)
+		SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e WHERE `+evaluationVisible+` AND e.evaluation_id = $2::uuid`, may, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Evaluation{}, fault.New(fault.NotFound, "evaluation %q not found", id)
 	}
@@ -88,7 +90,7 @@ func withJobs(ctx context.Context, q tenant.Queryer, rows []evaluationRow) ([]Ev
 
 // listEvaluations returns up to limit evaluations after the position, or the newest ones if it
 // is nil. An empty set name means any.
-func listEvaluations(ctx context.Context, q tenant.Queryer, access, setName string, after *position, limit int) ([]Evaluation, error) {
+func listEvaluations(ctx context.Context, q tenant.Queryer, may access, setName string, after *position, limit int) ([]Evaluation, error) {
 	var afterTime *time.Time
 	afterID := uuid.Nil.String()
 	if after != nil {
@@ -98,7 +100,7 @@ func listEvaluations(ctx context.Context, q tenant.Queryer, access, setName stri
 		SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e
 		WHERE `+evaluationVisible+` AND ($2 = '' OR e.set_name = $2)
 			AND ($3::timestamptz IS NULL OR (e.created_at, e.evaluation_id) < ($3, $4::uuid))
-		ORDER BY e.created_at DESC, e.evaluation_id DESC LIMIT $5`, access, setName, afterTime, afterID, limit)
+		ORDER BY e.created_at DESC, e.evaluation_id DESC LIMIT $5`, may, setName, afterTime, afterID, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -65,11 +65,17 @@ func checkAll(questions []Question) error {
 	return nil
 }
 
+// access is what a caller may see: a parameter of setVisible and evaluationVisible.
+type access struct {
+	Filter  string   `json:"filter"`  // its mandatory filter
+	Indexes []string `json:"indexes"` // to which it is bound; nil for all
+}
+
 // caller is who calls a method of the Service.
 type caller struct {
 	request *tenant.Request
 	handle  *tenant.Handle
-	access  string // its mandatory filter
+	access  access
 }
 
 // caller returns the caller if it has the scope. Errors: those of tenant.Require.
@@ -78,7 +84,7 @@ func (s *Service) caller(ctx context.Context, need tenant.Scope) (caller, error)
 	if err != nil {
 		return caller{}, err
 	}
-	return caller{r, s.DB.Handle(r.Tenant), r.Principal.MandatoryFilter.String()}, nil
+	return caller{r, s.DB.Handle(r.Tenant), access{r.Principal.MandatoryFilter.String(), r.Bounds.Indexes}}, nil
 }
 
 // CreateSet stores a new set with its first questions. Errors: Invalid; Exists; Exhausted
@@ -97,7 +103,7 @@ func (s *Service) CreateSet(ctx context.Context, wanted Set, questions []Questio
 	if wanted.IndexName, err = s.indexName(ctx, c, wanted.IndexName); err != nil {
 		return Set{}, err
 	}
-	wanted.access = c.access
+	wanted.access = c.access.Filter
 	encoded, err := encode(ctx, c.handle, questions)
 	if err != nil {
 		return Set{}, err

@@ -43,26 +43,27 @@ func (r setRow) set() Set {
 const (
 	setColumns = `s.set_name, s.index_name, s.description, s.access, s.question_count, s.drafted_count, s.draft, s.draft_job_id::text AS draft_job_id, s.created_at, s.updated_at`
 	// setVisible is the condition on a set s that a caller with the access $1 may see it.
-	setVisible = `($1 = '{}' OR s.access = $1)`
-	lockName   = "question sets"
+	setVisible = `($1::jsonb->>'filter' IN ('{}', s.access)
+		AND (jsonb_typeof($1::jsonb->'indexes') = 'null' OR $1::jsonb->'indexes' ? s.index_name))`
+	lockName = "question sets"
 )
 
 // getSet returns a set that a caller with the access may see. Errors: NotFound.
-func getSet(ctx context.Context, q tenant.Queryer, access, name string) (Set, error) {
+func getSet(ctx context.Context, q tenant.Queryer, may access, name string) (Set, error) {
 	if !namePattern.MatchString(name) {
-		return Set{}, setNotFound(ctx, q, access, name)
+		return Set{}, setNotFound(ctx, q, may, name)
 	}
-	row, err := tenant.Get[setRow](ctx, q, `SELECT `+setColumns+` FROM ragd_shared.question_sets AS s WHERE `+setVisible+` AND s.set_name = $2`, access, name)
+	row, err := tenant.Get[setRow](ctx, q, `SELECT `+setColumns+` FROM ragd_shared.question_sets AS s WHERE `+setVisible+` AND s.set_name = $2`, may, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Set{}, setNotFound(ctx, q, access, name)
+		return Set{}, setNotFound(ctx, q, may, name)
 	}
 	return row.set(), err
 }
 
 // setNotFound returns the error for a set that does not exist. It names the nearest one.
-func setNotFound(ctx context.Context, q tenant.Queryer, access, name string) error {
+func setNotFound(ctx context.Context, q tenant.Queryer, may access, name string) error {
 	var names []string
-	if sets, err := listSets(ctx, q, access, "", maxSets); err == nil {
+	if sets, err := listSets(ctx, q, may, "", maxSets); err == nil {
 		for _, s := range sets {
 			names = append(names, s.Name)
 		}
@@ -71,10 +72,10 @@ func setNotFound(ctx context.Context, q tenant.Queryer, access, name string) err
 }
 
 // listSets returns at most limit sets whose names follow after, in their order.
-func listSets(ctx context.Context, q tenant.Queryer, access, after string, limit int) ([]Set, error) {
+func listSets(ctx context.Context, q tenant.Queryer, may access, after string, limit int) ([]Set, error) {
 	rows, err := tenant.Select[setRow](ctx, q, `
 		SELECT `+setColumns+` FROM ragd_shared.question_sets AS s
-		WHERE `+setVisible+` AND s.set_name > $2 ORDER BY s.set_name LIMIT $3`, access, after, limit)
+		WHERE `+setVisible+` AND s.set_name > $2 ORDER BY s.set_name LIMIT $3`, may, after, limit)
 	sets := make([]Set, len(rows))
 	for i, row := range rows {
 		sets[i] = row.set()

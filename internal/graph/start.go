@@ -17,19 +17,16 @@ import (
 // returns its id, or the id of the job on the graph that is under way. Errors:
 // NotFound.
 func (s *Service) Rebuild(ctx context.Context, indexName string) (jobID string, err error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return "", err
 	}
 	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *tenant.Tx) error {
-		indexID, err := tenant.Value[int64](ctx, tx, `SELECT i.index_id FROM tenant.indexes AS i WHERE i.index_name = $1`, indexName)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return index.NotFound(ctx, tx, indexName)
-		}
+		i, err := index.ByName(ctx, tx, indexName)
 		if err != nil {
 			return err
 		}
-		jobID, err = startJob(ctx, s.queue, tx, job.Graph, indexID)
+		jobID, err = startJob(ctx, s.queue, tx, job.Graph, i.ID)
 		if err == nil && jobID == "" {
 			return index.NotFound(ctx, tx, indexName)
 		}

@@ -167,14 +167,11 @@ func (s *Service) beginTopics(ctx context.Context, h *tenant.Handle, indexID int
 // retryTopics starts a job that finds topics and returns its id.
 func (s *Service) retryTopics(ctx context.Context, id tenant.ID, failed job.Job) (jobID string, err error) {
 	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		indexID, err := tenant.Value[int64](ctx, tx, `SELECT i.index_id FROM tenant.indexes AS i WHERE i.index_name = $1`, failed.IndexName)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return index.NotFound(ctx, tx, failed.IndexName)
-		}
+		i, err := index.ByName(ctx, tx, failed.IndexName)
 		if err != nil {
 			return err
 		}
-		jobID, err = startTopics(ctx, s.queue, tx, indexID)
+		jobID, err = startTopics(ctx, s.queue, tx, i.ID)
 		return err
 	})
 	return jobID, err

@@ -158,12 +158,12 @@ func (s *Service) storeQuestion(ctx context.Context, q question) error {
 // DeleteAskedQuestions deletes the recorded questions of an index and returns how many. The search
 // width that was measured with them stays. Errors: NotFound.
 func (s *Service) DeleteAskedQuestions(ctx context.Context, name string) (int64, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return 0, err
 	}
 	h := s.db.Handle(r.Tenant)
-	found, err := byName(ctx, h, name)
+	found, err := ByName(ctx, h, name)
 	if err != nil {
 		return 0, err
 	}

@@ -53,11 +53,15 @@ func New(db *tenant.DB, models *embed.Registry, queue *job.Queue, config Service
 
 // Create creates an index, or returns the existing one with the same name and settings.
 // Errors: Exists when the name is taken by an index with other settings, Exhausted when the
-// tenant has as many indexes as it may have, Invalid.
+// tenant has as many indexes as it may have, Denied for a name outside the caller's bounds,
+// Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
+	}
+	if !r.Bounds.MayUseIndex(spec.Name) {
+		return Index{}, Counts{}, fault.New(fault.Denied, "this credential is bound to indexes, and none of them has this name: it cannot create it")
 	}
 	h := s.db.Handle(r.Tenant)
 	if err := s.complete(ctx, h, &spec); err != nil {
@@ -212,12 +216,12 @@ func untilNoConflict(do func() error) error {
 
 // Delete deletes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}
 	h := s.db.Handle(r.Tenant)
-	found, err := byName(ctx, h, name)
+	found, err := ByName(ctx, h, name)
 	if err != nil {
 		return err
 	}
@@ -244,12 +248,12 @@ type Change struct {
 // metadata blocks writers. Concurrent updates of an index wait for each other, and one that
 // is interrupted changes nothing. Errors: Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
 	h := s.db.Handle(r.Tenant)
-	found, err := byName(ctx, h, name)
+	found, err := ByName(ctx, h, name)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -359,11 +363,11 @@ func (i Index) changed(c Change) (Index, error) {
 // Build starts a job that builds the Postgres index over the embeddings, however few
 // there are, and returns its id. Errors: NotFound, Precondition for a flat index.
 func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return "", err
 	}
-	found, err := byName(ctx, s.db.Handle(r.Tenant), name)
+	found, err := ByName(ctx, s.db.Handle(r.Tenant), name)
 	if err != nil {
 		return "", err
 	}
@@ -388,12 +392,12 @@ func (s *Service) startBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID
 
 // Truncate deletes all documents and vectors of an index. Errors: NotFound.
 func (s *Service) Truncate(ctx context.Context, name string) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
 	if err != nil {
 		return err
 	}
 	h := s.db.Handle(r.Tenant)
-	found, err := byName(ctx, h, name)
+	found, err := ByName(ctx, h, name)
 	if err != nil {
 		return err
 	}
@@ -436,11 +440,14 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 	if name == "" {
 		return s.only(ctx, id)
 	}
+	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+		return Index{}, NotFound(ctx, s.db.Handle(id), name)
+	}
 	if found, ok := s.known.get(id, name); ok {
 		return found, nil
 	}
 	read := time.Now()
-	found, err := byName(ctx, s.db.Handle(id), name)
+	found, err := ByName(ctx, s.db.Handle(id), name)
 	if err != nil {
 		return Index{}, err
 	}

@@ -101,7 +101,12 @@ const sumCounts = `
 		FROM tenant.index_counts AS c WHERE c.index_id = i.index_id
 	) AS counted`
 
-func byName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
+// ByName loads an index from the database, without the cache of Resolve. Errors: NotFound, also
+// outside the bounds of the request in the context.
+func ByName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
+	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+		return Index{}, NotFound(ctx, q, name)
+	}
 	row, err := tenant.Get[indexRow](ctx, q, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Index{}, NotFound(ctx, q, name)
@@ -141,13 +146,14 @@ func NotFound(ctx context.Context, q tenant.Queryer, name string) error {
 	return fault.New(fault.NotFound, "index %q not found%s", name, cmp.Or(hint, ": create it first, or list the indexes to see the names"))
 }
 
-// namesLike returns the names of the tenant's indexes that may be meant by a wrong one:
+// namesLike returns the names of the caller's indexes that may be meant by a wrong one:
 // those whose length is most alike.
 func namesLike(ctx context.Context, q tenant.Queryer, name string) []string {
 	type row struct{ IndexName string }
 	rows, err := tenant.Select[row](ctx, q, `
 		SELECT i.index_name FROM tenant.indexes AS i
-		ORDER BY abs(length(i.index_name) - length($1)), i.index_name LIMIT 1000`, name)
+		WHERE $2::text[] IS NULL OR i.index_name = ANY($2)
+		ORDER BY abs(length(i.index_name) - length($1)), i.index_name LIMIT 1000`, name, tenant.BoundsOf(ctx).Indexes)
 	if err != nil {
 		return nil // the error is complete without a hint
 	}
@@ -159,6 +165,9 @@ func namesLike(ctx context.Context, q tenant.Queryer, name string) []string {
 }
 
 func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts, error) {
+	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+		return Index{}, Counts{}, NotFound(ctx, q, name)
+	}
 	row, err := tenant.Get[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
 		FROM tenant.indexes AS i`+sumCounts+`
@@ -186,13 +195,14 @@ func byID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, int64, e
 	return row.index(), row.Chunks, err
 }
 
-// listCounted returns up to limit indexes in the order of their names, from the
-// one after the given name.
+// listCounted returns up to limit indexes within the bounds of the request in the context, in
+// the order of their names, from the one after the given name.
 func listCounted(ctx context.Context, q tenant.Queryer, after string, limit int) ([]countedRow, error) {
 	return tenant.Select[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
 		FROM tenant.indexes AS i`+sumCounts+`
-		WHERE i.index_name > $1 ORDER BY i.index_name LIMIT $2`, after, limit)
+		WHERE i.index_name > $1 AND ($3::text[] IS NULL OR i.index_name = ANY($3))
+		ORDER BY i.index_name LIMIT $2`, after, limit, tenant.BoundsOf(ctx).Indexes)
 }
 
 // insert creates the row and the tables of an index, or returns pgx.ErrNoRows if the
@@ -231,6 +241,9 @@ func checkQuota(ctx context.Context, tx *tenant.Tx, name string, quota int) erro
 	}
 	others, err := tenant.Value[int](ctx, tx, `
 		SELECT CASE WHEN count(*) FILTER (WHERE i.index_name = $1) = 0 THEN count(*) ELSE 0 END FROM tenant.indexes AS i`, name)
+	if err == nil && others >= own && tenant.BoundsOf(ctx).Indexes != nil { // the numbers count hidden indexes
+		return fault.New(fault.Exhausted, "this tenant may have no more indexes: delete one, or ask its admin")
+	}
 	if err == nil && others >= own {
 		return fault.New(fault.Exhausted, "this tenant has %d indexes and may have %d: delete one, divide an index into namespaces, "+
 			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own)
@@ -352,6 +365,9 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 // byNameLocked is byName, and locks the row until the transaction ends: for others that
 // change the index, not for writers of documents.
 func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error) {
+	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+		return Index{}, NotFound(ctx, tx, name)
+	}
 	row, err := tenant.Get[indexRow](ctx, tx, `
 		SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1 FOR NO KEY UPDATE`, name)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -62,17 +62,22 @@ func AddExtraction(ctx context.Context, on execer, jobID string, e Extraction) e
 
 const columns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::text, j.done, j.total, j.unit, j.attempts, j.error, j.extraction, j.created_at, j.updated_at`
 
-// visibleSQL returns a condition on jobs AS j: the filter selects the job's document, or the
-// job was started by a credential with this mandatory filter. A filter that is not empty hides
-// all other jobs on whole indexes.
-func visibleSQL(f filter.Filter, args *filter.Args) string {
-	if f.IsZero() {
-		return "true"
+// visibleSQL returns a condition on jobs AS j: their index is within the bounds of the request in
+// the context, and the filter selects the job's document, or the job was started by a credential
+// with this mandatory filter. A filter that is not empty hides all other jobs on whole indexes.
+func visibleSQL(ctx context.Context, f filter.Filter, args *filter.Args) string {
+	condition := "true"
+	if names := tenant.BoundsOf(ctx).Indexes; names != nil {
+		condition = `j.index_name = ANY(` + args.Add(names) + `)`
 	}
-	return `(j.access = ` + args.Add(f.String()) + ` OR EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id AND ` + f.SQL("d.metadata", args) + `))`
+	if f.IsZero() {
+		return condition
+	}
+	return condition + ` AND (j.access = ` + args.Add(f.String()) + ` OR EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id AND ` + f.SQL("d.metadata", args) + `))`
 }
 
-// get returns a job. Errors: NotFound, also if the filter hides the job.
+// get returns a job. Errors: NotFound, also if the filter or the bounds of the request hide the
+// job.
 func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Filter) (Job, error) {
 	notFound := fault.New(fault.NotFound, "job %q not found", shorten(jobID))
 	if !isID(jobID) {
@@ -81,7 +86,7 @@ func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Fil
 	args := filter.NewArgs(jobID)
 	found, err := tenant.Get[Job](ctx, q, `
 		SELECT `+columns+` FROM tenant.jobs AS j
-		WHERE j.job_id = $1 AND `+visibleSQL(visible, args), args.Values()...)
+		WHERE j.job_id = $1 AND `+visibleSQL(ctx, visible, args), args.Values()...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return found, notFound
 	}
@@ -117,7 +122,7 @@ func list(ctx context.Context, q tenant.Queryer, status Status, visible filter.F
 		SELECT `+columns+` FROM tenant.jobs AS j
 		WHERE ($1 = '' OR j.status = $1)
 			AND ($2::timestamptz IS NULL OR (j.created_at, j.job_id) < ($2, $3::uuid))
-			AND `+visibleSQL(visible, args)+`
+			AND `+visibleSQL(ctx, visible, args)+`
 		ORDER BY j.created_at DESC, j.job_id DESC LIMIT $4`, args.Values()...)
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Service lists, watches, cancels and retries the jobs of the calling tenant. A credential with a
 // mandatory filter sees only the jobs of documents that the filter selects, and jobs that were
-// started with the same filter. Safe for concurrent use.
+// started with the same filter. A credential that is bound to indexes sees only their jobs. Safe for concurrent use.
 type Service struct {
 	db      *tenant.DB
 	runners Registry

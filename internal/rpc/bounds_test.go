@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,4 +71,98 @@ func TestKeysAreCreatedWithinTheBoundsOfTheirCreator(t *testing.T) {
 	if _, err := bound.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: narrower.ApiKey.ApiKeyId}); err != nil {
 		t.Errorf("revoking a narrower key: %v", err)
 	}
+}
+
+func TestABoundKeyHasItsIndexAlone(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	ctx := t.Context()
+	acme.Index(t, "faq")
+	acme.Index(t, "secret")
+	bound := func(headers ...string) servicetest.Client {
+		return s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Indexes: names("faq", "later")}), headers...)
+	}
+	list, err := bound().ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+	if err != nil || len(list.IndexNames) != 1 {
+		t.Errorf("ListIndexes = %v, %v", list, err)
+	}
+	if _, err := bound().VectorQuery(ctx, &ragdv1.VectorQueryRequest{QueryText: "x"}); err != nil {
+		t.Errorf("a query of the only index that the key has: %v", err)
+	}
+	_, err = bound("Ragd-Context", `{"indexName":"secret"}`).VectorQuery(ctx, &ragdv1.VectorQueryRequest{IndexName: "faq", QueryText: "x"})
+	servicetest.WantCode(t, "an index of the request context", err, connect.CodeNotFound)
+	for _, name := range []string{"secret", "other"} {
+		_, err := bound().CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: name})
+		servicetest.WantCode(t, "creating the index "+name, err, connect.CodePermissionDenied)
+	}
+	if _, err := bound().CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "later"}); err != nil {
+		t.Errorf("creating an index that the key may use: %v", err)
+	}
+}
+
+func TestKeysOfToolsOnlyCallTools(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	ctx := t.Context()
+	for _, name := range []string{"one", "two"} {
+		if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: name, Kind: "document_chunker"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, Tools: names("one")})
+	bound := s.Client(key)
+	list, err := bound.ListTools(ctx, &ragdv1.ListToolsRequest{})
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].ToolName != "one" {
+		t.Errorf("ListTools = %v, %v", list, err)
+	}
+	_, err = bound.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "two"})
+	servicetest.WantCode(t, "another tool", err, connect.CodeNotFound)
+	ofServer := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, Servers: names("front")})
+	allowed := []string{"ListTools", "GetTool", "CallTool", "WhoAmI"}
+	for _, m := range methods(t) {
+		if slices.Contains(allowed, string(m.Name())) {
+			continue
+		}
+		path, streams := "/"+string(m.Parent().FullName())+"/"+string(m.Name()), m.IsStreamingClient() || m.IsStreamingServer()
+		for _, key := range []string{key, ofServer} {
+			if _, answer := call(t, s, key, path, streams, map[string]any{}); !strings.Contains(answer, "is bound to tools or MCP servers") {
+				t.Errorf("%s answers a key of tools: %s", m.Name(), answer)
+			}
+		}
+	}
+}
+
+func TestWhoAmI(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	s.Tenant(t, "acme")
+	ctx := t.Context()
+	made, err := s.Operator().CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{
+		TenantId: "acme", Scopes: []string{"write"}, Tools: names("one"), Servers: names(), MandatoryFilter: servicetest.Object(t, map[string]any{"a": 1.0}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		client servicetest.Client
+		want   *ragdv1.WhoAmIResponse
+	}{
+		"a key": {s.Client(made.Secret), &ragdv1.WhoAmIResponse{
+			Subject: made.ApiKey.ApiKeyId, TenantId: "acme", Scopes: []string{"read", "write"}, Filtered: true, Tools: names("one"), Servers: names(),
+		}},
+		"the operator":            {s.Operator(), &ragdv1.WhoAmIResponse{Subject: "operator", Scopes: []string{"read", "write", "admin", "operator"}}},
+		"the operator for tenant": {s.Operator("Ragd-Tenant", "acme"), &ragdv1.WhoAmIResponse{Subject: "operator", TenantId: "acme", Scopes: []string{"read", "write", "admin", "operator"}}},
+	} {
+		got, err := c.client.WhoAmI(ctx, &ragdv1.WhoAmIRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	_, err = s.Client("ragd_aaaaaaaaaaaa_wrong").WhoAmI(ctx, &ragdv1.WhoAmIRequest{})
+	servicetest.WantCode(t, "a wrong key", err, connect.CodeUnauthenticated)
 }

@@ -104,6 +104,28 @@ func (h *Handlers) RevokeApiKey(ctx context.Context, req *ragdv1.RevokeApiKeyReq
 	return &ragdv1.RevokeApiKeyResponse{}, h.Tenants.RevokeKey(ctx, req.GetApiKeyId())
 }
 
+// WhoAmI implements TenantService.
+func (h *Handlers) WhoAmI(ctx context.Context, _ *ragdv1.WhoAmIRequest) (*ragdv1.WhoAmIResponse, error) {
+	r, err := tenant.Caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.WhoAmIResponse{
+		Subject: r.Principal.Subject, TenantId: string(r.Tenant), Scopes: scopeNames(r.Principal.AllScopes()),
+		AccessToken: r.Principal.ByToken, Filtered: !r.Principal.MandatoryFilter.IsZero(),
+		Servers: allowedNamesMessage(r.Bounds.Servers), Indexes: allowedNamesMessage(r.Bounds.Indexes),
+		Tools: allowedNamesMessage(r.Bounds.Tools), Prompts: allowedNamesMessage(r.Bounds.Prompts),
+	}, nil
+}
+
+func scopeNames(scopes []tenant.Scope) []string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return names
+}
+
 func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
 	settings, err := structOf(t.Settings)
 	return &ragdv1.Tenant{
@@ -113,10 +135,6 @@ func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
 }
 
 func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
-	scopes := make([]string, len(k.Scopes))
-	for i, scope := range k.Scopes {
-		scopes[i] = string(scope)
-	}
 	attributes, err := structOf(k.Attributes)
 	if err != nil {
 		return nil, err
@@ -124,7 +142,7 @@ func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
 	mandatory, err := filterMessage(k.MandatoryFilter)
 	return &ragdv1.ApiKey{
 		ApiKeyId: k.APIKeyID, TenantId: string(k.TenantID), DisplayName: k.DisplayName, Prefix: k.Prefix(),
-		Scopes: scopes, MandatoryFilter: mandatory, CreateTime: timestamp(k.CreatedAt),
+		Scopes: scopeNames(k.Scopes), MandatoryFilter: mandatory, CreateTime: timestamp(k.CreatedAt),
 		ExpireTime: optionalTimestamp(k.ExpiresAt), RevokeTime: optionalTimestamp(k.RevokedAt),
 		Servers: allowedNamesMessage(k.Bounds.Servers), Indexes: allowedNamesMessage(k.Bounds.Indexes),
 		Tools: allowedNamesMessage(k.Bounds.Tools), Prompts: allowedNamesMessage(k.Bounds.Prompts), Attributes: attributes,

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -23,10 +24,23 @@ type Bounds struct {
 	Prompts []string `json:"prompts"`
 }
 
+// BoundsOf returns the bounds of the request in the context. Without a request, as in jobs, they
+// allow everything.
+func BoundsOf(ctx context.Context) Bounds {
+	if r, ok := FromContext(ctx); ok {
+		return r.Bounds
+	}
+	return Bounds{}
+}
+
 // IsZero reports whether the bounds allow everything.
 func (b Bounds) IsZero() bool {
 	return b.Servers == nil && b.Indexes == nil && b.Tools == nil && b.Prompts == nil
 }
+
+// OnlyTools reports whether a credential with these bounds may only list and call tools: a list
+// of tools or servers would mean little to one that can do the same in other ways.
+func (b Bounds) OnlyTools() bool { return b.Tools != nil || b.Servers != nil }
 
 // Intersect returns the bounds that allow what both b and other allow.
 func (b Bounds) Intersect(other Bounds) Bounds {

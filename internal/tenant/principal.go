@@ -96,6 +96,18 @@ func (p Principal) CheckWrite(field string, metadata map[string]any) error {
 	return err
 }
 
+// AllScopes returns the scopes that the principal has, including those that others include, in
+// the order read, write, admin, operator.
+func (p Principal) AllScopes() []Scope {
+	var all []Scope
+	for _, scope := range scopeOrder {
+		if p.Has(scope) {
+			all = append(all, scope)
+		}
+	}
+	return all
+}
+
 // Has reports whether the principal has the scope or a higher one.
 func (p Principal) Has(need Scope) bool {
 	least := slices.Index(scopeOrder, need)

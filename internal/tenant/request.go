@@ -220,9 +220,22 @@ func Require(ctx context.Context, need Scope) (*Request, error) {
 	return r, nil
 }
 
-// RequireUnfiltered is like Require, for operations on whole indexes, which include documents
-// that a mandatory filter hides. It returns Denied for credentials with such a filter.
+// RequireUnfiltered is like Require, for operations on what the whole tenant uses, such as its
+// tools. It returns Denied for credentials with a mandatory filter or with bounds.
 func RequireUnfiltered(ctx context.Context, need Scope) (*Request, error) {
+	r, err := RequireWholeIndexes(ctx, need)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Bounds.IsZero() {
+		return nil, fault.New(fault.Denied, "a credential that is bound to servers, indexes, tools or prompts cannot change what the whole tenant uses")
+	}
+	return r, nil
+}
+
+// RequireWholeIndexes is like Require, for operations on whole indexes, which include documents
+// that a mandatory filter hides. It returns Denied for credentials with such a filter.
+func RequireWholeIndexes(ctx context.Context, need Scope) (*Request, error) {
 	r, err := Require(ctx, need)
 	if err != nil {
 		return nil, err
@@ -233,10 +246,20 @@ func RequireUnfiltered(ctx context.Context, need Scope) (*Request, error) {
 	return r, nil
 }
 
-func requireScope(ctx context.Context, need Scope) (*Request, error) {
+// Caller returns the request in the context, whatever its principal may do. Errors:
+// Unauthenticated.
+func Caller(ctx context.Context) (*Request, error) {
 	r, ok := FromContext(ctx)
 	if !ok {
 		return nil, errNoCredential
+	}
+	return r, nil
+}
+
+func requireScope(ctx context.Context, need Scope) (*Request, error) {
+	r, err := Caller(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if !r.Principal.Has(need) {
 		return nil, &ScopeError{Need: need}

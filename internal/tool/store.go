@@ -30,20 +30,28 @@ func (r toolRow) tool() Tool {
 	}
 }
 
+// visible is the condition that a tool is within the bounds of a caller, the tools $1 and the
+// indexes $2: a tool of an index that the caller may not use does not exist for it.
+const visible = `($1::text[] IS NULL OR tool_name = ANY($1))
+	AND ($2::text[] IS NULL OR settings->>'indexName' IS NULL OR settings->>'indexName' = ANY($2))`
+
 const toolColumns = `tool_name, kind, title, description, settings, arguments, fixed, created_at, updated_at`
 
 func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
-	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM ragd_shared.tools WHERE tool_name = $1`, name)
+	may := tenant.BoundsOf(ctx)
+	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM ragd_shared.tools WHERE `+visible+` AND tool_name = $3`, may.Tools, may.Indexes, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Tool{}, notFound(ctx, q, name)
 	}
 	return row.tool(), err
 }
 
-// list returns at most limit tools whose names follow after, ordered by name.
+// list returns at most limit tools within the bounds of the caller whose names follow after,
+// ordered by name.
 func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Tool, error) {
+	may := tenant.BoundsOf(ctx)
 	rows, err := tenant.Select[toolRow](ctx, q, `
-		SELECT `+toolColumns+` FROM ragd_shared.tools WHERE tool_name > $1 ORDER BY tool_name LIMIT $2`, after, limit)
+		SELECT `+toolColumns+` FROM ragd_shared.tools WHERE `+visible+` AND tool_name > $3 ORDER BY tool_name LIMIT $4`, may.Tools, may.Indexes, after, limit)
 	tools := make([]Tool, len(rows))
 	for i, row := range rows {
 		tools[i] = row.tool()

@@ -1039,6 +1039,157 @@ func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
+type WhoAmIRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhoAmIRequest) Reset() {
+	*x = WhoAmIRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhoAmIRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhoAmIRequest) ProtoMessage() {}
+
+func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
+func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
+}
+
+type WhoAmIResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of an API key, `operator` for the operator's configured key, or the subject of an
+	// access token as `user:` or `client:` and its name.
+	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	// The tenant whose data the call may use. Empty for an operator who named none.
+	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// All scopes that the credential has, those that others include too.
+	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// Whether the credential is an access token. Its client may request more scopes.
+	AccessToken bool `protobuf:"varint,4,opt,name=access_token,json=accessToken,proto3" json:"access_token,omitempty"`
+	// Whether a mandatory filter hides documents from the credential.
+	Filtered bool `protobuf:"varint,5,opt,name=filtered,proto3" json:"filtered,omitempty"`
+	// What the credential may use, by name. A list that is missing allows all names.
+	Servers       *AllowedNames `protobuf:"bytes,6,opt,name=servers,proto3" json:"servers,omitempty"`
+	Indexes       *AllowedNames `protobuf:"bytes,7,opt,name=indexes,proto3" json:"indexes,omitempty"`
+	Tools         *AllowedNames `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`
+	Prompts       *AllowedNames `protobuf:"bytes,9,opt,name=prompts,proto3" json:"prompts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhoAmIResponse) Reset() {
+	*x = WhoAmIResponse{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhoAmIResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhoAmIResponse) ProtoMessage() {}
+
+func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
+func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *WhoAmIResponse) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetAccessToken() bool {
+	if x != nil {
+		return x.AccessToken
+	}
+	return false
+}
+
+func (x *WhoAmIResponse) GetFiltered() bool {
+	if x != nil {
+		return x.Filtered
+	}
+	return false
+}
+
+func (x *WhoAmIResponse) GetServers() *AllowedNames {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetIndexes() *AllowedNames {
+	if x != nil {
+		return x.Indexes
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetTools() *AllowedNames {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetPrompts() *AllowedNames {
+	if x != nil {
+		return x.Prompts
+	}
+	return nil
+}
+
 var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tenant_proto_rawDesc = "" +
@@ -1126,7 +1277,18 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x13RevokeApiKeyRequest\x12\x1c\n" +
 	"\n" +
 	"api_key_id\x18\x01 \x01(\tR\bapiKeyId\"\x16\n" +
-	"\x14RevokeApiKeyResponse2\xd0\x04\n" +
+	"\x14RevokeApiKeyResponse\"\x0f\n" +
+	"\rWhoAmIRequest\"\xde\x02\n" +
+	"\x0eWhoAmIResponse\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\x12\x1b\n" +
+	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x16\n" +
+	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12!\n" +
+	"\faccess_token\x18\x04 \x01(\bR\vaccessToken\x12\x1a\n" +
+	"\bfiltered\x18\x05 \x01(\bR\bfiltered\x12/\n" +
+	"\aservers\x18\x06 \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
+	"\aindexes\x18\a \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
+	"\x05tools\x18\b \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
+	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts2\x90\x05\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
@@ -1135,7 +1297,8 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12K\n" +
 	"\fCreateApiKey\x12\x1c.ragd.v1.CreateApiKeyRequest\x1a\x1d.ragd.v1.CreateApiKeyResponse\x12M\n" +
 	"\vListApiKeys\x12\x1b.ragd.v1.ListApiKeysRequest\x1a\x1c.ragd.v1.ListApiKeysResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\fRevokeApiKey\x12\x1c.ragd.v1.RevokeApiKeyRequest\x1a\x1d.ragd.v1.RevokeApiKeyResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\fRevokeApiKey\x12\x1c.ragd.v1.RevokeApiKeyRequest\x1a\x1d.ragd.v1.RevokeApiKeyResponse\x12>\n" +
+	"\x06WhoAmI\x12\x16.ragd.v1.WhoAmIRequest\x1a\x17.ragd.v1.WhoAmIResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_tenant_proto_rawDescOnce sync.Once
@@ -1149,7 +1312,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),   // 1: ragd.v1.CreateTenantRequest
@@ -1167,55 +1330,63 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*ListApiKeysResponse)(nil),   // 13: ragd.v1.ListApiKeysResponse
 	(*RevokeApiKeyRequest)(nil),   // 14: ragd.v1.RevokeApiKeyRequest
 	(*RevokeApiKeyResponse)(nil),  // 15: ragd.v1.RevokeApiKeyResponse
-	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*WhoAmIRequest)(nil),         // 16: ragd.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),        // 17: ragd.v1.WhoAmIResponse
+	(*structpb.Struct)(nil),       // 18: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	16, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	17, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	17, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	16, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	18, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	19, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	19, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	18, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	16, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	16, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	17, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	17, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	17, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	18, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	18, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	19, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	19, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	19, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
 	9,  // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
 	9,  // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
 	9,  // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
 	9,  // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	16, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	17, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	16, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	18, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	19, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	18, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
 	9,  // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
 	9,  // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
 	9,  // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
 	9,  // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	16, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	18, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
 	8,  // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
 	8,  // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	1,  // 24: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 25: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 26: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 27: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	6,  // 28: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	10, // 29: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	12, // 30: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	14, // 31: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	0,  // 32: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 33: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 34: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 35: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	7,  // 36: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	11, // 37: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	13, // 38: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	15, // 39: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	32, // [32:40] is the sub-list for method output_type
-	24, // [24:32] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	9,  // 24: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	9,  // 25: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	9,  // 26: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	9,  // 27: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	1,  // 28: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 29: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 30: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 31: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	6,  // 32: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	10, // 33: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	12, // 34: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	14, // 35: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	16, // 36: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 37: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 38: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 39: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 40: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	7,  // 41: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	11, // 42: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	13, // 43: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	15, // 44: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	17, // 45: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	37, // [37:46] is the sub-list for method output_type
+	28, // [28:37] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -1230,7 +1401,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -56,6 +56,8 @@ const (
 	// TenantServiceRevokeApiKeyProcedure is the fully-qualified name of the TenantService's
 	// RevokeApiKey RPC.
 	TenantServiceRevokeApiKeyProcedure = "/ragd.v1.TenantService/RevokeApiKey"
+	// TenantServiceWhoAmIProcedure is the fully-qualified name of the TenantService's WhoAmI RPC.
+	TenantServiceWhoAmIProcedure = "/ragd.v1.TenantService/WhoAmI"
 )
 
 // TenantServiceClient is a client for the ragd.v1.TenantService service.
@@ -80,6 +82,8 @@ type TenantServiceClient interface {
 	// RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
 	// Revoking a revoked key is no error.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
+	// WhoAmI returns what the caller's credential is and what it may do. It needs no scope.
+	WhoAmI(context.Context, *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error)
 }
 
 // NewTenantServiceClient constructs a client for the ragd.v1.TenantService service. By default, it
@@ -144,6 +148,13 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(tenantServiceMethods.ByName("RevokeApiKey")),
 			connect.WithClientOptions(opts...),
 		),
+		whoAmI: connect.NewClient[v1.WhoAmIRequest, v1.WhoAmIResponse](
+			httpClient,
+			baseURL+TenantServiceWhoAmIProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("WhoAmI")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -157,6 +168,7 @@ type tenantServiceClient struct {
 	createApiKey *connect.Client[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse]
 	listApiKeys  *connect.Client[v1.ListApiKeysRequest, v1.ListApiKeysResponse]
 	revokeApiKey *connect.Client[v1.RevokeApiKeyRequest, v1.RevokeApiKeyResponse]
+	whoAmI       *connect.Client[v1.WhoAmIRequest, v1.WhoAmIResponse]
 }
 
 // CreateTenant calls ragd.v1.TenantService.CreateTenant.
@@ -231,6 +243,15 @@ func (c *tenantServiceClient) RevokeApiKey(ctx context.Context, req *v1.RevokeAp
 	return nil, err
 }
 
+// WhoAmI calls ragd.v1.TenantService.WhoAmI.
+func (c *tenantServiceClient) WhoAmI(ctx context.Context, req *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error) {
+	response, err := c.whoAmI.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TenantServiceHandler is an implementation of the ragd.v1.TenantService service.
 type TenantServiceHandler interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
@@ -253,6 +274,8 @@ type TenantServiceHandler interface {
 	// RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
 	// Revoking a revoked key is no error.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
+	// WhoAmI returns what the caller's credential is and what it may do. It needs no scope.
+	WhoAmI(context.Context, *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error)
 }
 
 // NewTenantServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -313,6 +336,13 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(tenantServiceMethods.ByName("RevokeApiKey")),
 		connect.WithHandlerOptions(opts...),
 	)
+	tenantServiceWhoAmIHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceWhoAmIProcedure,
+		svc.WhoAmI,
+		connect.WithSchema(tenantServiceMethods.ByName("WhoAmI")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.TenantService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TenantServiceCreateTenantProcedure:
@@ -331,6 +361,8 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceListApiKeysHandler.ServeHTTP(w, r)
 		case TenantServiceRevokeApiKeyProcedure:
 			tenantServiceRevokeApiKeyHandler.ServeHTTP(w, r)
+		case TenantServiceWhoAmIProcedure:
+			tenantServiceWhoAmIHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -370,4 +402,8 @@ func (UnimplementedTenantServiceHandler) ListApiKeys(context.Context, *v1.ListAp
 
 func (UnimplementedTenantServiceHandler) RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.RevokeApiKey is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) WhoAmI(context.Context, *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.WhoAmI is not implemented"))
 }
