@@ -30,6 +30,7 @@ type client struct {
 	queries   ragdv1connect.QueryServiceClient
 	chunks    ragdv1connect.ChunkServiceClient
 	tools     ragdv1connect.ToolServiceClient
+	servers   ragdv1connect.ServerServiceClient
 	endpoints ragdv1connect.EndpointServiceClient
 	secrets   ragdv1connect.SecretServiceClient
 	evaluate  ragdv1connect.EvaluateServiceClient
@@ -78,6 +79,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		queries:   ragdv1connect.NewQueryServiceClient(caller, server, options),
 		chunks:    ragdv1connect.NewChunkServiceClient(caller, server, options),
 		tools:     ragdv1connect.NewToolServiceClient(caller, server, options),
+		servers:   ragdv1connect.NewServerServiceClient(caller, server, options),
 		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
 		secrets:   ragdv1connect.NewSecretServiceClient(caller, server, options),
 		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),

@@ -19,7 +19,9 @@ import (
 
 // line collects the attributes of a request for its line in the log.
 type line struct {
-	id string
+	id   string
+	host string // under which the service was called, with the port
+	tls  bool
 
 	mu    sync.Mutex
 	attrs []any
@@ -34,7 +36,7 @@ type lineKey struct{}
 func Log(log *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			l := &line{id: idOf(r.Header)}
+			l := &line{id: idOf(r.Header), host: r.Host, tls: r.TLS != nil}
 			w.Header().Set("X-Request-Id", l.id)
 			start, out := time.Now(), &writer{ResponseWriter: w}
 			// Deferred, because a handler that aborts its answer panics.
@@ -132,6 +134,20 @@ func RequestID(ctx context.Context) string {
 		return l.id
 	}
 	return ""
+}
+
+// BaseURL returns the address under which the request in ctx called the service, without a
+// slash at the end; empty without a request. Behind a proxy it may not be the address that
+// clients use.
+func BaseURL(ctx context.Context) string {
+	l, ok := ctx.Value(lineKey{}).(*line)
+	switch {
+	case !ok || l.host == "":
+		return ""
+	case l.tls:
+		return "https://" + l.host
+	}
+	return "http://" + l.host
 }
 
 func newID() string { return strings.ToLower(rand.Text()[:16]) }

@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/secret"
+	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/vector"
@@ -49,11 +50,15 @@ type Handlers struct {
 	Queries   *query.Service
 	Graphs    *graph.Service
 	Tools     *tool.Service
+	Servers   *server.Service
 	Endpoints *own.Service
 	Secrets   *secret.Service
 
 	Evaluations *evaluate.Service
 
+	// PublicURL is the address of the service for clients. Empty for the one under which each
+	// request called it.
+	PublicURL string
 	// Processor is used to convert large answers; nil is no limit.
 	Processor *limit.Processor
 	// Ready returns an error while the service cannot answer requests, for health checks;
@@ -67,7 +72,7 @@ func ServiceNames() []string {
 		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
-		ragdv1connect.SecretServiceName,
+		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName,
 	}
 }
 
@@ -107,6 +112,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewQueryServiceHandler(h, options))
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
 	add(ragdv1connect.NewToolServiceHandler(h, options))
+	add(ragdv1connect.NewServerServiceHandler(h, options))
 	add(ragdv1connect.NewEndpointServiceHandler(h, options))
 	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
 	add(ragdv1connect.NewSecretServiceHandler(h, options))

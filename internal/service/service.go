@@ -39,6 +39,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/secret"
+	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
@@ -190,6 +191,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.queue.Register(runners)
+	servers := server.New(db)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
 		Ingest:    documents,
@@ -198,15 +200,22 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Queries:   queries,
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
+		Servers:   servers,
 		Endpoints: owned,
 		Secrets:   secrets,
 
 		Evaluations: evaluations,
 
+		PublicURL: s.config.MCP.PublicURL,
 		Processor: processor,
 		Ready:     s.checkReady,
 	}
 	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
+	s.Events.Subscribe(func(e event.Event) {
+		if e.Kind == event.Server || e.Tenant == "" {
+			servers.Forget(e.Tenant, e.Name)
+		}
+	})
 	return nil
 }
 

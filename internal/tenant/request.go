@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,8 @@ type Request struct {
 	// Bounds are what the request may use: the principal's.
 	Bounds    Bounds
 	Overrides Overrides
+	// Fixed are overrides that the caller cannot change: those of Server.
+	Fixed Overrides
 
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential
 	pages   pagination.Tokens           // of the service
@@ -104,6 +107,28 @@ type Overrides struct {
 	MinSimilarity   *float64
 	DatabaseConfig  json.RawMessage // JSON of the field in the body
 	Reranker        json.RawMessage // JSON of the field in the body
+}
+
+// Or returns the overrides with those of other where none are given. Filters are combined by
+// AND.
+func (o Overrides) Or(other Overrides) Overrides {
+	o.IndexName = cmp.Or(o.IndexName, other.IndexName)
+	o.VectorStoreName = cmp.Or(o.VectorStoreName, other.VectorStoreName)
+	o.TopK = cmp.Or(o.TopK, other.TopK)
+	o.Filter = filter.And(other.Filter, o.Filter)
+	o.IncludeVectors = cmp.Or(o.IncludeVectors, other.IncludeVectors)
+	o.IncludeSources = cmp.Or(o.IncludeSources, other.IncludeSources)
+	o.RandomWalkSteps = cmp.Or(o.RandomWalkSteps, other.RandomWalkSteps)
+	o.RestartProb = cmp.Or(o.RestartProb, other.RestartProb)
+	o.MinScore = cmp.Or(o.MinScore, other.MinScore)
+	o.MinSimilarity = cmp.Or(o.MinSimilarity, other.MinSimilarity)
+	if o.DatabaseConfig == nil {
+		o.DatabaseConfig = other.DatabaseConfig
+	}
+	if o.Reranker == nil {
+		o.Reranker = other.Reranker
+	}
+	return o
 }
 
 // maxOverridesBytes is the most bytes of overrides that a request may have.

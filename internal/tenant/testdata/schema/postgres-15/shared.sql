@@ -292,6 +292,23 @@ CREATE TABLE ragd_shared.schema_migrations (
     dirty boolean NOT NULL
 );
 
+CREATE TABLE ragd_shared.secrets (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    secret_name text NOT NULL COLLATE pg_catalog."C",
+    value bytea NOT NULL,
+    hosts text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.servers (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    server_name text NOT NULL COLLATE pg_catalog."C",
+    definition jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.tools (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     tool_name text NOT NULL COLLATE pg_catalog."C",
@@ -323,12 +340,20 @@ ALTER TABLE ONLY ragd_shared.question_sets
 ALTER TABLE ONLY ragd_shared.questions
     ADD CONSTRAINT questions_pkey PRIMARY KEY (tenant_id, set_name, question_id);
 
+ALTER TABLE ONLY ragd_shared.secrets
+    ADD CONSTRAINT secrets_pkey PRIMARY KEY (tenant_id, secret_name);
+
+ALTER TABLE ONLY ragd_shared.servers
+    ADD CONSTRAINT servers_pkey PRIMARY KEY (tenant_id, server_name);
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
 
 CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_id, created_at DESC, evaluation_id DESC);
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
+
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
 
@@ -359,6 +384,12 @@ ALTER TABLE ONLY ragd_shared.questions
 ALTER TABLE ONLY ragd_shared.questions
     ADD CONSTRAINT questions_tenant_id_set_name_fkey FOREIGN KEY (tenant_id, set_name) REFERENCES ragd_shared.question_sets(tenant_id, set_name) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.secrets
+    ADD CONSTRAINT secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.servers
+    ADD CONSTRAINT servers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -382,10 +413,18 @@ CREATE POLICY own_rows ON ragd_shared.question_sets USING ((tenant_id = ragd_sha
 
 CREATE POLICY own_rows ON ragd_shared.questions USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.secrets USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
 
 ALTER TABLE ragd_shared.question_sets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.questions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.servers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;
