@@ -57,6 +57,8 @@ var documentedLimits = []struct {
 	{"limits", "use of a cached introspection result", "tenant/oauth.introspectionTTL"},
 	{"limits", "concurrent introspection requests", "tenant/oauth.maxRequests tenant/oauth.maxUnverified"},
 	{"limits", "unknown tokens of one address", "tenant/oauth.maxWaiting"},
+	{"limits", "events kept of a stream", "mcp/mcphttp.maxHeldEvents mcp/mcphttp.maxHeldBytes/bytes mcp/mcphttp.maxHeldStreams"},
+	{"limits", "events kept for a tenant", "mcp/mcphttp.maxTenantHeldBytes/bytes"},
 	{"limits", "indexes of a tenant", "index.DefaultMaxIndexes"},
 	{"limits", "`dimension`", "index.MaxDimension index.MaxBits"},
 	{"limits", "values of a `sparsevec`", "index.maxIndexedNonZeros"},

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/admission"
@@ -66,6 +67,9 @@ type Config struct {
 	// Server creates the MCP server of a tenant. It is called again when a tenant returns
 	// after its server was dropped.
 	Server func(tenant.ID) *server.MCPServer
+	// ResumeFor is how long a stream is kept for a client that lost its connection. Default:
+	// 2m.
+	ResumeFor time.Duration
 	// SessionIdle is how long a session keeps its state without requests and streams.
 	// Default: 30m.
 	SessionIdle time.Duration
@@ -90,6 +94,7 @@ func (c Config) withDefaults() Config {
 	c.MaxSessions = cmp.Or(c.MaxSessions, 1000)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 1000)
 	c.RecheckEvery = cmp.Or(c.RecheckEvery, 10*time.Second)
+	c.ResumeFor = cmp.Or(c.ResumeFor, 2*time.Minute)
 	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	if len(c.SessionKey) == 0 {
@@ -203,9 +208,37 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.recheck(c, r.Header)()
-	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, c.cancel)
-	out.hideSession, out.detached = h.cfg.Stateless, in.detached
+	if in.verb == http.MethodGet && c.resumable() {
+		if s, after := c.session.streams.find(r.Header.Get(lastEventHeader)); s != nil && h.resume(w, r, c, s, after) {
+			return
+		}
+		c.session.streams.endListeners(c.ctx)
+	}
+	h.respond(w, r, c)
+}
+
+// respond passes a request to the library and sends what it answers. A stream that can be
+// resumed goes on without its client.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call) {
+	client, gone := context.WithCancel(r.Context())
+	defer gone()
+	out := newResponse(newConnection(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, gone))
+	out.hideSession, out.detached = h.cfg.Stateless, c.message.detached
+	if c.resumable() {
+		primes := r.Header.Get(mcpgo.HeaderProtocolVersion) >= firstPriming
+		out.resume = func() *stream {
+			return c.session.streams.begin(out.conn, c.message.isStream(), primes, c.cancel)
+		}
+	}
 	defer out.close()
+	defer context.AfterFunc(client, func() {
+		if s := out.kept(); s != nil {
+			s.leave(out.conn)
+			c.leaveStream()
+		} else {
+			c.cancel()
+		}
+	})()
 	c.server.http.Handle(out, c.request(r))
 	out.finish()
 }

@@ -121,6 +121,19 @@ func (w *world) server(id tenant.ID) *server.MCPServer {
 			return mcpgo.NewToolResultText("done"), nil
 		}
 	})
+	s.AddTool(mcpgo.NewTool("notify and wait"), func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		err := s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": 1})
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			w.stopped <- "notified"
+			return nil, ctx.Err()
+		case <-w.release:
+			return mcpgo.NewToolResultText("done"), nil
+		}
+	})
 	s.AddTool(mcpgo.NewTool("progress"), func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		for i := range 3 {
 			err := s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{

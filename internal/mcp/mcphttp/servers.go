@@ -28,6 +28,7 @@ type servers struct {
 	endStreams, endRequests context.CancelFunc
 
 	openStreams *limit.Limiter[tenant.ID]
+	heldEvents  *limit.Limiter[tenant.ID] // bytes
 
 	mu      sync.Mutex
 	byID    map[tenant.ID]*tenantServer
@@ -57,6 +58,7 @@ type call struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	unhook    []func() bool
+	left      bool // the session and the stream's slot; guarded by the mutex of servers
 }
 
 func newServers(cfg Config) *servers {
@@ -67,6 +69,7 @@ func newServers(cfg Config) *servers {
 		idle:   make(chan struct{}),
 
 		openStreams: limit.New[tenant.ID](0, int64(cfg.MaxStreams)),
+		heldEvents:  limit.New[tenant.ID](0, maxTenantHeldBytes),
 	}
 	r.streams, r.endStreams = context.WithCancel(context.Background())
 	r.requests, r.endRequests = context.WithCancel(context.Background())
@@ -109,7 +112,7 @@ func (r *servers) of(id tenant.ID, now time.Time) *tenantServer {
 			server.WithSessionIdManagerResolver(checkedSessions{}),
 			server.WithStreamableHTTPLogger(slog.New(libraryLog{r.cfg.Logger.Handler()})),
 		)
-		found.sessions = newSessions(r.signer, r.cfg.MaxSessions, found.forget)
+		found.sessions = newSessions(r.signer, r.cfg.MaxSessions, found.forget, func() *streams { return newStreams(id, r.heldEvents, r.cfg.ResumeFor) })
 		r.byID[id] = found
 	}
 	found.lastUsed = now
@@ -141,9 +144,17 @@ func (c *call) join(o owner, now time.Time) (err error) {
 	return err
 }
 
+// resumable reports whether the streams of the call are kept for a client that comes back.
+func (c *call) resumable() bool {
+	return c.session != nil && !c.message.opensSSE && !c.message.overSSE
+}
+
 // bind sets the context of the call, which ends with the shutdown, the session or the
-// request.
+// request; if it is resumable, respond decides what the end of the request means.
 func (c *call) bind(ctx context.Context) {
+	if c.resumable() {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if c.message.detached != nil {
 		ctx = context.WithValue(ctx, detachedKey{}, c.message.detached)
 	}
@@ -182,6 +193,32 @@ func (c *call) endSession() {
 	c.server.sessions.finish(c.sessionID)
 }
 
+// leaveStream gives up the slot of a stream whose client is gone, and lets its session be
+// evicted.
+func (c *call) leaveStream() {
+	c.servers.mu.Lock()
+	defer c.servers.mu.Unlock()
+	if c.message.isStream() {
+		c.leave(time.Now())
+	}
+}
+
+// leave ends the use of the session and of the stream's slot. The caller holds the mutex of
+// servers.
+func (c *call) leave(now time.Time) {
+	if c.left {
+		return
+	}
+	c.left = true
+	if c.message.isStream() {
+		c.servers.openStreams.Release(c.tenant, 1)
+	}
+	if c.session != nil {
+		c.session.requests--
+		c.session.lastUsed = now
+	}
+}
+
 func (c *call) end() {
 	for _, unhook := range c.unhook {
 		unhook()
@@ -193,13 +230,7 @@ func (c *call) end() {
 	r, now := c.servers, time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.message.isStream() {
-		r.openStreams.Release(c.tenant, 1)
-	}
-	if c.session != nil {
-		c.session.requests--
-		c.session.lastUsed = now
-	}
+	c.leave(now)
 	c.server.lastUsed = now
 	c.server.active--
 	r.active--

@@ -23,6 +23,8 @@ type sessions struct {
 	ended  endedIDs
 	// forgotten drops the library's state of a session.
 	forgotten func(id string)
+	// streams returns the streams of a new session.
+	streams func() *streams
 }
 
 type session struct {
@@ -30,10 +32,11 @@ type session struct {
 	end      context.CancelFunc
 	lastUsed time.Time
 	requests int // in flight, including streams
+	streams  *streams
 }
 
-func newSessions(s signer, limit int, forgotten func(id string)) *sessions {
-	return &sessions{signer: s, max: limit, open: map[string]*session{}, ended: endedIDs{known: map[string]bool{}}, forgotten: forgotten}
+func newSessions(s signer, limit int, forgotten func(id string), streams func() *streams) *sessions {
+	return &sessions{signer: s, max: limit, open: map[string]*session{}, ended: endedIDs{known: map[string]bool{}}, forgotten: forgotten, streams: streams}
 }
 
 // begin opens a session and returns its id. Errors: Exhausted.
@@ -62,7 +65,7 @@ func (s *sessions) add(id string, now time.Time) (*session, error) {
 	if len(s.open) >= s.max && !s.evict() {
 		return nil, fault.Retry(time.Minute, "all sessions that this tenant may have open are in use")
 	}
-	added := &session{lastUsed: now}
+	added := &session{lastUsed: now, streams: s.streams()}
 	added.ctx, added.end = context.WithCancel(context.Background())
 	s.open[id] = added
 	return added, nil
@@ -92,6 +95,7 @@ func (s *sessions) finish(id string) {
 func (s *sessions) forget(id string) {
 	if found := s.open[id]; found != nil {
 		found.end()
+		found.streams.end()
 		delete(s.open, id)
 		s.forgotten(id)
 	}

@@ -96,7 +96,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	defer c.endStream()
 	defer h.recheck(c, r.Header)()
 
-	out := newResponse(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, c.cancel)
+	out := newResponse(newConnection(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, c.cancel))
 	defer out.close()
 	out.Header().Set("Content-Type", "text/event-stream")
 	out.Header().Set("Cache-Control", "no-store")

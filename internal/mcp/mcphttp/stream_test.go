@@ -1,0 +1,138 @@
+package mcphttp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readEvents reads n events of a stream and returns their ids and data.
+func readEvents(t *testing.T, lines <-chan string, n int) (ids, data []string) {
+	t.Helper()
+	for len(data) < n {
+		line := within(t, lines, fmt.Sprintf("event %d of %d", len(data)+1, n))
+		if id, ok := strings.CutPrefix(line, "id: "); ok {
+			ids = append(ids, id)
+		}
+		if d, ok := strings.CutPrefix(line, "data:"); ok {
+			data = append(data, strings.TrimSpace(d))
+		}
+	}
+	return ids, data
+}
+
+func TestAClientThatComesBackGetsWhatItMissed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	ctx, leave := context.WithCancel(t.Context())
+	_, lines := w.events(t, w.request(ctx, http.MethodGet, alice, nil, sessionHeader, id))
+	notify := func(n int) {
+		w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": n})
+	}
+	notify(1)
+	ids, data := readEvents(t, lines, 1)
+	leave()
+	waitFor(t, "the stream to be left", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
+	notify(2)
+	notify(3)
+
+	back := w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0])
+	_, lines = w.events(t, back)
+	ids, data = readEvents(t, lines, 2)
+	if !strings.Contains(data[0], `"n":2`) || !strings.Contains(data[1], `"n":3`) {
+		t.Errorf("missed %q", data)
+	}
+	notify(4)
+	if _, data = readEvents(t, lines, 1); !strings.Contains(data[0], `"n":4`) {
+		t.Errorf("later %q", data)
+	}
+	// Another caller cannot have them, nor can one from before events that are not kept.
+	for _, other := range []string{bob, eve} {
+		res, _ := w.do(t, w.request(t.Context(), http.MethodGet, other, nil, sessionHeader, id, lastEventHeader, ids[0]))
+		if res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: status %d", other, res.StatusCode)
+		}
+	}
+}
+
+func TestACallGoesOnWithoutItsClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	ctx, leave := context.WithCancel(t.Context())
+	call := w.call(ctx, alice, id, 7, "notify and wait")
+	call.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+	_, lines := w.events(t, call)
+	ids, data := readEvents(t, lines, 2)
+	if data[0] != "" || !strings.Contains(data[1], "progress") {
+		t.Errorf("the stream begins with %q", data)
+	}
+	leave()
+	nothing(t, w.stopped, "the call was cancelled")
+	close(w.release)
+	_, lines = w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[1]))
+	if _, data = readEvents(t, lines, 1); !strings.Contains(data[0], `"id":7`) || !strings.Contains(data[0], "done") {
+		t.Errorf("the answer is %q", data)
+	}
+	for range lines { // ends with the answer
+	}
+	// It can be read again from the beginning, as long as it is kept.
+	_, lines = w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0]))
+	if _, data = readEvents(t, lines, 2); !strings.Contains(data[1], "done") {
+		t.Errorf("again %q", data)
+	}
+}
+
+func TestACallWithoutAStreamEndsWithItsClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	ctx, leave := context.WithCancel(t.Context())
+	w.send(w.call(ctx, alice, id, 7, "wait"))
+	within(t, w.started, "the call")
+	leave()
+	within(t, w.stopped, "the end of the call")
+}
+
+func TestAbandonedStreamsAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.ResumeFor = 50 * time.Millisecond })
+	id := w.open(t, alice)
+	ctx, leave := context.WithCancel(t.Context())
+	_, lines := w.events(t, w.request(ctx, http.MethodGet, alice, nil, sessionHeader, id))
+	w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": 1})
+	ids, _ := readEvents(t, lines, 1)
+	held := func() int64 { return w.Handler.servers.heldEvents.Used("acme") }
+	if held() == 0 {
+		t.Error("the event is not kept")
+	}
+	leave()
+	waitFor(t, "the events to be forgotten", func() bool { return held() == 0 })
+	_, lines = w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0]))
+	w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": 2})
+	if _, data := readEvents(t, lines, 1); !strings.Contains(data[0], `"n":2`) {
+		t.Errorf("a new stream has %q", data)
+	}
+}
+
+func TestKeptEventsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	_, lines := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id))
+	pad := strings.Repeat("x", 10_000)
+	for n := range maxHeldEvents + 10 {
+		w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": n, "pad": pad})
+		readEvents(t, lines, 1)
+	}
+	if held := w.Handler.servers.heldEvents.Used("acme"); held > maxHeldBytes {
+		t.Errorf("%d bytes are kept", held)
+	}
+	end := w.request(t.Context(), http.MethodDelete, alice, nil, sessionHeader, id)
+	w.do(t, end)
+	waitFor(t, "the events to be forgotten", func() bool { return w.Handler.servers.heldEvents.Used("acme") == 0 })
+}
