@@ -97,6 +97,7 @@ var mayImport = map[string][]string{
 	"internal/tenant/oauth":           {"internal/cache", "internal/fault", "internal/filter", "internal/tenant"},
 	"internal/textlimit":              {"internal/fault"},
 	"internal/tool":                   {"internal/fault", "internal/filter", "internal/index", "internal/nearest", "internal/pagination", "internal/tenant", "internal/textlimit"},
+	"internal/toolschema":             {"internal/textlimit"},
 	"internal/vector":                 {"internal/fault", "internal/filter", "internal/index", "internal/job", "internal/metadata", "internal/tenant", "internal/textlimit"},
 	"internal/webhook":                {"internal/fault"},
 	"migrations":                      {},
