@@ -1,0 +1,187 @@
+// Package schema checks JSON values against the JSON Schemas that tenants give. It bounds what
+// a schema, a value and a check may cost, and describes mistakes for language models.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// Limits.
+const (
+	MaxBytes = 32 << 10 // of a schema as JSON
+	MaxDepth = 64       // of schemas and values
+
+	maxNumberBytes = 64
+	maxExponent    = 400
+	// maxSteps bounds the work of one check: how often a part of the schema meets a part of
+	// the value, and how far patterns read strings.
+	maxSteps = 1_000_000
+	// maxProblems is how many mistakes an error lists.
+	maxProblems = 5
+	// maxReasonBytes is the longest text of one mistake.
+	maxReasonBytes = 300
+)
+
+// Schema is a compiled JSON Schema. Safe for concurrent use.
+type Schema struct{ compiled *jsonschema.Schema }
+
+// noLoader rejects references to other documents, so that a schema cannot make the server
+// fetch addresses or read files.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("a schema cannot refer to another document")
+}
+
+// Compile returns a schema of draft 2020-12, or of the earlier draft that its $schema names.
+// $ref may refer to its own parts only; patterns are those of RE2, which take linear time.
+// Errors: Invalid, naming the field.
+func Compile(field string, raw []byte) (*Schema, error) {
+	if len(raw) > MaxBytes {
+		return nil, fault.Field(field, "must be at most %d bytes of JSON, got %d", MaxBytes, len(raw))
+	}
+	document, err := Decode(raw)
+	if err != nil {
+		return nil, fault.Field(field, "%s", err)
+	}
+	if _, ok := document.(map[string]any); !ok {
+		return nil, fault.Field(field, "must be a JSON Schema: an object such as {\"type\": \"object\", \"properties\": {...}}")
+	}
+	const name = "ragd:schema"
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	compiler.AssertFormat()
+	err = compiler.AddResource(name, document)
+	if err == nil {
+		var compiled *jsonschema.Schema
+		if compiled, err = compiler.Compile(name); err == nil {
+			return &Schema{compiled}, nil
+		}
+	}
+	return nil, fault.Field(field, "is no valid JSON Schema: %s", compileReason(err))
+}
+
+// compileReason returns the text of an error of the compiler for the author of the schema.
+func compileReason(err error) string {
+	text := strings.ReplaceAll(err.Error(), "ragd:schema", "")
+	if invalid := (*jsonschema.ValidationError)(nil); errors.As(err, &invalid) {
+		text = strings.Join(problems(invalid), "; ")
+	}
+	return textlimit.OneLine(text, maxReasonBytes)
+}
+
+// Decode returns a JSON value with numbers as json.Number. Errors say what is wrong, such as
+// a value that is nested too deeply or a number that is too large; they are public.
+func Decode(raw []byte) (any, error) {
+	if err := scan(raw); err != nil {
+		return nil, err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, errors.New("is no valid JSON")
+	}
+	return value, nil
+}
+
+// scan checks depth and numbers before the value is built.
+func scan(raw []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	depth := 0
+	for {
+		token, err := decoder.Token()
+		if err != nil { // the end, or what UnmarshalJSON reports
+			return nil
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			if depth > MaxDepth {
+				return fmt.Errorf("is nested deeper than %d levels", MaxDepth)
+			}
+		case json.Number:
+			if !reasonable(string(token)) {
+				return fmt.Errorf("has a number that is too long or too large: at most %d characters, and an exponent of at most %d", maxNumberBytes, maxExponent)
+			}
+		}
+	}
+}
+
+// reasonable reports whether exact arithmetic with a number is cheap.
+func reasonable(number string) bool {
+	if len(number) > maxNumberBytes {
+		return false
+	}
+	at := strings.IndexAny(number, "eE")
+	if at < 0 {
+		return true
+	}
+	exponent := strings.TrimLeft(number[at+1:], "+-0")
+	return len(exponent) < 3 || len(exponent) == 3 && exponent <= fmt.Sprint(maxExponent)
+}
+
+// Validate checks a value of Decode. Errors: Invalid with a violation for each mistake, at
+// most five, whose fields are paths below field; Invalid too when the check would take too long.
+func (s *Schema) Validate(field string, value any) error {
+	if !affordable(s.compiled, value) {
+		return fault.Field(field, "is too large to be checked against its schema: make either smaller")
+	}
+	err := s.compiled.Validate(value)
+	if err == nil {
+		return nil
+	}
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return fault.Wrap(fault.Invalid, err, "%s: does not match its schema", field)
+	}
+	out := &fault.Error{Kind: fault.Invalid}
+	var reasons []string
+	for _, leaf := range leaves(invalid, nil) {
+		path := strings.Join(append([]string{field}, leaf.InstanceLocation...), ".")
+		out.Violations = append(out.Violations, fault.Violation{Field: path, Reason: reason(leaf)})
+		reasons = append(reasons, path+": "+reason(leaf))
+	}
+	out.Message = strings.Join(reasons, "; ")
+	return out
+}
+
+var english = message.NewPrinter(language.English)
+
+func reason(e *jsonschema.ValidationError) string {
+	return textlimit.OneLine(e.ErrorKind.LocalizedString(english), maxReasonBytes)
+}
+
+// leaves returns the innermost mistakes of an error, at most maxProblems.
+func leaves(e *jsonschema.ValidationError, found []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 && len(found) < maxProblems {
+		return append(found, e)
+	}
+	for _, cause := range e.Causes {
+		found = leaves(cause, found)
+	}
+	return found
+}
+
+// problems returns the texts of the innermost mistakes, with their places in the schema.
+func problems(e *jsonschema.ValidationError) []string {
+	var texts []string
+	for _, leaf := range leaves(e, nil) {
+		texts = append(texts, "/"+strings.Join(leaf.InstanceLocation, "/")+": "+reason(leaf))
+	}
+	return texts
+}
