@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/rpc"
 )
@@ -20,6 +21,7 @@ func (s *Service) handler() http.Handler {
 	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath, "/.well-known/"} {
 		mux.Handle(path, s.mcp)
 	}
+	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger)(mux)), s.config.MaxBodyPause)

@@ -1,12 +1,14 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -18,11 +20,11 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/evaluate"
 	"github.com/ragdhq/ragd/internal/event"
-	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
@@ -67,6 +69,7 @@ type Service struct {
 	backlog  *backlog.Backlog
 	worker   *ingest.Worker
 	guard    *httpserver.Guard
+	issuer   *identity.Issuer
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 }
@@ -142,6 +145,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
+	s.issuer = identity.NewIssuer(s.database.requests, keys, cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()))
 	secrets := secret.New(db, keys)
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys, secrets)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
@@ -193,7 +197,6 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	)
 	s.queue.Register(runners)
 	servers := server.New(db)
-	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
 		Ingest:    documents,
@@ -207,12 +210,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Secrets:   secrets,
 
 		Evaluations: evaluations,
-		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
 
 		PublicURL: s.config.MCP.PublicURL,
 		Processor: processor,
 		Ready:     s.checkReady,
 	}
+	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.Events.Subscribe(func(e event.Event) {
 		if e.Kind == event.Server || e.Tenant == "" {
 			servers.Forget(e.Tenant, e.Name)
@@ -273,9 +276,6 @@ func (s *Service) Run(ctx context.Context) error {
 	if !s.config.NoWorkers {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
-		group.Go(func() error {
-			return s.Handlers.Journal.Run(groupCtx, func(context.Context, tenant.ID) error { return nil })
-		})
 	}
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
