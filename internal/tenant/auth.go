@@ -173,6 +173,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 	}
 	principal := from.principal
 	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.quotas, pages: a.pages}
+	request.Depth = depthOf(header.Get(DepthHeader))
 	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {

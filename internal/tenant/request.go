@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,9 +36,28 @@ type Request struct {
 	Overrides Overrides
 	// Fixed are overrides that the caller cannot change: those of Server.
 	Fixed Overrides
+	// Depth is how many calls of tools the request is within, which call this service in
+	// turn: the value of the header Ragd-Depth.
+	Depth int
 
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential
 	pages   pagination.Tokens           // of the service
+}
+
+// DepthHeader is the name of the header with the depth of a request.
+const DepthHeader = "Ragd-Depth"
+
+// depthOf returns the depth in a header, 0 if there is none. What is no number is as deep as
+// can be, because a caller that sends it is no tool of ours.
+func depthOf(header string) int {
+	if header == "" {
+		return 0
+	}
+	depth, err := strconv.ParseUint(header, 10, 16)
+	if err != nil {
+		return math.MaxInt16
+	}
+	return int(depth)
 }
 
 // Pages returns the page tokens of a list for the caller of the request in the context. They

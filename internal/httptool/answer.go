@@ -1,0 +1,172 @@
+package httptool
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// maxExcerpt is how many bytes of an answer an error shows.
+const maxExcerpt = 500
+
+// images are the types of images that results may have.
+var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// result returns the result of an answer. Errors: for another status than 2xx those of
+// refusal; Precondition for an answer that the tool cannot use. Texts and errors are without
+// the secrets of mask.
+func (d *Definition) result(got *answer, mask remote.Mask) (Result, error) {
+	if got.status < 200 || got.status > 299 {
+		return Result{}, d.refusal(got, mask)
+	}
+	if got.cut {
+		return Result{}, fault.New(fault.Precondition, "the answer of %s is longer than the %d bytes that the tool allows (settings.response.maxBytes): ask for less", d.host.Host, d.settings.Response.MaxBytes)
+	}
+	if len(got.body) == 0 {
+		return d.empty(got)
+	}
+	media := mediaType(got)
+	switch {
+	case isJSON(media) || media == "" && json.Valid(got.body):
+		value, err := schema.Decode(got.body)
+		if err != nil {
+			return Result{}, fault.New(fault.Precondition, "the answer of %s cannot be used: the JSON %s", d.host.Host, err)
+		}
+		return d.mapped(mask.Value(value))
+	case slices.Contains(images, media) && d.output == nil:
+		return Result{Blocks: []Block{{MIMEType: media, Data: got.body}}, Text: "(an image)"}, nil
+	case strings.HasPrefix(media, "text/") || media == "" || strings.HasSuffix(media, "+xml") || media == "application/xml":
+		if d.output != nil || d.settings.Response.Path != "" {
+			return Result{}, fault.New(fault.Precondition, "%s answered with text (%s), but the tool needs JSON, as it has an outputSchema or a response.path: %s", d.host.Host, media, excerpt(got.body, mask))
+		}
+		return Result{Text: mask.Text(clean(string(got.body)))}, nil
+	}
+	return Result{}, fault.New(fault.Precondition, "%s answered with content of the type %s: a tool can use JSON, text, and PNG, JPEG, GIF and WebP images", d.host.Host, textlimit.OneLine(media, 100))
+}
+
+func mediaType(got *answer) string {
+	media, _, err := mime.ParseMediaType(got.header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return media
+}
+
+func isJSON(media string) bool {
+	return media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
+}
+
+// empty returns the result of an answer without content.
+func (d *Definition) empty(got *answer) (Result, error) {
+	if d.output != nil || d.settings.Response.Path != "" {
+		return Result{}, fault.New(fault.Precondition, "%s answered %s without content, but the tool needs JSON", d.host.Host, statusText(got.status))
+	}
+	return Result{Text: "done: " + statusText(got.status)}, nil
+}
+
+// mapped returns the result of a JSON answer: what is at the path of the tool, as structured
+// content, which is an object, and as text.
+func (d *Definition) mapped(value any) (Result, error) {
+	value, ok := pointer(value, d.settings.Response.Path)
+	if !ok {
+		return Result{}, fault.New(fault.Precondition, "the answer of %s has nothing at %s (settings.response.path)", d.host.Host, d.settings.Response.Path)
+	}
+	structured, ok := value.(map[string]any)
+	if !ok {
+		structured = map[string]any{"result": value}
+	}
+	if d.output != nil {
+		if err := d.output.Validate("result", structured); err != nil {
+			return Result{}, fault.Wrap(fault.Precondition, err, "the answer of %s does not match the tool's outputSchema: %s", d.host.Host, fault.Public(err))
+		}
+	}
+	raw, err := json.Marshal(structured)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Structured: raw, Text: string(raw)}
+	if text, ok := value.(string); ok {
+		result.Text = text
+	}
+	if d.text != nil {
+		result.Text, err = d.text.Render(func(path string) (any, bool) {
+			_, rest, _ := strings.Cut(path, ".")
+			return remote.Below(value, rest)
+		}, remote.Text)
+	}
+	return result, err
+}
+
+// pointer returns the value at a JSON pointer (RFC 6901).
+func pointer(value any, path string) (any, bool) {
+	if path == "" {
+		return value, true
+	}
+	for name := range strings.SplitSeq(path[1:], "/") {
+		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+		var ok bool
+		if value, ok = remote.Child(value, name); !ok {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// refusal returns the error for an answer that is no success. Its message has the status and
+// the beginning of the answer, for a model that may do better.
+func (d *Definition) refusal(got *answer, mask remote.Mask) error {
+	said := excerpt(got.body, mask)
+	if said != "" {
+		said = ": " + said
+	}
+	const form = "%s answered %s%s"
+	status := statusText(got.status)
+	switch {
+	case got.status == http.StatusTooManyRequests:
+		return fault.Retry(retryAfter(got, time.Now()), form, d.host.Host, status, said)
+	case got.status >= 500:
+		e := fault.New(fault.Unavailable, form, d.host.Host, status, said)
+		e.RetryAfter = retryAfter(got, time.Now())
+		return e
+	case got.status == http.StatusNotFound || got.status == http.StatusGone:
+		return fault.New(fault.NotFound, form, d.host.Host, status, said)
+	case got.status >= 300 && got.status < 400:
+		return fault.New(fault.Precondition, "%s answered %s: redirects are not followed; the tool must have the final address", d.host.Host, status)
+	case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden || got.status == http.StatusConflict || got.status < 200:
+		return fault.New(fault.Precondition, form, d.host.Host, status, said)
+	}
+	return fault.New(fault.Invalid, form, d.host.Host, status, said)
+}
+
+func statusText(status int) string {
+	text := http.StatusText(status)
+	if text == "" {
+		text = "with an unknown status"
+	}
+	return strconv.Itoa(status) + " " + text
+}
+
+// excerpt returns the beginning of an answer on one line, without secrets.
+func excerpt(body []byte, mask remote.Mask) string {
+	return textlimit.OneLine(mask.Text(clean(string(body))), maxExcerpt)
+}
+
+// clean returns a text in UTF-8 without control characters other than tabs and line breaks.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

@@ -1,0 +1,114 @@
+package httptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Result is what a call returns.
+type Result struct {
+	Structured json.RawMessage // a JSON object; nil for none
+	Text       string
+	Blocks     []Block
+}
+
+// Block is content that is no text.
+type Block struct {
+	MIMEType string
+	Data     []byte
+}
+
+// Runner checks and calls tools. Safe for concurrent use.
+type Runner struct{ client *remote.Client }
+
+// New returns a Runner.
+func New(client *remote.Client) *Runner { return &Runner{client} }
+
+// Check checks the settings of a tool that the caller creates or changes. Errors: Invalid;
+// Precondition for an address inside the operator's network, and for a token without master
+// key; NotFound for a secret that does not exist; Denied for a secret that the caller cannot
+// use for this address.
+func (r *Runner) Check(ctx context.Context, settings map[string]any) (*Definition, error) {
+	d, err := Parse(settings, r.client.Guard)
+	if err != nil {
+		return nil, err
+	}
+	if d.needsToken() {
+		if err := r.client.Issuer.Check(); err != nil {
+			return nil, err
+		}
+	}
+	return d, r.client.Secrets.CheckUse(ctx, d.secrets, d.host)
+}
+
+// Call calls a tool for the caller in ctx with arguments in JSON. lookup returns values of the
+// request context. Errors: Invalid for arguments that do not match the input schema; those of
+// the endpoint, with its status and the beginning of its answer; Unavailable if it does not
+// answer in time; Exhausted and Precondition as remote.Client.Enter.
+func (r *Runner) Call(ctx context.Context, name string, d *Definition, arguments json.RawMessage, lookup func(path string) (any, bool)) (Result, error) {
+	caller, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	given, err := schema.Decode(arguments)
+	if err != nil {
+		return Result{}, fault.Field("arguments", "%s", err)
+	}
+	if err := d.input.Validate("arguments", given); err != nil {
+		return Result{}, err
+	}
+	leave, err := r.client.Enter(ctx, caller)
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
+	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	result, err := r.call(limited, caller, name, d, remote.Values{Arguments: given, Request: lookup})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.host.Host, d.timeout)
+	}
+	return result, err
+}
+
+func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, d *Definition, values remote.Values) (Result, error) {
+	var err error
+	if values.Secrets, err = r.client.Secrets.Values(ctx, caller.Tenant, d.secrets, d.host); err != nil {
+		return Result{}, err
+	}
+	prepared, err := d.prepare(values.Lookup, values.Secrets)
+	if err != nil {
+		return Result{}, err
+	}
+	client := r.client.HTTP()
+	got, err := d.attempts(ctx, func(ctx context.Context) (*answer, error) {
+		token := ""
+		if d.needsToken() {
+			var err error
+			if token, err = r.client.Issuer.Token(ctx, d.claims(caller, name, prepared, values.Lookup)); err != nil {
+				return nil, err
+			}
+		}
+		request, err := d.request(ctx, prepared, caller.Depth, token)
+		if err != nil {
+			return nil, err
+		}
+		if request.Header.Get("User-Agent") == "" {
+			request.Header.Set("User-Agent", r.client.UserAgent())
+		}
+		return fetch(client, request, d.settings.Response.MaxBytes)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return d.result(got, remote.NewMask(values.Secrets))
+}
