@@ -189,7 +189,7 @@ func (s *Service) Enter(ctx context.Context, name string) (context.Context, *Ser
 	if err != nil {
 		return ctx, nil, err
 	}
-	return tenant.NewContext(ctx, entered.through(r)), entered, nil
+	return NewContext(tenant.NewContext(ctx, entered.through(r)), entered), entered, nil
 }
 
 // use returns a server that the caller may use.

@@ -18,10 +18,12 @@ import (
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, s.guard, s.gate, s.Tenants.Auth.Middleware(rpc.Refuse()))
-	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath, "/.well-known/"} {
+	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath} {
 		mux.Handle(path, s.mcp)
+		mux.Handle(path+"/", s.mcp)
 	}
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
+	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger)(mux)), s.config.MaxBodyPause)

@@ -20,8 +20,8 @@ func newEcho(t testing.TB) *world {
 	var w *world
 	w = newWorld(t, func(c *Config) {
 		c.Detached, c.LegacySSE = true, true
-		c.Server = func(id tenant.ID) *server.MCPServer {
-			s := w.server(id)
+		c.Server = func(id tenant.ID, name string) *server.MCPServer {
+			s := w.server(id, name)
 			s.AddTool(mcpgo.NewTool("echo"), func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 				if req.Params.Meta != nil && req.Params.Meta.ProgressToken != nil {
 					_ = s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": 1})

@@ -20,8 +20,11 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Path is the path of the endpoint.
+// Path is the path of the endpoint of a tenant's default server. Its named servers are below it.
 const Path = "/mcp"
+
+// named is the end of the patterns of the paths of named servers.
+const named = "/{server}"
 
 // Config configures a Handler. Authenticate and Server are required; zero values mean the
 // defaults.
@@ -35,9 +38,13 @@ type Config struct {
 	// Detached says that the tools take their arguments from Arguments, if it has them, and
 	// return what Result returns, which keeps both from the library.
 	Detached bool
+	// Enter returns the context of a request through a server of the caller's tenant, or an
+	// error that does not tell whether the server does not exist or may not be used. The name is
+	// empty for the default server. Default: there is only that, and it changes nothing.
+	Enter func(ctx context.Context, name string) (context.Context, error)
 	// Forget is called when a tenant's server is dropped. Optional. It must not call the
 	// Handler.
-	Forget func(tenant.ID)
+	Forget func(id tenant.ID, name string)
 	// Gate limits the memory of messages. Default: one with the default limits.
 	Gate *admission.Gate
 	// Guard checks hosts and origins. Default: one that knows PublicURL alone.
@@ -48,13 +55,15 @@ type Config struct {
 	Logger    *slog.Logger
 	// LegacySSE enables the transport of 2024-11-05 on SSEPath and MessagePath.
 	LegacySSE bool
-	// MaxSessions limits the open sessions of one tenant on this instance. Default: 1000.
+	// MaxSessions limits the open sessions of one tenant on this instance, on all of its
+	// servers. Default: 1000.
 	MaxSessions int
 	// MaxStreams limits the open streams of one tenant on this instance: GET, and POST of
 	// subscriptions/listen. Default: 1000.
 	MaxStreams int
-	// Needs returns the scope that a tool needs. Default: Read for all.
-	Needs func(tool string) tenant.Scope
+	// Needs returns the scope that a tool needs, by the name that it has on the server of the
+	// request. Default: Read for all.
+	Needs func(ctx context.Context, tool string) tenant.Scope
 	// PublicURL is the address of the service for clients, without Path. Default: taken
 	// from each request, which is right without a proxy.
 	PublicURL string
@@ -64,9 +73,9 @@ type Config struct {
 	// RecheckEvery is the interval between checks of an open stream's credential.
 	// Default: 1m.
 	RecheckEvery time.Duration
-	// Server creates the MCP server of a tenant. It is called again when a tenant returns
-	// after its server was dropped.
-	Server func(tenant.ID) *server.MCPServer
+	// Server creates a server of a tenant, whose name is empty for the default one. It is
+	// called again when a tenant returns after its server was dropped.
+	Server func(id tenant.ID, name string) *server.MCPServer
 	// ResumeFor is how long a stream is kept for a client that lost its connection. Default:
 	// 2m.
 	ResumeFor time.Duration
@@ -88,6 +97,14 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Gate == nil {
 		c.Gate = admission.New(admission.Config{})
+	}
+	if c.Enter == nil {
+		c.Enter = func(ctx context.Context, name string) (context.Context, error) {
+			if name != "" {
+				return ctx, fault.New(fault.NotFound, "server not found")
+			}
+			return ctx, nil
+		}
 	}
 	c.KeepAlive = cmp.Or(c.KeepAlive, 20*time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
@@ -119,10 +136,10 @@ func (c Config) validate() error {
 
 // Handler serves Path and the protected resource metadata. Mount it on
 //
-//	/mcp
+//	/mcp and /mcp/
 //	/.well-known/oauth-protected-resource
 //	/.well-known/oauth-protected-resource/mcp
-//	/sse and /message, with LegacySSE
+//	/sse, /sse/, /message and /message/, with LegacySSE
 //
 // of an http.Server whose WriteTimeout is 0, as streams stay open, and call
 // Shutdown before the server's own.
@@ -147,11 +164,16 @@ func New(cfg Config) (*Handler, error) {
 	h := &Handler{cfg: cfg, servers: newServers(cfg)}
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
-	mux.Handle(Path, authenticated(http.HandlerFunc(h.serve)))
-	if cfg.LegacySSE {
-		mux.Handle(SSEPath, authenticated(http.HandlerFunc(h.serveSSE)))
-		mux.Handle(MessagePath, authenticated(http.HandlerFunc(h.serveMessage)))
+	handle := func(path string, serve http.HandlerFunc) {
+		mux.Handle(path, authenticated(serve))
+		mux.Handle(path+named, authenticated(serve))
 	}
+	handle(Path, h.serve)
+	if cfg.LegacySSE {
+		handle(SSEPath, h.serveSSE)
+		handle(MessagePath, h.serveMessage)
+	}
+	mux.HandleFunc("/", h.serveUnknown)
 	mux.HandleFunc(metadataPath, h.serveMetadata)
 	mux.HandleFunc(metadataPath+Path, h.serveMetadata)
 	h.routes = cfg.Guard.Handler(mux, h.reject)
@@ -168,6 +190,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Shutdown ends all streams, rejects new requests and waits until those in flight are
 // answered. If ctx ends first, they are cancelled and its error is returned.
 func (h *Handler) Shutdown(ctx context.Context) error { return h.servers.shutdown(ctx) }
+
+// serveUnknown answers requests for other paths.
+func (h *Handler) serveUnknown(w http.ResponseWriter, r *http.Request) {
+	h.reject(w, r, fault.New(fault.NotFound, "nothing is served at this path: MCP is at %s, and at %s/NAME for a named server", Path, Path))
+}
 
 // serve passes an authenticated request to the tenant's MCP server.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +223,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	if in.detached != nil {
 		in.detached.splices = true
 	}
-	c, err := h.servers.begin(r.Context(), caller, in)
+	c, err := h.servers.begin(caller, in)
 	if err != nil {
 		h.reject(w, r, err)
 		return
@@ -243,11 +270,21 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call) {
 	out.finish()
 }
 
+// caller is who sends a request, and to which server of the tenant.
+type caller struct {
+	*tenant.Request // as it is on the server
+	server          string
+	owner           owner
+	ctx             context.Context // of the request on the server
+	outer           context.Context // of the request before it
+}
+
 // admit returns the caller of an authenticated request, and a function that must be called
 // when the request is answered. Errors: Invalid for an operator without a tenant; Denied
-// without the scope read; Exhausted over the tenant's limits.
-func (h *Handler) admit(r *http.Request) (_ *tenant.Request, end func(), err error) {
-	caller, err := callerOf(r)
+// without the scope read; NotFound for a server that does not exist or may not be used;
+// Exhausted over the tenant's limits.
+func (h *Handler) admit(r *http.Request) (_ *caller, end func(), err error) {
+	c, err := h.callerOf(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,45 +292,59 @@ func (h *Handler) admit(r *http.Request) (_ *tenant.Request, end func(), err err
 	if r.Method == http.MethodGet {
 		begin = h.cfg.Gate.BeginStream
 	}
-	end, err = begin(r.Context(), caller.Tenant, caller.Quotas)
-	return caller, end, err
+	end, err = begin(r.Context(), c.Tenant, c.Quotas)
+	return c, end, err
 }
 
-func callerOf(r *http.Request) (*tenant.Request, error) {
-	caller, ok := tenant.FromContext(r.Context())
+func (h *Handler) callerOf(r *http.Request) (*caller, error) {
+	request, ok := tenant.FromContext(r.Context())
 	if !ok {
 		return nil, errors.New("mcphttp: the authentication middleware put no request into the context")
 	}
-	httpserver.Add(r.Context(), "tenant", caller.Tenant, "subject", caller.Principal.Subject)
-	if caller.Tenant == "" {
+	httpserver.Add(r.Context(), "tenant", request.Tenant, "subject", request.Principal.Subject)
+	if request.Tenant == "" {
 		return nil, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header")
 	}
-	if !caller.Principal.Has(tenant.Read) {
+	if !request.Principal.Has(tenant.Read) {
 		return nil, &tenant.ScopeError{Need: tenant.Read}
 	}
-	return caller, nil
+	c := &caller{server: r.PathValue("server"), outer: r.Context()}
+	c.owner = ownerOf(request, c.server)
+	var err error
+	if c.ctx, err = h.cfg.Enter(r.Context(), c.server); err != nil {
+		return nil, err
+	}
+	c.Request, _ = tenant.FromContext(c.ctx)
+	return c, nil
 }
 
 // admitTool rejects the call of a tool if an access token lacks its scope, so that the
 // client can ask its issuer for it. A client with an API key cannot, and gets a tool
 // error instead.
-func (h *Handler) admitTool(caller *tenant.Request, m message) error {
+func (h *Handler) admitTool(caller *caller, m message) error {
 	if m.tool == "" || h.cfg.Needs == nil || !caller.Principal.ByToken {
 		return nil
 	}
-	if need := h.cfg.Needs(m.tool); !caller.Principal.Has(need) {
+	if need := h.cfg.Needs(caller.ctx, m.tool); !caller.Principal.Has(need) {
 		return &tenant.ScopeError{Need: need}
 	}
 	return nil
 }
 
-// recheck ends a stream after its credential has become invalid; the stream stays open
-// while the check itself fails. It returns a function that stops checking.
+// recheck ends a stream after its credential has become invalid or its server was deleted; the
+// stream stays open while the check itself fails. It returns a function that stops checking.
 func (h *Handler) recheck(v *call, header http.Header) (stop func()) {
 	if h.cfg.Recheck == nil || !v.message.isStream() {
 		return func() {}
 	}
-	valid, stop := tenant.WhileValid(v.ctx, h.cfg.RecheckEvery, func(ctx context.Context) error { return h.cfg.Recheck(ctx, header) })
+	valid, stop := tenant.WhileValid(v.ctx, h.cfg.RecheckEvery, func(ctx context.Context) error {
+		if err := h.cfg.Recheck(ctx, header); err != nil {
+			return err
+		}
+		request, _ := tenant.FromContext(v.caller.outer)
+		_, err := h.cfg.Enter(tenant.NewContext(ctx, request), v.caller.server)
+		return err
+	})
 	context.AfterFunc(valid, v.cancel)
 	return stop
 }

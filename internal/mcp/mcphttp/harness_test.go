@@ -101,14 +101,14 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	return w
 }
 
-func (w *world) server(id tenant.ID) *server.MCPServer {
+func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 	hooks := &server.Hooks{}
 	hooks.AddOnRegisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(1) })
 	hooks.AddOnUnregisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(-1) })
 	s := server.NewMCPServer("test", "1", server.WithToolCapabilities(true), server.WithHooks(hooks))
 	s.AddTool(mcpgo.NewTool("whoami"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		r, _ := tenant.FromContext(ctx)
-		return mcpgo.NewToolResultText(fmt.Sprintf("%s %s on %s", r.Tenant, r.Principal.Subject, id)), nil
+		return mcpgo.NewToolResultText(fmt.Sprintf("%s %s on %s", r.Tenant, r.Principal.Subject, strings.TrimSuffix(string(id)+"/"+name, "/"))), nil
 	})
 	s.AddTool(mcpgo.NewTool("wait"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		r, _ := tenant.FromContext(ctx)

@@ -31,13 +31,13 @@ type servers struct {
 	heldEvents  *limit.Limiter[tenant.ID] // bytes
 
 	mu      sync.Mutex
-	byID    map[tenant.ID]*tenantServer
-	active  int           // requests in flight, of all tenants
-	closing bool          // rejects new requests
-	idle    chan struct{} // closed when closing and no request is in flight
+	byID    map[tenant.ID]map[string]*tenantServer // by name
+	active  int                                    // requests in flight, of all tenants
+	closing bool                                   // rejects new requests
+	idle    chan struct{}                          // closed when closing and no request is in flight
 }
 
-// tenantServer is the MCP server of one tenant.
+// tenantServer is one MCP server of one tenant.
 type tenantServer struct {
 	mcp      *server.MCPServer
 	http     *server.StreamableHTTPServer
@@ -51,6 +51,7 @@ type tenantServer struct {
 type call struct {
 	servers   *servers
 	server    *tenantServer
+	caller    *caller
 	tenant    tenant.ID
 	message   message
 	sessionID string
@@ -65,7 +66,7 @@ func newServers(cfg Config) *servers {
 	r := &servers{
 		cfg:    cfg,
 		signer: signer{cfg.SessionKey},
-		byID:   map[tenant.ID]*tenantServer{},
+		byID:   map[tenant.ID]map[string]*tenantServer{},
 		idle:   make(chan struct{}),
 
 		openStreams: limit.New[tenant.ID](0, int64(cfg.MaxStreams)),
@@ -80,18 +81,18 @@ func newServers(cfg Config) *servers {
 // begin checks the session and starts a call, which the caller must end. Errors: those of
 // sessions; Exhausted if the tenant has too many open streams; Unavailable during
 // shutdown.
-func (r *servers) begin(ctx context.Context, caller *tenant.Request, m message) (*call, error) {
-	now, o := time.Now(), ownerOf(caller)
+func (r *servers) begin(by *caller, m message) (*call, error) {
+	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closing {
 		return nil, &fault.Error{Kind: fault.Unavailable, Message: "the service is shutting down", RetryAfter: time.Second}
 	}
-	c := &call{servers: r, server: r.of(caller.Tenant, now), tenant: caller.Tenant, message: m, sessionID: m.session}
-	if err := c.join(o, now); err != nil {
+	c := &call{servers: r, server: r.of(by.Tenant, by.server, now), caller: by, tenant: by.Tenant, message: m, sessionID: m.session}
+	if err := c.join(by.owner, now); err != nil {
 		return nil, err
 	}
-	if m.isStream() && !r.openStreams.TryAcquire(caller.Tenant, 1) {
+	if m.isStream() && !r.openStreams.TryAcquire(by.Tenant, 1) {
 		return nil, fault.Retry(time.Minute, "too many open streams: close those no longer read")
 	}
 	if c.session != nil {
@@ -99,24 +100,52 @@ func (r *servers) begin(ctx context.Context, caller *tenant.Request, m message) 
 	}
 	c.server.active++
 	r.active++
-	c.bind(ctx)
+	c.bind(by.ctx)
 	return c, nil
 }
 
-// of returns the tenant's server, which it creates if there is none.
-func (r *servers) of(id tenant.ID, now time.Time) *tenantServer {
-	found := r.byID[id]
+// of returns a server of a tenant, which it creates if there is none.
+func (r *servers) of(id tenant.ID, name string, now time.Time) *tenantServer {
+	found := r.byID[id][name]
 	if found == nil {
-		found = &tenantServer{mcp: r.cfg.Server(id), legacy: map[string]*sseSession{}}
+		found = &tenantServer{mcp: r.cfg.Server(id, name), legacy: map[string]*sseSession{}}
 		found.http = server.NewStreamableHTTPServer(found.mcp,
 			server.WithSessionIdManagerResolver(checkedSessions{}),
 			server.WithStreamableHTTPLogger(slog.New(libraryLog{r.cfg.Logger.Handler()})),
 		)
-		found.sessions = newSessions(r.signer, r.cfg.MaxSessions, found.forget, func() *streams { return newStreams(id, r.heldEvents, r.cfg.ResumeFor) })
-		r.byID[id] = found
+		found.sessions = newSessions(r.signer, func() bool { return r.admitsSession(id) }, found.forget,
+			func() *streams { return newStreams(id, r.heldEvents, r.cfg.ResumeFor) })
+		if r.byID[id] == nil {
+			r.byID[id] = map[string]*tenantServer{}
+		}
+		r.byID[id][name] = found
 	}
 	found.lastUsed = now
 	return found
+}
+
+// admitsSession reports whether a tenant may open one more session. If it has as many as it may,
+// on all of its servers, the one that has been idle longest is forgotten for it.
+func (r *servers) admitsSession(id tenant.ID) bool {
+	open := 0
+	for _, s := range r.byID[id] {
+		open += len(s.sessions.open)
+	}
+	if open < r.cfg.MaxSessions {
+		return true
+	}
+	var of *sessions
+	var oldest string
+	var since time.Time
+	for _, s := range r.byID[id] {
+		if idle, lastUsed := s.sessions.oldestIdle(); idle != "" && (of == nil || lastUsed.Before(since)) {
+			of, oldest, since = s.sessions, idle, lastUsed
+		}
+	}
+	if of != nil {
+		of.forget(oldest)
+	}
+	return of != nil
 }
 
 // forget drops the library's state of a session, which only a request can do.
@@ -264,13 +293,18 @@ func (r *servers) sweep() {
 func (r *servers) forgetIdle(before time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, s := range r.byID {
-		s.sessions.forgetIdle(before)
-		if s.active == 0 && len(s.sessions.open) == 0 && s.lastUsed.Before(before) {
-			delete(r.byID, id)
-			if r.cfg.Forget != nil {
-				r.cfg.Forget(id)
+	for id, named := range r.byID {
+		for name, s := range named {
+			s.sessions.forgetIdle(before)
+			if s.active == 0 && len(s.sessions.open) == 0 && s.lastUsed.Before(before) {
+				delete(named, name)
+				if r.cfg.Forget != nil {
+					r.cfg.Forget(id, name)
+				}
 			}
+		}
+		if len(named) == 0 {
+			delete(r.byID, id)
 		}
 	}
 }

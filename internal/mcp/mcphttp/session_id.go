@@ -29,10 +29,12 @@ type owner struct {
 	subject string
 	filter  string // mandatory filter as JSON
 	bounds  string
+	server  string // name of the tenant's server that the session is on
 }
 
-func ownerOf(r *tenant.Request) owner {
-	o := owner{tenant: r.Tenant, subject: r.Principal.Subject, bounds: r.Bounds.String()}
+// ownerOf returns the owner of a request that has not entered the server.
+func ownerOf(r *tenant.Request, server string) owner {
+	o := owner{tenant: r.Tenant, subject: r.Principal.Subject, bounds: r.Bounds.String(), server: server}
 	if f := r.Principal.MandatoryFilter; !f.IsZero() {
 		o.filter = string(f.JSON())
 	}
@@ -80,7 +82,7 @@ func (s signer) mac(plain []byte, o owner) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte("ragd mcp session"))
 	h.Write(plain)
-	for _, part := range []string{string(o.tenant), o.subject, o.filter, o.bounds} {
+	for _, part := range []string{string(o.tenant), o.subject, o.filter, o.bounds, o.server} {
 		// The length comes first, so that fields cannot run into each other.
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))

@@ -191,7 +191,7 @@ func TestOwnersOfSessions(t *testing.T) {
 	filtered := alice
 	filtered.Principal.MandatoryFilter = red
 	owners := []owner{
-		ownerOf(&alice), ownerOf(&filtered), {tenant: "acme", subject: "bob"}, {tenant: "globex", subject: "alice"},
+		ownerOf(&alice, ""), ownerOf(&filtered, ""), ownerOf(&alice, "handbook"), {tenant: "acme", subject: "bob"}, {tenant: "globex", subject: "alice"},
 		{tenant: "acme", subject: "alice\x00" + string(red.JSON())}, {tenant: "acmealice"}, {subject: "acmealice"},
 	}
 	s, now := signer{make([]byte, MinSessionKeyBytes)}, time.Now()

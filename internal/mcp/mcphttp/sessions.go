@@ -7,18 +7,19 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// maxEndedSessions limits the ended ids remembered per tenant. An evicted id could be
+// maxEndedSessions limits the ended ids remembered per server. An evicted id could be
 // used again, but only by the caller who ended it.
 const maxEndedSessions = 1000
 
-// sessions holds the legacy sessions of one tenant on this instance. A session that was
+// sessions holds the legacy sessions of one server on this instance. A session that was
 // idle too long, or was evicted for another, is forgotten together with the library's
 // state, but its id stays valid: a caller that uses it again, here or on another
 // instance, gets a new state. Not safe for concurrent use: the caller holds the mutex of
 // servers.
 type sessions struct {
 	signer signer
-	max    int
+	// admits reports whether one more session may be opened.
+	admits func() bool
 	open   map[string]*session
 	ended  endedIDs
 	// forgotten drops the library's state of a session.
@@ -35,8 +36,8 @@ type session struct {
 	streams  *streams
 }
 
-func newSessions(s signer, limit int, forgotten func(id string), streams func() *streams) *sessions {
-	return &sessions{signer: s, max: limit, open: map[string]*session{}, ended: endedIDs{known: map[string]bool{}}, forgotten: forgotten, streams: streams}
+func newSessions(s signer, admits func() bool, forgotten func(id string), streams func() *streams) *sessions {
+	return &sessions{signer: s, admits: admits, open: map[string]*session{}, ended: endedIDs{known: map[string]bool{}}, forgotten: forgotten, streams: streams}
 }
 
 // begin opens a session and returns its id. Errors: Exhausted.
@@ -62,7 +63,7 @@ func (s *sessions) use(id string, o owner, now time.Time) (*session, error) {
 }
 
 func (s *sessions) add(id string, now time.Time) (*session, error) {
-	if len(s.open) >= s.max && !s.evict() {
+	if !s.admits() {
 		return nil, fault.Retry(time.Minute, "all sessions that this tenant may have open are in use")
 	}
 	added := &session{lastUsed: now, streams: s.streams()}
@@ -71,19 +72,15 @@ func (s *sessions) add(id string, now time.Time) (*session, error) {
 	return added, nil
 }
 
-// evict forgets the session that has been idle longest. It returns false if none is idle.
-func (s *sessions) evict() bool {
-	var oldest string
-	for id, candidate := range s.open {
-		if candidate.requests == 0 && (oldest == "" || candidate.lastUsed.Before(s.open[oldest].lastUsed)) {
-			oldest = id
+// oldestIdle returns the session without requests that has been idle longest; "" if there is
+// none.
+func (s *sessions) oldestIdle() (id string, lastUsed time.Time) {
+	for candidate, found := range s.open {
+		if found.requests == 0 && (id == "" || found.lastUsed.Before(lastUsed)) {
+			id, lastUsed = candidate, found.lastUsed
 		}
 	}
-	if oldest == "" {
-		return false
-	}
-	s.forget(oldest)
-	return true
+	return id, lastUsed
 }
 
 // finish ends a session with all of its streams and requests.

@@ -19,7 +19,7 @@ import (
 )
 
 // Paths of the transport of revision 2024-11-05: a GET of SSEPath opens a stream, whose
-// first event names the address under MessagePath that accepts the messages of the
+// first event names the address at or under MessagePath that accepts the messages of the
 // session. All answers are sent on the stream.
 const (
 	SSEPath     = "/sse"
@@ -74,7 +74,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, err)
 		return
 	}
-	c, err := h.servers.begin(r.Context(), caller, message{verb: http.MethodGet, opensSSE: true})
+	c, err := h.servers.begin(caller, message{verb: http.MethodGet, opensSSE: true})
 	if err != nil {
 		h.reject(w, r, err)
 		return
@@ -101,7 +101,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	out.Header().Set("Content-Type", "text/event-stream")
 	out.Header().Set("Cache-Control", "no-store")
 	out.WriteHeader(http.StatusOK)
-	writeEvent(out, "endpoint", []byte(MessagePath+"?sessionId="+url.QueryEscape(s.id)))
+	writeEvent(out, "endpoint", []byte(c.messagePath()+"?sessionId="+url.QueryEscape(s.id)))
 	s.write(c.ctx, out)
 }
 
@@ -149,7 +149,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 	in, err := h.readSSEMessage(w, r, memory)
 	var c *call
 	if err == nil {
-		c, err = h.servers.begin(r.Context(), caller, in)
+		c, err = h.servers.begin(caller, in)
 	}
 	if err != nil {
 		leave()
@@ -217,6 +217,14 @@ func (h *Handler) readSSEMessage(w http.ResponseWriter, r *http.Request, memory 
 	}
 	in.session, in.overSSE = r.URL.Query().Get("sessionId"), true
 	return in, nil
+}
+
+// messagePath returns the path that accepts the messages of the session.
+func (c *call) messagePath() string {
+	if c.caller.server == "" {
+		return MessagePath
+	}
+	return MessagePath + "/" + c.caller.server
 }
 
 // stream registers the session's stream for the requests that will answer on it.
