@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"internal/localmodel/tokenize":    {},
 	"internal/localmodel/transformer": {"internal/localmodel/kernel", "internal/localmodel/safetensors"},
 	"internal/logrepeat":              {},
-	"internal/mcp":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/admission", "internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/mcp/mcphttp", "internal/nearest", "internal/tenant", "internal/textlimit"},
+	"internal/mcp":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/admission", "internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/mcp/mcphttp", "internal/nearest", "internal/server", "internal/tenant", "internal/textlimit"},
 	"internal/mcp/mcphttp":            {"internal/admission", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},
 	"internal/metadata":               {"internal/fault"},
 	"internal/nearest":                {},

@@ -34,7 +34,7 @@ func serve(address string) error {
 	handler, err := mcphttp.New(mcphttp.Config{
 		Authenticate: letIn,
 		Logger:       slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Server:       func(tenant.ID) *server.MCPServer { return newServer() },
+		Server:       func(tenant.ID, string) *server.MCPServer { return newServer() },
 	})
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestManySessionsAndStreams(t *testing.T) {
 	address := serve(t, &fakeAPI{listIndexes: noIndexes}, func(c *Config) {
 		c.HTTP = mcphttp.Config{
 			Authenticate: authenticate, SessionIdle: idle, KeepAlive: 100 * time.Millisecond,
-			Forget:  func(tenant.ID) { forgotten.Add(1) },
+			Forget:  func(tenant.ID, string) { forgotten.Add(1) },
 			Recheck: func(context.Context, http.Header) error { return nil }, RecheckEvery: idle / 10,
 		}
 	})

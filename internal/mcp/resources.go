@@ -77,6 +77,9 @@ func (s *toolset) readResource(ctx context.Context, req mcpgo.ReadResourceReques
 			err = publicError(ctx, err)
 		}
 	}()
+	if hidesResources(ctx) {
+		return nil, fault.New(fault.NotFound, "no resource has the URI %q", req.Params.URI)
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	r, err := parseResource(req.Params.URI)
@@ -250,6 +253,10 @@ func (c *cursor) decode(ctx context.Context, given mcpgo.Cursor) error {
 // listResources adds the caller's indexes and documents to a page of the list. A hook
 // cannot return an error, so an invalid cursor yields an empty last page.
 func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest, result *mcpgo.ListResourcesResult) {
+	if hidesResources(ctx) {
+		result.Resources, result.NextCursor = []mcpgo.Resource{}, ""
+		return
+	}
 	var at cursor
 	if given := req.Params.Cursor; given != "" {
 		result.Resources = []mcpgo.Resource{} // the library's own entries are on the first page only

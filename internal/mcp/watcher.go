@@ -1,16 +1,20 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/event"
+	own "github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -29,18 +33,22 @@ type watchers struct {
 	tenantTools *tenantTools
 
 	mu       sync.Mutex
-	byTenant map[tenant.ID]*watcher
+	byTenant map[tenant.ID]map[string]*watcher // by the name of the server
 }
 
-// watcher notifies the clients of one tenant of changes. It holds URIs of resources and
+// watcher notifies the clients of one server of a tenant of changes. It holds URIs of resources and
 // no content: a notified client reads with its own rights.
 type watcher struct {
+	name   string // empty for the default server
 	server *server.MCPServer
+	// definition is what the last request found, which says what the server shows.
+	definition atomic.Pointer[own.Server]
 
 	mu         sync.Mutex
 	subscribed map[subscription]deliver
 	changed    map[string]bool // URIs, since the last notification
 	tools      bool            // whether the tool list has changed, by a tool or by an index that schemas name
+	prompts    bool            // whether the list of prompts has changed
 	timer      *time.Timer     // nil while nothing has changed
 }
 
@@ -55,31 +63,38 @@ type subscription struct {
 type deliver func(uri string) bool
 
 func newWatchers(indexes *indexNames, tools *tenantTools) *watchers {
-	return &watchers{indexes: indexes, tenantTools: tools, byTenant: map[tenant.ID]*watcher{}}
+	return &watchers{indexes: indexes, tenantTools: tools, byTenant: map[tenant.ID]map[string]*watcher{}}
 }
 
 // watch adds the watcher of a tenant, until forget.
 func (w *watchers) watch(id tenant.ID, to *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.byTenant[id] = to
+	if w.byTenant[id] == nil {
+		w.byTenant[id] = map[string]*watcher{}
+	}
+	w.byTenant[id][to.name] = to
 }
 
-func (w *watchers) forget(id tenant.ID) {
+func (w *watchers) forget(id tenant.ID, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.byTenant, id)
+	if delete(w.byTenant[id], name); len(w.byTenant[id]) == 0 {
+		delete(w.byTenant, id)
+	}
 }
 
 // receive handles an event: it drops cached names and passes the event to the affected
 // watchers. It does not block.
 func (w *watchers) receive(e event.Event) {
 	w.mu.Lock()
-	affected := map[tenant.ID]*watcher{}
+	var affected []*watcher
 	if e.Tenant == "" {
-		affected = maps.Clone(w.byTenant)
-	} else if found := w.byTenant[e.Tenant]; found != nil {
-		affected[e.Tenant] = found
+		for _, named := range w.byTenant {
+			affected = slices.AppendSeq(affected, maps.Values(named))
+		}
+	} else {
+		affected = slices.Collect(maps.Values(w.byTenant[e.Tenant]))
 	}
 	w.mu.Unlock()
 	if e.Kind == event.Index || e.Tenant == "" {
@@ -93,20 +108,24 @@ func (w *watchers) receive(e event.Event) {
 	}
 }
 
-func newWatcher() *watcher {
-	return &watcher{subscribed: map[subscription]deliver{}, changed: map[string]bool{}}
+func newWatcher(name string) *watcher {
+	return &watcher{name: name, subscribed: map[subscription]deliver{}, changed: map[string]bool{}}
 }
 
 func (w *watcher) record(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case e.Tenant == "": // anything may have changed
-		w.tools = true
+	case e.Tenant == "" || e.Kind == event.Server && e.Name == cmp.Or(w.name, own.Default): // anything may have changed
+		w.tools, w.prompts = true, true
 		w.changed[indexesURI] = true
 		for s := range w.subscribed {
 			w.changed[s.uri] = true
 		}
+	case !w.shows(e):
+		return
+	case e.Kind == event.Prompt:
+		w.prompts = true
 	case e.Kind == event.Tool:
 		w.tools = true
 	case e.Kind == event.Index:
@@ -123,17 +142,37 @@ func (w *watcher) record(e event.Event) {
 	}
 }
 
+// shows reports whether the server shows what an event is about.
+func (w *watcher) shows(e event.Event) bool {
+	of := w.definition.Load()
+	if of == nil {
+		return true
+	}
+	switch e.Kind {
+	case event.Tool:
+		_, ok := of.Shown(e.Name)
+		return ok
+	case event.Prompt:
+		return of.Bounds().MayUsePrompt(e.Name)
+	case event.Index:
+		return of.Bounds().MayUseIndex(e.Name)
+	case event.Document:
+		return of.Bounds().MayUseIndex(e.Index)
+	}
+	return true
+}
+
 // notify notifies the clients of the changes since the last call.
 func (w *watcher) notify() {
 	w.mu.Lock()
-	tools, resources := w.tools, len(w.changed) > 0
+	tools, prompts, resources := w.tools, w.prompts, len(w.changed) > 0
 	due := map[subscription]deliver{}
 	for s, send := range w.subscribed {
 		if w.affects(s.uri) {
 			due[s] = send
 		}
 	}
-	w.changed, w.tools, w.timer = map[string]bool{}, false, nil
+	w.changed, w.tools, w.prompts, w.timer = map[string]bool{}, false, false, nil
 	w.mu.Unlock()
 
 	if resources {
@@ -141,6 +180,9 @@ func (w *watcher) notify() {
 	}
 	if tools {
 		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationToolsListChanged, nil)
+	}
+	if prompts {
+		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationPromptsListChanged, nil)
 	}
 	for s, send := range due {
 		if !send(s.uri) {
@@ -182,6 +224,7 @@ func (w *watcher) dropClient(client any) {
 // hook registers hooks that pass subscriptions to the watcher. A client can subscribe
 // only to resources that it may read.
 func (s *toolset) hook(w *watcher, hooks *server.Hooks) {
+	hooks.AddBeforeAny(func(ctx context.Context, _ any, _ mcpgo.MCPMethod, _ any) { w.definition.Store(own.FromContext(ctx)) })
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest, _ *mcpgo.EmptyResult) {
 		session := server.ClientSessionFromContext(ctx)
 		if session == nil || !s.readable(ctx, req.Params.URI) {

@@ -51,7 +51,7 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 	mcptest.Initialize(t, c)
 	if era == "modern" {
 		_, err := c.ListenAsync(t.Context(), mcpgo.SubscriptionFilter{
-			ToolsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: uris,
+			ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: uris,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)

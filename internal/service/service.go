@@ -243,6 +243,10 @@ func (s *Service) newMCP() (*mcphttp.Handler, error) {
 	if cfg.Recheck == nil {
 		cfg.Recheck = s.Tenants.Auth.Recheck
 	}
+	cfg.Enter = func(ctx context.Context, name string) (context.Context, error) {
+		ctx, _, err := s.Handlers.Servers.Enter(ctx, name)
+		return ctx, err
+	}
 	return mcp.NewHandler(mcp.Config{
 		API: s.Handlers, Events: s.Events, Logger: s.config.Logger, Version: s.config.Version, HTTP: cfg,
 	})

@@ -1,0 +1,175 @@
+package mcp_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
+)
+
+func allowed(names ...string) *ragdv1.AllowedNames { return &ragdv1.AllowedNames{Names: names} }
+
+// makeServer creates a server of a tenant.
+func makeServer(t *testing.T, c servicetest.Client, req *ragdv1.CreateServerRequest) {
+	t.Helper()
+	if _, err := c.CreateServer(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dial connects a client with a key and returns what the server says about itself.
+func dial(t *testing.T, address, secret, era string) (*client.Client, *mcpgo.InitializeResult, error) {
+	t.Helper()
+	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + secret}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.NewClient(over, mcptest.Eras[era]...)
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var req mcpgo.InitializeRequest
+	req.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
+	req.Params.ClientInfo = mcpgo.Implementation{Name: "test", Version: "1"}
+	result, err := c.Initialize(t.Context(), req)
+	return c, result, err
+}
+
+func TestNamedServersDescribeThemselves(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true, Version: "v9.9.9"})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	makeServer(t, acme, &ragdv1.CreateServerRequest{
+		ServerName: "handbook", Version: "2.1.0", Title: "The handbook", Description: "Rules.", Instructions: "Answer from the handbook.",
+		WebsiteUrl: "https://example.com/handbook", Icons: []*ragdv1.ServerIcon{{Src: "https://example.com/i.png", Sizes: []string{"48x48"}, Theme: "dark"}},
+		Prompts: allowed("answer_with_sources"), HideResources: true,
+	})
+	makeServer(t, bolt, &ragdv1.CreateServerRequest{ServerName: "handbook", Title: "Bolt's", Tools: allowed("rerank")})
+	makeServer(t, bolt, &ragdv1.CreateServerRequest{ServerName: "default", Instructions: "Bolt's instructions."})
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			identity := func(of servicetest.Client, path string) (*client.Client, mcpgo.Implementation, string, mcpgo.ServerCapabilities) {
+				c, result, err := dial(t, s.URL+mcphttp.Path+path, of.Secret, era)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c, result.ServerInfo, result.Instructions, result.Capabilities
+			}
+			c, info, instructions, capabilities := identity(acme, "/handbook")
+			if info.Name != "handbook" || info.Version != "2.1.0" || info.Title != "The handbook" || info.Description != "Rules." ||
+				info.WebsiteURL != "https://example.com/handbook" || len(info.Icons) != 1 || info.Icons[0].Theme != "dark" {
+				t.Errorf("server info: %+v", info)
+			}
+			if instructions != "Answer from the handbook." || capabilities.Resources != nil || capabilities.Prompts == nil {
+				t.Errorf("instructions %q, capabilities %+v", instructions, capabilities)
+			}
+			prompts, err := c.ListPrompts(t.Context(), mcpgo.ListPromptsRequest{})
+			if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "answer_with_sources" {
+				t.Errorf("prompts: %v, %v", prompts, err)
+			}
+			var hidden, absent mcpgo.GetPromptRequest
+			hidden.Params.Name, absent.Params.Name = "build_filter", "build_folder"
+			_, wasHidden := c.GetPrompt(t.Context(), hidden)
+			_, wasAbsent := c.GetPrompt(t.Context(), absent)
+			if wasHidden == nil || wasAbsent == nil || strings.ReplaceAll(wasHidden.Error(), "build_filter", "build_folder") != wasAbsent.Error() {
+				t.Errorf("a hidden prompt: %v; one that does not exist: %v", wasHidden, wasAbsent)
+			}
+
+			_, info, instructions, capabilities = identity(bolt, "/handbook")
+			if info.Title != "Bolt's" || info.Version != "1.0.0" || capabilities.Resources == nil || strings.Contains(instructions, "vector_query") || instructions == "" {
+				t.Errorf("the other tenant's: %+v, %q", info, instructions)
+			}
+			_, info, instructions, _ = identity(bolt, "")
+			if info.Name != "ragd" || instructions != "Bolt's instructions." {
+				t.Errorf("the other tenant's default server: %+v, %q", info, instructions)
+			}
+			_, info, instructions, _ = identity(acme, "")
+			if info.Name != "ragd" || info.Version != "v9.9.9" || !strings.Contains(instructions, "vector_query") {
+				t.Errorf("a default server without a definition: %+v, %q", info, instructions)
+			}
+		})
+	}
+}
+
+// Clients of a server are told of its changes, those of other servers are not.
+func TestChangesOfServersAreNotified(t *testing.T) {
+	t.Parallel()
+	const tools, prompts, resources = "notifications/tools/list_changed ", "notifications/prompts/list_changed ", "notifications/resources/list_changed "
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, service.Config{NoWorkers: true})
+			acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+			for _, c := range []servicetest.Client{acme, bolt} {
+				makeServer(t, c, &ragdv1.CreateServerRequest{ServerName: "front", Indexes: allowed("docs")})
+				makeServer(t, c, &ragdv1.CreateServerRequest{ServerName: "back"})
+			}
+			here, there := s.URL+mcphttp.Path, instance(t, s)
+			time.Sleep(settled) // wait until earlier notifications were sent
+			front := []<-chan string{watching(t, here+"/front", era, acme.Secret), watching(t, there+"/front", era, acme.Secret)}
+			others := []<-chan string{watching(t, here+"/back", era, acme.Secret), watching(t, here, era, acme.Secret), watching(t, here+"/front", era, bolt.Secret)}
+			if _, err := acme.UpdateServer(t.Context(), &ragdv1.UpdateServerRequest{ServerName: "front", Tools: allowed("rerank")}); err != nil {
+				t.Fatal(err)
+			}
+			for _, notified := range front {
+				collect(t, notified, tools, prompts, resources)
+			}
+			quiet := func(notified <-chan string) {
+				t.Helper()
+				time.Sleep(settled)
+				for len(notified) > 0 {
+					if one := <-notified; one != "notifications/subscriptions/acknowledged " {
+						t.Errorf("told of %s", one)
+					}
+				}
+			}
+			for _, notified := range others {
+				quiet(notified)
+			}
+			acme.Index(t, "secret")
+			collect(t, others[0], tools, resources)
+			quiet(front[0])
+		})
+	}
+}
+
+// A key that is bound to a server reaches that one alone, and what it may not reach looks like
+// what does not exist.
+func TestKeysOfServersReachThemAlone(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	makeServer(t, acme, &ragdv1.CreateServerRequest{ServerName: "front"})
+	makeServer(t, acme, &ragdv1.CreateServerRequest{ServerName: "back"})
+	bound := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, Servers: allowed("front")})
+	initialize := func(path string) error {
+		_, _, err := dial(t, s.URL+mcphttp.Path+path, bound, "legacy")
+		return err
+	}
+	if err := initialize("/front"); err != nil {
+		t.Errorf("its own server: %v", err)
+	}
+	absent := initialize("/nowhere")
+	for path, name := range map[string]string{"/back": "back", "": "default"} {
+		err := initialize(path)
+		if err == nil || strings.ReplaceAll(err.Error(), name, "nowhere") != absent.Error() {
+			t.Errorf("%q: %v; a server that does not exist: %v", path, err, absent)
+		}
+	}
+	_, err := s.Client(bound).GetServer(t.Context(), &ragdv1.GetServerRequest{ServerName: "back"})
+	if err == nil {
+		t.Error(errors.New("GetServer answers a key of servers"))
+	}
+}
