@@ -10,6 +10,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 
 // completer completes values of prompt and resource template arguments. Errors yield no
 // completions, because an error would only interrupt the user's typing.
-type completer struct{ *toolset }
+type completer struct{ *protocol }
 
 // CompletePromptArgument implements server.PromptCompletionProvider.
 func (c completer) CompletePromptArgument(ctx context.Context, _ string, argument mcpgo.CompleteArgument, given mcpgo.CompleteContext) (*mcpgo.Completion, error) {
@@ -41,7 +42,7 @@ func (c completer) complete(ctx context.Context, argument mcpgo.CompleteArgument
 	var values []string
 	switch argument.Name {
 	case "index", indexArgument:
-		values = c.indexes.of(ctx)
+		values = c.tools.IndexNames(ctx)
 	case "documentId":
 		for _, d := range c.someDocuments(ctx, index) {
 			values = append(values, d.GetDocumentId())
@@ -82,7 +83,7 @@ func samples(documents []*ragdv1.Document) map[string][]string {
 	found := map[string][]string{}
 	for _, d := range documents {
 		for key, value := range d.GetMetadata().GetFields() {
-			raw, err := encode(value)
+			raw, err := jsonmessage.Append(nil, value)
 			if have := found[key]; err == nil && len(have) < most && !slices.Contains(have, string(raw)) {
 				found[key] = append(have, string(raw))
 			}

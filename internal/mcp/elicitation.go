@@ -7,48 +7,39 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
-// indexArgument is the argument that a user may be asked for, and the key of the
-// question.
-const indexArgument = "indexName"
+// questionKey is the key of a question in the result of a call.
+const questionKey = "arguments"
 
-// elicitIndex returns a question to the user which index is meant, if a call failed
-// because it named none of several and the client supports elicitation. Otherwise it
-// returns nil: the error lists the names, and the model chooses. A call asks at most
-// once.
-func (s *toolset) elicitIndex(ctx context.Context, req mcpgo.CallToolRequest, p problem) *mcpgo.CallToolResult {
-	if p.kind != fault.Invalid || len(p.violations) != 1 || p.violations[0].Field != indexArgument {
-		return nil
-	}
-	named := namedIndex(sentArguments(ctx, req))
-	_, answered := server.InputResponse(req.Params.InputResponses, indexArgument)
-	if named || answered || !canElicit(ctx) {
-		return nil
-	}
-	names := s.indexes.of(ctx)
-	if len(names) < 2 {
-		return nil
-	}
-	return new(server.InputRequestBuilder).Elicit(indexArgument, mcpgo.ElicitationParams{
-		Message: "There are several indexes. Which one is meant?",
-		RequestedSchema: map[string]any{
-			"type":       "object",
-			"properties": map[string]any{indexArgument: map[string]any{"type": "string", "title": "Index", "enum": names}},
-			"required":   []string{indexArgument},
-		},
+// ask returns a result that has the client ask its user, and repeat the call.
+func ask(q *toolset.Question) *mcpgo.CallToolResult {
+	return new(server.InputRequestBuilder).Elicit(questionKey, mcpgo.ElicitationParams{
+		Message: q.Message, RequestedSchema: q.Schema,
 	}).ToolResult()
 }
 
-// namedIndex reports whether the arguments of a call name an index.
-func namedIndex(sent any) bool {
-	given, _ := sent.(map[string]any)
-	if raw, ok := sent.(json.RawMessage); ok && json.Unmarshal(raw, &given) != nil {
-		return false
+// answersOf returns the user's answers that came with a call as an object, nil if the user was
+// not asked.
+func answersOf(req mcpgo.CallToolRequest) json.RawMessage {
+	if _, answered := server.InputResponse(req.Params.InputResponses, questionKey); !answered {
+		return nil
 	}
-	name := given[indexArgument]
-	return name != nil && name != ""
+	none := json.RawMessage("{}")
+	answer := server.ElicitationResponse(req.Params.InputResponses, questionKey)
+	if answer == nil || answer.Action != mcpgo.ElicitationResponseActionAccept {
+		return none
+	}
+	content, ok := answer.Content.(map[string]any)
+	if !ok {
+		return none
+	}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return none
+	}
+	return raw
 }
 
 // canElicit reports whether the client can show its user a form.
@@ -63,16 +54,4 @@ func canElicit(ctx context.Context) bool {
 	}
 	e := capabilities.Elicitation
 	return e != nil && (e.Form != nil || e.URL == nil) // clients without modes support forms
-}
-
-// elicitedIndex returns the user's answer that came with a call, or "". It needs no more
-// trust than an argument: the service checks the name and the rights.
-func elicitedIndex(req mcpgo.CallToolRequest) string {
-	answer := server.ElicitationResponse(req.Params.InputResponses, indexArgument)
-	if answer == nil || answer.Action != mcpgo.ElicitationResponseActionAccept {
-		return ""
-	}
-	content, _ := answer.Content.(map[string]any)
-	name, _ := content[indexArgument].(string)
-	return name
 }

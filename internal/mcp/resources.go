@@ -16,6 +16,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -44,7 +45,7 @@ func documentURI(index, documentID string) string {
 }
 
 // addResources registers the resources with a server.
-func (s *toolset) addResources(to *server.MCPServer) {
+func (s *protocol) addResources(to *server.MCPServer) {
 	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}", "index",
 		mcpgo.WithTemplateTitle("Index"), mcpgo.WithTemplateMIMEType("application/json"),
 		mcpgo.WithTemplateDescription("How an index is set up and how much it holds."),
@@ -68,7 +69,7 @@ func (s *toolset) addResources(to *server.MCPServer) {
 }
 
 // readResource handles a read. The library sends the text of its errors to the caller.
-func (s *toolset) readResource(ctx context.Context, req mcpgo.ReadResourceRequest) (_ []mcpgo.ResourceContents, err error) {
+func (s *protocol) readResource(ctx context.Context, req mcpgo.ReadResourceRequest) (_ []mcpgo.ResourceContents, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -160,7 +161,7 @@ func parseRange(text string) (first, last int, err error) {
 	return int(a), int(b), nil
 }
 
-func (s *toolset) read(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
+func (s *protocol) read(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
 	switch {
 	case p.last >= 0:
 		return s.readChunks(ctx, p)
@@ -191,7 +192,7 @@ func jsonContents(uri string) func(proto.Message, error) ([]mcpgo.ResourceConten
 		if err != nil {
 			return nil, err
 		}
-		raw, err := encode(m)
+		raw, err := jsonmessage.Append(nil, m)
 		if err != nil {
 			return nil, fmt.Errorf("encode the resource: %w", err)
 		}
@@ -201,7 +202,7 @@ func jsonContents(uri string) func(proto.Message, error) ([]mcpgo.ResourceConten
 
 // readChunks returns the texts of a range of chunks, each with its own URI. Errors:
 // NotFound if there are none.
-func (s *toolset) readChunks(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
+func (s *protocol) readChunks(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
 	var contents []mcpgo.ResourceContents
 	for token := ""; ; {
 		res, err := s.api.ListChunks(ctx, &ragdv1.ListChunksRequest{
@@ -252,7 +253,7 @@ func (c *cursor) decode(ctx context.Context, given mcpgo.Cursor) error {
 
 // listResources adds the caller's indexes and documents to a page of the list. A hook
 // cannot return an error, so an invalid cursor yields an empty last page.
-func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest, result *mcpgo.ListResourcesResult) {
+func (s *protocol) listResources(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest, result *mcpgo.ListResourcesResult) {
 	if hidesResources(ctx) {
 		result.Resources, result.NextCursor = []mcpgo.Resource{}, ""
 		return
@@ -277,7 +278,7 @@ func (s *toolset) listResources(ctx context.Context, _ any, req *mcpgo.ListResou
 	}
 }
 
-func (s *toolset) resourcePage(ctx context.Context, at cursor) ([]mcpgo.Resource, *cursor, error) {
+func (s *protocol) resourcePage(ctx context.Context, at cursor) ([]mcpgo.Resource, *cursor, error) {
 	if at.Documents {
 		return s.documentPage(ctx, at)
 	}
@@ -300,7 +301,7 @@ func (s *toolset) resourcePage(ctx context.Context, at cursor) ([]mcpgo.Resource
 }
 
 // documentPage returns a page of the documents of one index, starting at a cursor.
-func (s *toolset) documentPage(ctx context.Context, at cursor) ([]mcpgo.Resource, *cursor, error) {
+func (s *protocol) documentPage(ctx context.Context, at cursor) ([]mcpgo.Resource, *cursor, error) {
 	for range maxEmptyIndexes {
 		index, err := s.api.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 1, PageToken: at.Index})
 		if err != nil || len(index.GetIndexNames()) == 0 {

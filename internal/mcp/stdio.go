@@ -18,6 +18,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
 const (
@@ -36,13 +37,12 @@ const (
 // input ends, so a script that pipes its requests in would get no answers.
 func ServeStdio(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	cfg = cfg.withDefaults()
-	tools, err := newToolset(cfg, overrideHeader)
+	p, err := newProtocol(cfg, toolset.OverrideHeader)
 	if err != nil {
 		return err
 	}
-	tools.readOnly = cfg.ReadOnly
 	s := &stdio{
-		server: tools.server(nil), out: out, log: cfg.Logger,
+		server: p.server(nil), out: out, log: cfg.Logger,
 		slots:         make(chan struct{}, maxConcurrent),
 		notifications: make(chan mcpgo.JSONRPCNotification, maxConcurrent),
 	}

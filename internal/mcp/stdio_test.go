@@ -24,8 +24,8 @@ import (
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
 
-// ask writes messages to standard input and returns the output.
-func ask(t *testing.T, api API, messages ...string) string {
+// answersTo writes messages to standard input and returns the output.
+func answersTo(t *testing.T, api API, messages ...string) string {
 	t.Helper()
 	var out strings.Builder // written under a lock
 	if err := ServeStdio(t.Context(), Config{API: api}, strings.NewReader(strings.Join(messages, "\n")+"\n"), &out); err != nil {
@@ -45,7 +45,7 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	for _, id := range []string{"1", "2", "3", `"four"`} {
 		messages = append(messages, `{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"get_job","arguments":{"jobId":"j`+strings.Trim(id, `"`)+`"}}}`, "")
 	}
-	out := ask(t, api, messages...)
+	out := answersTo(t, api, messages...)
 	for _, id := range []string{"1", "2", "3", "four"} {
 		if !strings.Contains(out, `"jobId":"j`+id+`"`) {
 			t.Errorf("job %s was not answered: %s", id, out)
@@ -96,11 +96,11 @@ func TestStdioListsTheTenantsTools(t *testing.T) {
 	api := recordingAPI(&asked, &answer)
 	api.listIndexes = noIndexes
 	api.tools = []*ragdv1.Tool{{ToolName: "ask_laws", Kind: "vector_query", Settings: settings, Arguments: []string{"queryText"}}}
-	out := ask(t, api, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	if !strings.Contains(out, "ask_laws") || strings.Contains(out, tenantToolName) {
+	out := answersTo(t, api, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if !strings.Contains(out, "ask_laws") || strings.Contains(out, anyTool) {
 		t.Errorf("listed %s", out)
 	}
-	out = ask(t, api, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_laws","arguments":{"queryText":"a"}}}`)
+	out = answersTo(t, api, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_laws","arguments":{"queryText":"a"}}}`)
 	want := message[ragdv1.VectorQueryRequest](t, `{"queryText": "a", "indexName": "laws", "topK": 3}`)
 	if diff := cmp.Diff(proto.Message(want), asked, protocmp.Transform()); diff != "" {
 		t.Errorf("%s: %s", out, diff)
@@ -116,7 +116,7 @@ func TestStdioAnswersNonsense(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no_such"}}`, `"code":-32602`},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
 	} {
-		if out := ask(t, &fakeAPI{}, tc.message); !strings.Contains(out, tc.want) || tc.want == "" && out != "" {
+		if out := answersTo(t, &fakeAPI{}, tc.message); !strings.Contains(out, tc.want) || tc.want == "" && out != "" {
 			t.Errorf("%s: %s", tc.message, out)
 		}
 	}
@@ -125,7 +125,7 @@ func TestStdioAnswersNonsense(t *testing.T) {
 // A subscription without events is acknowledged and ends.
 func TestStdioSubscription(t *testing.T) {
 	t.Parallel()
-	out := ask(t, &fakeAPI{}, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
+	out := answersTo(t, &fakeAPI{}, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 	first, second, _ := strings.Cut(out, "\n")
 	if !strings.Contains(first, "acknowledged") || !strings.Contains(second, `"id":1`) {

@@ -1,198 +1,167 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"embed"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
-	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/ragdhq/ragd/internal/jsonmessage"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
-	"github.com/ragdhq/ragd/internal/tenant"
+	own "github.com/ragdhq/ragd/internal/server"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
-// toolset holds the tools over one API and what they share.
-type toolset struct {
-	tools       []*tool
-	api         API
-	indexes     *indexNames
-	tenantTools *tenantTools
-	waits       *limit.Limiter[tenant.ID] // limits calls that wait for a job
-	overrides   overrider
-	readOnly    bool // the one credential of all callers lacks the scope write
-	callTimeout time.Duration
-	log         *slog.Logger
-	version     string
+const (
+	// anyTool is the name under which the library knows the one handler of all tools: it has
+	// one set of tools for all clients of a server, and which tools there are depends on the
+	// caller. It is not a valid tool name and is not listed.
+	anyTool = "ragd/tool"
+	// metaTool is the key in a call's _meta that passes the name from the hook to the handler.
+	metaTool = "ragd/tool"
+	// metaContext is the key in a call's _meta with which the client, not the model, overrides
+	// parts of a query.
+	metaContext = "ragd/context"
+)
+
+// viewOf returns how the server of the request shows tools.
+func viewOf(ctx context.Context) toolset.View {
+	of := own.FromContext(ctx)
+	if of == nil || len(of.Presented) == 0 {
+		return toolset.View{}
+	}
+	presented := map[string]toolset.Presentation{}
+	for _, p := range of.Presented {
+		presented[p.Tool] = toolset.Presentation{Name: p.Name, Title: p.Title, Description: p.Description}
+	}
+	return toolset.NewView(presented)
 }
 
-// tool is an API call in the form that models use.
-type tool struct {
-	definition mcpgo.Tool
-	arguments  *arguments
-	run        run
-	// fixed tools take only the filter from the request context.
-	fixed bool
-}
-
-// run calls the API with arguments that fit the tool's schema and returns the answer as a
-// message and as text.
-type run func(ctx context.Context, arguments accepted) (proto.Message, string, error)
-
-// call returns the run of one API method.
-func call[Req any, Message interface {
-	*Req
-	proto.Message
-}, Res proto.Message](method func(context.Context, Message) (Res, error), text func(Message, Res) string) run {
-	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
-		req := Message(new(Req))
-		if err := arguments.decode(req); err != nil {
-			return nil, "", err
-		}
-		res, err := method(ctx, req)
-		if err != nil {
-			return nil, "", err
-		}
-		return res, text(req, res), nil
+// listTools replaces the library's list of tools by the caller's.
+func (s *protocol) listTools(ctx context.Context, _ any, _ *mcpgo.ListToolsRequest, result *mcpgo.ListToolsResult) {
+	definitions := s.tools.List(ctx, viewOf(ctx))
+	result.Tools = make([]mcpgo.Tool, len(definitions))
+	for i, d := range definitions {
+		result.Tools[i] = mcpTool(d)
 	}
 }
 
-func newToolset(cfg Config, o overrider) (*toolset, error) {
-	s := &toolset{
-		api: cfg.API, indexes: newIndexNames(cfg.API), overrides: o, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version,
-		waits: newWaits(),
-	}
-	for name, run := range map[string]run{
-		"cancel_job":       call(cfg.API.CancelJob, cancelledText),
-		"delete_document":  call(cfg.API.DeleteDocument, deletedText),
-		"delete_documents": call(cfg.API.DeleteDocuments, deletedManyText),
-		"describe_index":   call(cfg.API.DescribeIndex, indexText),
-		"document_chunker": call(cfg.API.ChunkText, chunksText),
-		"get_document":     call(cfg.API.GetDocument, documentText),
-		"get_job":          s.getJob(),
-		"graph_rag":        call(cfg.API.GraphRag, walkText),
-		"rerank":           call(cfg.API.Rerank, rerankedText),
-		"list_documents":   call(cfg.API.ListDocuments, documentsText),
-		"list_indexes":     call(cfg.API.ListIndexes, indexesText),
-		"list_topics":      call(cfg.API.ListTopics, topicsText),
-		"sync_source":      call(cfg.API.SyncSource, syncedText),
-		"upload_document":  s.upload(),
-		"vector_query":     call(cfg.API.VectorQuery, answerText),
-	} {
-		t, err := readTool(name, run)
-		if err != nil {
-			return nil, fmt.Errorf("read the definition of tool %s: %w", name, err)
-		}
-		s.tools = append(s.tools, t)
-	}
-	s.tenantTools = newTenantTools(cfg.API, s.tools)
-	return s, nil
-}
-
-// definitions holds the tools as they go over the wire, one file each. In them
-// {"$shared": "name"} stands for the entry of that name in shared.json, because not every
-// client follows references within a schema.
-//
-//go:embed tools/*.json
-var definitions embed.FS
-
-func readTool(name string, run run) (*tool, error) {
-	raw, err := readDefinition(name)
-	if err != nil {
-		return nil, err
-	}
-	var d struct {
-		Name         string
-		Title        string
-		Description  string
-		Annotations  mcpgo.ToolAnnotation
-		InputSchema  json.RawMessage
-		OutputSchema json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &d); err != nil {
-		return nil, err
-	}
-	d.Annotations.Title = d.Title
-	accepts, err := newArguments(d.InputSchema)
-	if err != nil {
-		return nil, err
-	}
-	return &tool{
-		definition: mcpgo.Tool{
-			Name: d.Name, Title: d.Title, Description: d.Description, Annotations: d.Annotations,
-			RawInputSchema: d.InputSchema, RawOutputSchema: d.OutputSchema,
+// mcpTool returns a tool as the library encodes it.
+func mcpTool(d toolset.Definition) mcpgo.Tool {
+	t := mcpgo.Tool{
+		Name: d.Name, Title: d.Title, Description: d.Description,
+		Annotations: mcpgo.ToolAnnotation{
+			Title: d.Title, ReadOnlyHint: d.Annotations.ReadOnlyHint, DestructiveHint: d.Annotations.DestructiveHint,
+			IdempotentHint: d.Annotations.IdempotentHint, OpenWorldHint: d.Annotations.OpenWorldHint,
 		},
-		arguments: accepts,
-		run:       run,
-	}, nil
+		RawInputSchema: d.InputSchema, RawOutputSchema: d.OutputSchema,
+	}
+	if d.Meta != nil {
+		t.Meta = mcpgo.NewMetaFromMap(d.Meta)
+	}
+	return t
 }
 
-// readDefinition returns a tool's file with shared entries inserted. The order of keys is
-// kept.
-func readDefinition(name string) ([]byte, error) {
-	var shared map[string]json.RawMessage
-	raw, err := definitions.ReadFile("tools/shared.json")
+// called is the name of a tool that exists. Nothing that a client sends decodes to it.
+type called struct{ name string }
+
+// route routes a call of a tool to callTool. The library rejects names that are unknown here;
+// its error shows the name, and has no other place for a hint.
+func (s *protocol) route(ctx context.Context, _ any, req *mcpgo.CallToolRequest) {
+	name := req.Params.Name
+	if name == anyTool {
+		name = ""
+	}
+	if _, err := s.tools.Find(ctx, viewOf(ctx), name); fault.KindOf(err) == fault.NotFound {
+		req.Params.Name = name + s.tools.Hint(ctx, viewOf(ctx), name)
+		return
+	}
+	meta := mcpgo.Meta{}
+	if req.Params.Meta != nil {
+		meta = *req.Params.Meta
+	}
+	fields := map[string]any{metaTool: called{name}}
+	for key, value := range meta.AdditionalFields {
+		if key != metaTool {
+			fields[key] = value
+		}
+	}
+	meta.AdditionalFields = fields
+	req.Params.Meta, req.Params.Name = &meta, anyTool
+}
+
+// callTool handles all calls of tools. It never returns an error, because the library would
+// send its text to the client.
+func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+	var to called
+	if req.Params.Meta != nil {
+		to, _ = req.Params.Meta.AdditionalFields[metaTool].(called)
+	}
+	onHTTP := httpserver.RequestID(ctx) != ""
+	if !onHTTP {
+		ctx = httpserver.WithRequestID(ctx)
+	}
+	httpserver.Add(ctx, "tool", to.name)
+	result, err := s.call(ctx, to.name, req)
 	if err == nil {
-		err = json.Unmarshal(raw, &shared)
+		return result, nil
 	}
-	if err != nil {
-		return nil, err
+	httpserver.Fail(ctx, err)
+	if !onHTTP && problemOf(err).kind == fault.Internal {
+		s.log.ErrorContext(ctx, "mcp tool", "tool", to.name, "request_id", httpserver.RequestID(ctx), "err", err)
 	}
-	if raw, err = definitions.ReadFile("tools/" + name + ".json"); err != nil {
-		return nil, err
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil {
-		return nil, err
-	}
-	out := compact.Bytes()
-	const depth = 2 // shared entries contain others, but only one level deep
-	for range depth {
-		for part, schema := range shared {
-			var inner bytes.Buffer
-			if err := json.Compact(&inner, schema); err != nil {
-				return nil, err
-			}
-			out = bytes.ReplaceAll(out, []byte(`{"$shared":"`+part+`"}`), inner.Bytes())
-		}
-	}
-	return out, nil
+	return problemOf(err).result(httpserver.RequestID(ctx)), nil
 }
 
-// call runs one call of a tool. A panic becomes an internal error.
-func (s *toolset) call(ctx context.Context, t *tool, req mcpgo.CallToolRequest) (result *mcpgo.CallToolResult, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), Answers: answersOf(req), CanAsk: canElicit(ctx)}
+	if call.Arguments == nil {
+		raw, err := json.Marshal(req.GetRawArguments())
+		if err != nil {
+			return nil, fmt.Errorf("read the arguments: %w", err)
 		}
-	}()
-	if ctx, err = s.overrides.apply(ctx, req.Params.Meta, t.fixed); err != nil {
-		return nil, err
+		call.Arguments = raw
 	}
-	ctx, progress := withProgress(ctx, req)
+	if meta := req.Params.Meta; meta != nil && meta.AdditionalFields[metaContext] != nil {
+		raw, err := json.Marshal(meta.AdditionalFields[metaContext])
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", metaContext, err)
+		}
+		call.Context = raw
+	}
+	progress := newProgress(ctx, req)
 	defer progress.wait()
-	arguments, err := t.arguments.accept(sentArguments(ctx, req), req)
-	if err != nil {
-		return nil, err
+	call.Progress = progress.report()
+	result, err := s.tools.Call(ctx, viewOf(ctx), call)
+	switch {
+	case err != nil:
+		return nil, fault.Rename("Ragd-Context", "_meta.Ragd-Context", err)
+	case result.Question != nil:
+		return ask(result.Question), nil
+	case result.Content != nil:
+		return contentResult(result)
 	}
-	answer, text, err := t.run(ctx, arguments)
-	if err != nil {
-		return nil, err
-	}
-	structured, err := encode(answer)
-	if err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
-	}
-	return mcphttp.Result(ctx, text, structured)
+	return mcphttp.Result(ctx, result.Text, result.Structured)
 }
 
-// encode returns a message as compact JSON with all fields, because output schemas require
-// empty ones too.
-func encode(m proto.Message) (json.RawMessage, error) { return jsonmessage.Append(nil, m) }
+// contentResult returns a result whose content blocks are given.
+func contentResult(r toolset.Result) (*mcpgo.CallToolResult, error) {
+	raw, err := json.Marshal(map[string]any{"content": r.Content})
+	if err != nil {
+		return nil, fmt.Errorf("read the content of a result: %w", err)
+	}
+	message := json.RawMessage(raw)
+	result, err := mcpgo.ParseCallToolResult(&message)
+	if err != nil {
+		return nil, fmt.Errorf("read the content of a result: %w", err)
+	}
+	if r.Structured != nil {
+		result.StructuredContent = r.Structured
+	}
+	if r.Meta != nil {
+		result.Meta = mcpgo.NewMetaFromMap(r.Meta)
+	}
+	return result, nil
+}

@@ -120,7 +120,7 @@ func TestMissingIndexIsAskedFor(t *testing.T) {
 // If index names cannot be loaded, the schemas omit them and the tools work.
 func TestToolsWithoutIndexNames(t *testing.T) {
 	t.Parallel()
-	many := make([]string, maxListedNames)
+	many := make([]string, 100)
 	for name, api := range map[string]*fakeAPI{
 		"none": {listIndexes: noIndexes},
 		"too many": {listIndexes: func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,11 +15,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -262,31 +261,37 @@ func record[Req any, Res proto.Message, M interface {
 	}
 }
 
-func allTools(t testing.TB) []*tool {
+// definitions returns the builtin tools in the order of their names.
+func definitions(t testing.TB) []toolset.Definition {
 	t.Helper()
-	s, err := newToolset(Config{API: &fakeAPI{}}, overrideContext)
+	s, err := toolset.New(toolset.Config{API: &fakeAPI{listIndexes: noIndexes}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(s.tools, func(a, b *tool) int { return strings.Compare(a.definition.Name, b.definition.Name) })
-	return s.tools
+	return s.List(t.Context(), toolset.View{})
 }
 
 func toolNames(t testing.TB) (names []string) {
-	for _, tool := range allTools(t) {
-		names = append(names, tool.definition.Name)
+	for _, d := range definitions(t) {
+		names = append(names, d.Name)
 	}
 	return names
 }
 
 func outputSchemas(t testing.TB) map[string]*jsonschema.Schema {
 	schemas := map[string]*jsonschema.Schema{}
-	for _, tool := range allTools(t) {
-		compiled, err := newArguments(tool.definition.RawOutputSchema)
+	for _, d := range definitions(t) {
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.OutputSchema))
 		if err != nil {
 			t.Fatal(err)
 		}
-		schemas[tool.definition.Name] = compiled.schema
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource(d.Name, document); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[d.Name], err = compiler.Compile(d.Name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return schemas
 }
@@ -317,74 +322,5 @@ func TestToolList(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-// The schemas have exactly the fields of the messages, so that a new field of the API is
-// offered here or left out on purpose.
-func TestSchemasFollowTheMessages(t *testing.T) {
-	t.Parallel()
-	for name, messages := range map[string]struct{ in, out proto.Message }{
-		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
-		"graph_rag":        {&ragdv1.GraphRagRequest{}, &ragdv1.GraphRagResponse{}},
-		"list_topics":      {&ragdv1.ListTopicsRequest{}, &ragdv1.ListTopicsResponse{}},
-		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
-		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
-		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},
-		"upload_document":  {&ragdv1.UploadDocumentRequest{}, &ragdv1.UploadDocumentResponse{}},
-		"get_document":     {&ragdv1.GetDocumentRequest{}, &ragdv1.Document{}},
-		"list_documents":   {&ragdv1.ListDocumentsRequest{}, &ragdv1.ListDocumentsResponse{}},
-		"delete_document":  {&ragdv1.DeleteDocumentRequest{}, &ragdv1.DeleteDocumentResponse{}},
-		"delete_documents": {&ragdv1.DeleteDocumentsRequest{}, &ragdv1.DeleteDocumentsResponse{}},
-		"get_job":          {&ragdv1.GetJobRequest{}, &ragdv1.Job{}},
-		"sync_source":      {&ragdv1.SyncSourceRequest{}, &ragdv1.SyncSourceResponse{}},
-		"cancel_job":       {&ragdv1.CancelJobRequest{}, &ragdv1.Job{}},
-		"document_chunker": {&ragdv1.ChunkTextRequest{}, &ragdv1.ChunkTextResponse{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			raw, err := readDefinition(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(raw, []byte("$part")) {
-				t.Errorf("a part is unknown: %s", raw)
-			}
-			var definition map[string]any
-			if err := json.Unmarshal(raw, &definition); err != nil {
-				t.Fatal(err)
-			}
-			compareFields(t, "input", definition["inputSchema"], messages.in.ProtoReflect().Descriptor())
-			compareFields(t, "output", definition["outputSchema"], messages.out.ProtoReflect().Descriptor())
-		})
-	}
-}
-
-func compareFields(t *testing.T, path string, schema any, message protoreflect.MessageDescriptor) {
-	t.Helper()
-	described, _ := lookup(schema, "properties").(map[string]any)
-	fields := map[string]bool{}
-	for i := range message.Fields().Len() {
-		field := message.Fields().Get(i)
-		name := field.JSONName()
-		fields[name] = true
-		property, ok := described[name]
-		if !ok {
-			t.Errorf("%s.%s is in the message and not in the schema", path, name)
-			continue
-		}
-		if field.IsList() {
-			property = lookup(property, "items")
-		}
-		// Free-form objects in a schema, such as metadata or an index's chunking, have no
-		// properties to compare, and free-form messages have no fields.
-		if field.Message() != nil && field.Message().FullName() != "google.protobuf.Struct" && lookup(property, "properties") != nil {
-			compareFields(t, path+"."+name, property, field.Message())
-		}
-	}
-	for name := range described {
-		if !fields[name] && name != waitArgument { // an argument of the tool itself
-			t.Errorf("%s.%s is in the schema and not in the message", path, name)
-		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/event"
 	own "github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
 const (
@@ -29,8 +30,7 @@ const (
 // watchers holds the watchers of the tenants with clients on this instance. Safe for
 // concurrent use.
 type watchers struct {
-	indexes     *indexNames
-	tenantTools *tenantTools
+	tools *toolset.Set
 
 	mu       sync.Mutex
 	byTenant map[tenant.ID]map[string]*watcher // by the name of the server
@@ -62,8 +62,8 @@ type subscription struct {
 // deliver sends a notification to a client. It returns false if the client is gone.
 type deliver func(uri string) bool
 
-func newWatchers(indexes *indexNames, tools *tenantTools) *watchers {
-	return &watchers{indexes: indexes, tenantTools: tools, byTenant: map[tenant.ID]map[string]*watcher{}}
+func newWatchers(tools *toolset.Set) *watchers {
+	return &watchers{tools: tools, byTenant: map[tenant.ID]map[string]*watcher{}}
 }
 
 // watch adds the watcher of a tenant, until forget.
@@ -98,10 +98,10 @@ func (w *watchers) receive(e event.Event) {
 	}
 	w.mu.Unlock()
 	if e.Kind == event.Index || e.Tenant == "" {
-		w.indexes.forget(e.Tenant)
+		w.tools.ForgetIndexes(e.Tenant)
 	}
 	if e.Kind == event.Tool || e.Tenant == "" {
-		w.tenantTools.forget(e.Tenant)
+		w.tools.ForgetTools(e.Tenant)
 	}
 	for _, to := range affected {
 		to.record(e)
@@ -223,7 +223,7 @@ func (w *watcher) dropClient(client any) {
 
 // hook registers hooks that pass subscriptions to the watcher. A client can subscribe
 // only to resources that it may read.
-func (s *toolset) hook(w *watcher, hooks *server.Hooks) {
+func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 	hooks.AddBeforeAny(func(ctx context.Context, _ any, _ mcpgo.MCPMethod, _ any) { w.definition.Store(own.FromContext(ctx)) })
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest, _ *mcpgo.EmptyResult) {
 		session := server.ClientSessionFromContext(ctx)
@@ -271,7 +271,7 @@ func sendUpdate(session server.ClientSession, uri string) bool {
 }
 
 // readable reports whether the caller may read a resource.
-func (s *toolset) readable(ctx context.Context, uri string) bool {
+func (s *protocol) readable(ctx context.Context, uri string) bool {
 	var req mcpgo.ReadResourceRequest
 	req.Params.URI = uri
 	_, err := s.readResource(ctx, req)

@@ -1,43 +1,33 @@
-package mcp
+package toolset
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"connectrpc.com/connect"
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// metaContext is the key in a call's _meta with which the client, not the model,
-// overrides parts of a query.
-const metaContext = "ragd/context"
-
-// overrider passes the overrides of a call to the API. raw is the JSON that they were
+// Overrider passes the overrides of a call to the API. raw is the JSON that they were
 // parsed from.
-type overrider func(ctx context.Context, o tenant.Overrides, raw []byte) (context.Context, error)
+type Overrider func(ctx context.Context, o tenant.Overrides, raw []byte) (context.Context, error)
 
-// apply adds the overrides from a call's _meta to ctx. For a fixed tool only the filter
-// applies, from _meta and from the request context. Errors: Invalid.
-func (o overrider) apply(ctx context.Context, meta *mcpgo.Meta, fixed bool) (context.Context, error) {
+// apply adds the overrides of a call to ctx. For a fixed tool only the filter applies, that
+// of the call and that of the request context. Errors: Invalid.
+func (o Overrider) apply(ctx context.Context, raw json.RawMessage, fixed bool) (context.Context, error) {
 	if fixed {
 		ctx = filterOnly(ctx)
 	}
-	if meta == nil || meta.AdditionalFields[metaContext] == nil {
+	if raw == nil {
 		return ctx, nil
-	}
-	raw, err := json.Marshal(meta.AdditionalFields[metaContext])
-	if err != nil {
-		return ctx, fmt.Errorf("read %s: %w", metaContext, err)
 	}
 	overrides, err := tenant.ParseOverrides(raw)
 	if err != nil {
-		return ctx, fault.Under("_meta", err)
+		return ctx, err
 	}
 	if fixed {
 		overrides = tenant.Overrides{Filter: overrides.Filter}
@@ -60,9 +50,9 @@ func filterOnly(ctx context.Context) context.Context {
 	return tenant.NewContext(ctx, &changed)
 }
 
-// overrideContext adds the overrides to a copy of the caller's request context. They take
+// Override adds the overrides to a copy of the caller's request context. They take
 // precedence over those of the header, but the filters are and-ed.
-func overrideContext(ctx context.Context, o tenant.Overrides, _ []byte) (context.Context, error) {
+func Override(ctx context.Context, o tenant.Overrides, _ []byte) (context.Context, error) {
 	request, ok := tenant.FromContext(ctx)
 	if !ok {
 		return ctx, fault.New(fault.Unauthenticated, "a valid API key is needed")
@@ -94,8 +84,8 @@ func firstRaw(a, b json.RawMessage) json.RawMessage {
 	return b
 }
 
-// overrideHeader adds the overrides as a header to calls of a client.
-func overrideHeader(ctx context.Context, _ tenant.Overrides, raw []byte) (context.Context, error) {
+// OverrideHeader adds the overrides as a header to calls of a client.
+func OverrideHeader(ctx context.Context, _ tenant.Overrides, raw []byte) (context.Context, error) {
 	ctx, info := connect.NewClientContext(ctx)
 	info.RequestHeader().Set("Ragd-Context", string(raw))
 	return ctx, nil

@@ -1,4 +1,4 @@
-package mcp
+package toolset
 
 import (
 	"testing"
@@ -8,16 +8,13 @@ import (
 
 func TestBuiltinNamesAreReserved(t *testing.T) {
 	t.Parallel()
-	tools, err := newToolset(Config{API: &fakeAPI{}}.withDefaults(), overrideContext)
+	tools, err := New(Config{API: noAPI{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, builtin := range tools.tools {
+	for _, builtin := range tools.builtin {
 		if !tenanttool.Reserved(builtin.definition.Name) {
 			t.Errorf("a tenant could take the name %s", builtin.definition.Name)
 		}
-	}
-	if !tenanttool.Reserved(tenantToolName) {
-		t.Errorf("a tenant could take the name %s", tenantToolName)
 	}
 }

@@ -1,4 +1,4 @@
-package mcp
+package toolset
 
 import (
 	"strings"
@@ -14,7 +14,6 @@ func TestURIsStayOnTheirLine(t *testing.T) {
 	d := &ragdv1.Document{Uri: uri, Title: uri, IndexName: "docs", DocumentId: "1", ChunkCount: 3}
 	source := &ragdv1.Source{Uri: uri, Title: uri, Path: uri, Document: "text"}
 	for name, text := range map[string]string{
-		"the prompts":         textOfDocument(d),
 		"list_documents":      documentsText(nil, &ragdv1.ListDocumentsResponse{Documents: []*ragdv1.Document{d}}),
 		"get_document":        documentText(nil, d),
 		"vector_query":        answerText(&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{Sources: []*ragdv1.Source{source}}),

@@ -1,4 +1,4 @@
-package mcp
+package toolset
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/protobuf/proto"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -18,13 +17,11 @@ import (
 
 func argumentsOf(t testing.TB, tool string) *arguments {
 	t.Helper()
-	for _, candidate := range allTools(t) {
-		if candidate.definition.Name == tool {
-			return candidate.arguments
-		}
+	s, err := New(Config{API: noAPI{}})
+	if err != nil || s.builtin[tool] == nil {
+		t.Fatalf("no tool %s: %v", tool, err)
 	}
-	t.Fatalf("no tool %s", tool)
-	return nil
+	return s.builtin[tool].arguments
 }
 
 func TestArgumentsThatDoNotFit(t *testing.T) {
@@ -55,7 +52,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := argumentsOf(t, tc.tool).accept(json.RawMessage(tc.arguments), mcpgo.CallToolRequest{})
+			_, err := argumentsOf(t, tc.tool).accept(Call{Arguments: json.RawMessage(tc.arguments)})
 			var f *fault.Error
 			if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Violations) == 0 {
 				t.Fatalf("%#v", err)
@@ -72,7 +69,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 func TestArgumentsWithUnpairedSurrogatesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, given := range []string{`{"queryText":"boat \ud83d"}`, "{\"queryText\":\"boat \xf0\"}"} {
-		raw, err := argumentsOf(t, "vector_query").accept(json.RawMessage(given), mcpgo.CallToolRequest{})
+		raw, err := argumentsOf(t, "vector_query").accept(Call{Arguments: json.RawMessage(given)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +88,7 @@ func BenchmarkAcceptVector(b *testing.B) {
 	arguments, call := argumentsOf(b, "vector_query"), json.RawMessage(`{"indexName":"a","queryVector":`+string(values)+`}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		got, err := arguments.accept(call, mcpgo.CallToolRequest{})
+		got, err := arguments.accept(Call{Arguments: call})
 		if err == nil {
 			err = got.decode(&ragdv1.VectorQueryRequest{})
 		}
@@ -104,7 +101,7 @@ func BenchmarkAcceptVector(b *testing.B) {
 func TestArgumentsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const given = `{"filter":{"id":9007199254740993},"queryVector":[0.1,1e-7],"queryText":"a"}`
-	got, err := argumentsOf(t, "vector_query").accept(json.RawMessage(given), mcpgo.CallToolRequest{})
+	got, err := argumentsOf(t, "vector_query").accept(Call{Arguments: json.RawMessage(given)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +138,12 @@ func FuzzArguments(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	s, err := New(Config{API: noAPI{}})
+	if err != nil {
+		f.Fatal(err)
+	}
 	var all []*arguments
-	for _, tool := range allTools(f) {
+	for _, tool := range s.builtin {
 		all = append(all, tool.arguments)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -150,14 +151,14 @@ func FuzzArguments(f *testing.F) {
 			return // the protocol's own parser rejects it
 		}
 		for _, a := range all {
-			fitting, err := a.accept(json.RawMessage(raw), mcpgo.CallToolRequest{})
+			fitting, err := a.accept(Call{Arguments: json.RawMessage(raw)})
 			switch {
 			case err == nil && !json.Valid(fitting.json):
 				t.Errorf("%s became %s", raw, fitting.json)
 			case err != nil && fault.KindOf(err) != fault.Invalid:
 				t.Errorf("%s: %v", raw, err)
 			}
-			whole, wanted := a.check(json.RawMessage(raw), mcpgo.CallToolRequest{})
+			whole, wanted := a.check(json.RawMessage(raw), nil)
 			if (err == nil) != (wanted == nil) || err != nil && err.Error() != wanted.Error() {
 				t.Errorf("%s: %v, with vectors %v", raw, err, wanted)
 			}

@@ -1,9 +1,8 @@
-package mcp
+package toolset
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -24,7 +22,6 @@ import (
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
-	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -100,14 +97,6 @@ func (a accepted) decode(into proto.Message) error {
 	return nil
 }
 
-// sentArguments returns the arguments of a call as the client sent them.
-func sentArguments(ctx context.Context, req mcpgo.CallToolRequest) any {
-	if raw := mcphttp.Arguments(ctx); raw != nil {
-		return raw
-	}
-	return req.GetRawArguments()
-}
-
 // maxDetached limits the length of the vectors that detach removes.
 const maxDetached = 4096
 
@@ -142,23 +131,23 @@ func (a *arguments) detach(raw json.RawMessage) (json.RawMessage, map[string][]f
 	return append(rest, raw[copied:]...), found
 }
 
-// accept returns the arguments of a call, which are raw JSON or a decoded value. Errors:
-// Invalid with a violation for each argument that does not fit the schema.
-func (a *arguments) accept(sent any, req mcpgo.CallToolRequest) (accepted, error) {
-	raw, isRaw := sent.(json.RawMessage)
-	if !isRaw {
-		var err error
-		if raw, err = json.Marshal(sent); err != nil {
-			return accepted{}, fmt.Errorf("read the arguments: %w", err)
-		}
-	}
-	raw, vectors := a.detach(raw)
-	fitting, err := a.check(raw, req)
+// accept returns the arguments of a call. Errors: Invalid with a violation for each argument
+// that does not fit the schema.
+func (a *arguments) accept(c Call) (accepted, error) {
+	raw, vectors := a.detach(c.Arguments)
+	fitting, err := a.check(raw, c.Answers)
 	return accepted{fitting, vectors}, err
 }
 
-// check is accept for arguments without vectors.
-func (a *arguments) check(raw json.RawMessage, req mcpgo.CallToolRequest) ([]byte, error) {
+// property returns the schema of an argument, nil if there is none of the name.
+func (a *arguments) property(name string) any { return lookup(a.source, "properties", name) }
+
+// check is accept for arguments without vectors, and the user's answers, which take effect
+// where an argument is missing. They need no more trust than arguments.
+func (a *arguments) check(raw, answers json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("null")
+	}
 	if _, err := a.shape.WeighJSON(raw); err != nil {
 		return nil, err // a list with too many entries, for each of which the validator would make an error
 	}
@@ -177,8 +166,16 @@ func (a *arguments) check(raw json.RawMessage, req mcpgo.CallToolRequest) ([]byt
 	for name := range given {
 		changed = a.repair(given, name) || changed
 	}
-	if name := elicitedIndex(req); name != "" && given[indexArgument] == nil {
-		given[indexArgument], changed = name, true
+	if answers != nil {
+		var answered map[string]any
+		if err := json.Unmarshal(answers, &answered); err != nil {
+			return nil, fault.Field("answers", "must be an object")
+		}
+		for name, value := range answered {
+			if given[name] == nil && a.property(name) != nil {
+				given[name], changed = value, true
+			}
+		}
 	}
 	var invalid *jsonschema.ValidationError
 	if err := a.schema.Validate(given); errors.As(err, &invalid) {

@@ -1,0 +1,243 @@
+package toolset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/filter"
+)
+
+// maxOwnTools is above the number of tools that a tenant may have.
+const maxOwnTools = 1000
+
+// ownTools caches the tools that tenants have defined. Safe for concurrent use.
+type ownTools struct {
+	byCaller[map[string]*tool]
+
+	api     API
+	builtin map[string]*tool
+	runners map[string]Runner // by kind
+}
+
+func newOwnTools(api API, builtin map[string]*tool, runners map[string]Runner) *ownTools {
+	return &ownTools{newByCaller[map[string]*tool](), api, builtin, runners}
+}
+
+// of returns the tools of the caller's tenant by name. Errors: those of ListTools.
+func (o *ownTools) of(ctx context.Context) (map[string]*tool, error) {
+	if found, ok := o.get(ctx); ok {
+		return found, nil
+	}
+	return o.load(ctx)
+}
+
+// load loads the tools from the API and caches them.
+func (o *ownTools) load(ctx context.Context) (map[string]*tool, error) {
+	asked := time.Now()
+	res, err := o.api.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: maxOwnTools})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*tool{}
+	for _, made := range res.GetTools() {
+		t, err := o.tool(made)
+		if err != nil {
+			return nil, fmt.Errorf("read tool %s: %w", made.GetToolName(), err)
+		}
+		if t != nil {
+			found[made.GetToolName()] = t
+		}
+	}
+	o.put(ctx, found, asked)
+	return found, nil
+}
+
+// tool returns a tool that runs a stored one; nil if its kind is not known here.
+func (o *ownTools) tool(made *ragdv1.Tool) (*tool, error) {
+	if kind := o.builtin[made.GetKind()]; kind != nil {
+		return newTenantTool(made, kind)
+	}
+	if runner := o.runners[made.GetKind()]; runner != nil {
+		return newRunnerTool(made, runner)
+	}
+	return nil, nil
+}
+
+// find returns a tool of the caller's tenant, or nil. A name that is not cached is looked
+// up, because it may have been created through another instance.
+func (o *ownTools) find(ctx context.Context, name string) (*tool, error) {
+	found, err := o.of(ctx)
+	if err != nil || found[name] != nil {
+		return found[name], err
+	}
+	found, err = o.load(ctx)
+	return found[name], err
+}
+
+// newRunnerTool returns a tool that a runner runs.
+func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
+	t := &tool{source: made.GetToolName(), fixed: made.GetFixed(), definition: Definition{
+		Name: made.GetToolName(), Title: made.GetTitle(), Description: made.GetDescription(), Kind: made.GetKind(),
+	}}
+	if err := runner.Define(made, &t.definition); err != nil {
+		return nil, err
+	}
+	var err error
+	t.arguments, err = newArguments(t.definition.InputSchema)
+	t.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
+		c.Arguments = arguments.json
+		return runner.Run(ctx, made, c)
+	}
+	return t, err
+}
+
+// ownTool is a builtin tool with settings.
+type ownTool struct {
+	tool
+
+	settings map[string]json.RawMessage
+}
+
+// newTenantTool returns a builtin tool with the settings of a stored one.
+func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
+	raw, err := encode(made.GetSettings())
+	if err != nil {
+		return nil, err
+	}
+	o := &ownTool{tool: tool{source: made.GetToolName(), definition: kind.definition, fixed: made.GetFixed()}}
+	o.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
+		merged, err := o.merge(arguments.json)
+		if err != nil {
+			return Result{}, err
+		}
+		return kind.run(ctx, c, accepted{merged, arguments.vectors})
+	}
+	if made.GetSettings() != nil {
+		if err := json.Unmarshal(raw, &o.settings); err != nil {
+			return nil, err
+		}
+	}
+	d := &o.definition
+	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()
+	d.Kind, d.Builtin = made.GetKind(), false
+	if d.InputSchema, err = o.schema(kind.definition.InputSchema, made.GetArguments()); err != nil {
+		return nil, err
+	}
+	o.arguments, err = newArguments(d.InputSchema)
+	return &o.tool, err
+}
+
+// alternatives lists groups of arguments of which a call needs one.
+var alternatives = [][]string{{"queryText", "queryVector"}, {"text", "content"}}
+
+// schema returns the part of the kind's input schema that a model may use, with the
+// tool's settings as defaults.
+func (o *ownTool) schema(kind json.RawMessage, arguments []string) (json.RawMessage, error) {
+	var whole struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(kind, &whole); err != nil {
+		return nil, err
+	}
+	var properties, required []string
+	for _, name := range arguments {
+		property := whole.Properties[name]
+		if property == nil {
+			continue // a field for programs, which the tool's schema does not have
+		}
+		if value := o.settings[name]; value != nil && name != "filter" { // filters are and-ed
+			property = append([]byte(`{"default":`+string(value)+`,`), property[1:]...)
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		properties = append(properties, string(key)+":"+string(property))
+		if o.requires(name, arguments) {
+			required = append(required, string(key))
+		}
+	}
+	schema := `{"type":"object","additionalProperties":false,"properties":{` + strings.Join(properties, ",") + `}`
+	if len(required) > 0 {
+		schema += `,"required":[` + strings.Join(required, ",") + `]`
+	}
+	return json.RawMessage(schema + `}`), nil
+}
+
+// requires reports whether a call of the tool must give the argument.
+func (o *ownTool) requires(name string, arguments []string) bool {
+	if name == indexArgument {
+		return o.settings[name] == nil
+	}
+	for _, group := range alternatives {
+		if !slices.Contains(group, name) {
+			continue
+		}
+		return !slices.ContainsFunc(group, func(other string) bool {
+			return o.settings[other] != nil || other != name && slices.Contains(arguments, other)
+		})
+	}
+	return false
+}
+
+// merge returns the settings overridden by the arguments of a call. Filters are and-ed.
+// Errors: Invalid for a malformed filter.
+func (o *ownTool) merge(arguments []byte) ([]byte, error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &given); err != nil {
+		return nil, fmt.Errorf("read the arguments: %w", err)
+	}
+	merged := map[string]json.RawMessage{}
+	for name, value := range o.settings {
+		merged[name] = value
+	}
+	for name, value := range given {
+		if o.settings[name] != nil && name == "filter" {
+			joined, err := joinFilters(o.settings[name], value)
+			if err != nil {
+				return nil, err
+			}
+			value = joined
+		}
+		for _, group := range alternatives { // the given alternative replaces the one in the settings
+			if slices.Contains(group, name) {
+				for _, other := range group {
+					delete(merged, other)
+				}
+			}
+		}
+		merged[name] = value
+	}
+	return json.Marshal(merged)
+}
+
+func joinFilters(filters ...json.RawMessage) (json.RawMessage, error) {
+	parsed := make([]filter.Filter, len(filters))
+	for i, raw := range filters {
+		var value any // an object, or a string that contains one
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		if err := decoder.Decode(&value); err != nil {
+			return nil, fmt.Errorf("read a filter: %w", err)
+		}
+		text, isText := value.(string)
+		if !isText {
+			text = string(raw)
+		}
+		var err error
+		if parsed[i], err = filter.Parse([]byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	joined := filter.And(parsed...)
+	if joined.IsZero() {
+		return json.RawMessage(`{}`), nil
+	}
+	return joined.JSON(), nil
+}

@@ -1,0 +1,359 @@
+// Package toolset lists and calls the tools that a caller may use: the builtin ones and
+// those that its tenant has defined. MCP and RPC offer the same tools through it.
+//
+// A builtin tool consists of a JSON schema written for models, an API message decoded from
+// its arguments, one API call, and the answer in two forms: structured content, and text
+// that a model can read and cite. A tenant's tool is a builtin one with settings, or of a
+// kind that a Runner runs. The tools hold no rules of their own and work with any
+// implementation of API: the handlers of internal/rpc inside the server, or the client of
+// a remote server.
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// API is the part of the RPC API that the tools call. Its errors are faults, or
+// *connect.Error from a client.
+type API interface {
+	VectorQuery(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	GraphRag(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
+	ListTopics(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
+	Rerank(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
+
+	ListIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
+	DescribeIndex(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
+
+	UploadDocument(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
+	GetDocument(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
+	ListDocuments(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
+	DeleteDocument(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	DeleteDocuments(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
+	SyncSource(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
+	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	CancelJob(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
+
+	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+
+	ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error)
+}
+
+// Config configures a Set. API is required.
+type Config struct {
+	API API
+	// CallTimeout ends a call. Default: 60s.
+	CallTimeout time.Duration
+	Logger      *slog.Logger
+	// Observer hears of calls; nil for none.
+	Observer Observer
+	// Override passes the request context of a call to the API. Default: Override.
+	Override Overrider
+	// ReadOnly leaves out the tools that write: the one credential of all callers lacks the
+	// scope write. A Set in the server knows the rights of each caller.
+	ReadOnly bool
+	// Runners run the tools of further kinds, by the name of the kind.
+	Runners map[string]Runner
+}
+
+// Definition describes a tool to a client.
+type Definition struct {
+	Name        string
+	Title       string // for people
+	Description string // for models
+	// Kind is that of a tenant's tool, or the name of a builtin tool.
+	Kind         string
+	Builtin      bool
+	Annotations  Annotations
+	Meta         map[string]any
+	InputSchema  json.RawMessage // JSON Schema of an object
+	OutputSchema json.RawMessage // JSON Schema of the structured content; nil if it is not described
+}
+
+// Annotations tell clients how a tool behaves. Nil means unknown.
+type Annotations struct {
+	ReadOnlyHint    *bool `json:"readOnlyHint,omitempty"`
+	DestructiveHint *bool `json:"destructiveHint,omitempty"`
+	IdempotentHint  *bool `json:"idempotentHint,omitempty"`
+	OpenWorldHint   *bool `json:"openWorldHint,omitempty"`
+}
+
+// Writes reports whether the tool changes what the tenant has stored. Such a tool needs the
+// scope write.
+func (d Definition) Writes() bool {
+	return d.Builtin && d.Annotations.ReadOnlyHint != nil && !*d.Annotations.ReadOnlyHint
+}
+
+// Call is one call of a tool.
+type Call struct {
+	// Name is the tool's name in the view.
+	Name string
+	// Arguments are a JSON object, or nil for none.
+	Arguments json.RawMessage
+	// Context holds overrides of the request context, a JSON object; nil for none.
+	Context json.RawMessage
+	// Answers are the user's answers to a Question, an object of arguments; nil for none. An
+	// argument in Arguments takes precedence.
+	Answers json.RawMessage
+	// CanAsk says that the caller can ask its user a Question.
+	CanAsk bool
+	// Progress is called as the call proceeds, with growing values of Done; nil if progress
+	// is not wanted.
+	Progress func(context.Context, Progress)
+}
+
+// Progress is how far a call has come.
+type Progress struct {
+	Done    float64
+	Total   float64 // 0 if it is not known
+	Message string
+}
+
+// Result is the answer of a tool.
+type Result struct {
+	// Structured is valid JSON of an object that fits the output schema.
+	Structured json.RawMessage
+	// Text is the answer for a model.
+	Text string
+	// Content replaces Text if it is not nil: content blocks in the JSON of MCP.
+	Content json.RawMessage
+	// Meta is additional information for the client; nil for none.
+	Meta map[string]any
+	// Question replaces everything else if it is not nil: the call needs an answer of the
+	// user, and is repeated with it.
+	Question *Question
+}
+
+// Question asks the user for arguments of a call.
+type Question struct {
+	Message string
+	// Schema is the JSON Schema of a flat object, whose properties are arguments.
+	Schema map[string]any
+}
+
+// Runner runs the tools of a kind that is not builtin.
+type Runner interface {
+	// Define completes the definition of a tool: its schemas and annotations. Errors: those of
+	// a tool whose settings are no longer valid.
+	Define(t *ragdv1.Tool, d *Definition) error
+	// Run runs a call, whose arguments fit the input schema. Errors are shown to the caller
+	// as fault.Public does.
+	Run(ctx context.Context, t *ragdv1.Tool, c Call) (Result, error)
+}
+
+// Phase is a step of a call that an Observer hears of.
+type Phase string
+
+// The phases: input once the arguments are valid, then output or error.
+const (
+	Input  Phase = "input"
+	Output Phase = "output"
+	Failed Phase = "error"
+)
+
+// Event is what an Observer hears of.
+type Event struct {
+	Phase     Phase
+	CallID    string // the same for all events of a call
+	Tool      Definition
+	Arguments json.RawMessage
+	Result    Result        // of Output
+	Err       error         // of Failed
+	Took      time.Duration // of Output and Failed
+}
+
+// Observer hears of calls of all tenants.
+type Observer interface {
+	// Observe must not block, nor keep the context.
+	Observe(ctx context.Context, e Event)
+}
+
+// Set is the set of tools over one API. Safe for concurrent use.
+type Set struct {
+	builtin  map[string]*tool
+	own      *ownTools
+	indexes  *indexNames
+	api      API
+	waits    *limit.Limiter[tenant.ID] // limits calls that wait for a job
+	override Overrider
+	observer Observer
+	readOnly bool
+	timeout  time.Duration
+	log      *slog.Logger
+}
+
+// New returns a Set.
+func New(cfg Config) (*Set, error) {
+	s := &Set{
+		builtin: map[string]*tool{}, api: cfg.API, indexes: newIndexNames(cfg.API), waits: newWaits(),
+		override: cfg.Override, observer: cfg.Observer, readOnly: cfg.ReadOnly,
+		timeout: cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+	}
+	if s.override == nil {
+		s.override = Override
+	}
+	for name, run := range s.runs() {
+		t, err := readTool(name, run)
+		if err != nil {
+			return nil, fmt.Errorf("read the definition of tool %s: %w", name, err)
+		}
+		s.builtin[name] = t
+	}
+	s.own = newOwnTools(cfg.API, s.builtin, cfg.Runners)
+	return s, nil
+}
+
+// List returns the tools of the view that the caller may use, in the order of their names. If
+// the tenant's own tools cannot be loaded, they are missing.
+func (s *Set) List(ctx context.Context, v View) []Definition {
+	var shown []Definition
+	for _, t := range s.visible(ctx, v) {
+		shown = append(shown, t.definition)
+	}
+	slices.SortFunc(shown, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	names := s.indexes.of(ctx)
+	if len(names) == 0 {
+		return shown
+	}
+	for i := range shown {
+		shown[i].InputSchema = nameIndexes(shown[i].InputSchema, names)
+	}
+	return shown
+}
+
+// visible returns the tools of the view that the caller may use, by their names in it.
+func (s *Set) visible(ctx context.Context, v View) map[string]*tool {
+	own, err := s.own.of(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "the tenant's own tools are not listed", "err", err)
+	}
+	shown := map[string]*tool{}
+	for _, tools := range []map[string]*tool{own, s.builtin} { // a builtin tool hides an older one of the tenant
+		for _, t := range tools {
+			if t, ok := v.show(t); ok && s.allowed(ctx, t) {
+				shown[t.definition.Name] = t
+			}
+		}
+	}
+	return shown
+}
+
+// allowed reports whether the credential may use the tool. It only helps the model; the
+// services check the rights.
+func (s *Set) allowed(ctx context.Context, t *tool) bool {
+	r, ok := tenant.FromContext(ctx)
+	if ok && !r.Bounds.MayUseTool(t.source) {
+		return false
+	}
+	return !t.definition.Writes() || !s.readOnly && (!ok || r.Principal.Has(tenant.Write))
+}
+
+// Find returns the definition of a tool by its name in the view. Errors: NotFound for one that
+// does not exist or that the caller may not use, without telling which; those of ListTools.
+func (s *Set) Find(ctx context.Context, v View, name string) (Definition, error) {
+	t, err := s.find(ctx, v, name)
+	if err != nil {
+		return Definition{}, err
+	}
+	return t.definition, nil
+}
+
+func (s *Set) find(ctx context.Context, v View, name string) (*tool, error) {
+	source := v.source(name)
+	t := s.builtin[source]
+	if t == nil {
+		var err error
+		if t, err = s.own.find(ctx, source); err != nil {
+			return nil, err
+		}
+	}
+	if t != nil {
+		if shown, ok := v.show(t); ok && shown.definition.Name == name && s.allowed(ctx, shown) {
+			return shown, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "tool %q not found%s", name, s.Hint(ctx, v, name))
+}
+
+// Hint returns "; did you mean NAME?" for the tool of the view whose name is nearest to name,
+// or nothing.
+func (s *Set) Hint(ctx context.Context, v View, name string) string {
+	var names []string
+	for known := range s.visible(ctx, v) {
+		names = append(names, known)
+	}
+	return nearest.Hint(name, names)
+}
+
+// Call runs a call of a tool. A panic becomes an internal error. Errors: NotFound as of Find;
+// Invalid for arguments that do not fit; those of the tool.
+func (s *Set) Call(ctx context.Context, v View, c Call) (result Result, err error) {
+	t, err := s.find(ctx, v, c.Name)
+	if err != nil {
+		return Result{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	result, err = s.call(ctx, t, c)
+	if err != nil {
+		if question := s.askForIndex(ctx, t, c, err); question != nil {
+			return Result{Question: question}, nil
+		}
+	}
+	return result, err
+}
+
+// call runs a call of one tool.
+func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if ctx, err = s.override.apply(ctx, c.Context, t.fixed); err != nil {
+		return Result{}, err
+	}
+	if ctx, err = deeper(ctx); err != nil {
+		return Result{}, err
+	}
+	ctx = withProgress(ctx, c.Progress)
+	arguments, err := t.arguments.accept(c)
+	if err != nil {
+		return Result{}, err
+	}
+	if s.observer == nil {
+		return t.run(ctx, c, arguments)
+	}
+	return s.observed(ctx, t, c, arguments)
+}
+
+// Needs returns the scope that a call of the builtin or own tool of this name needs.
+func (s *Set) Needs(name string) tenant.Scope {
+	if t := s.builtin[name]; t != nil && t.definition.Writes() {
+		return tenant.Write
+	}
+	return tenant.Read
+}
+
+// IndexNames returns the names of all indexes that the caller may see, or nil if there are
+// more than 100 or they cannot be loaded.
+func (s *Set) IndexNames(ctx context.Context) []string { return s.indexes.of(ctx) }
+
+// ForgetIndexes drops the cached names of a tenant's indexes, or of all tenants for "".
+func (s *Set) ForgetIndexes(id tenant.ID) { s.indexes.forget(id) }
+
+// ForgetTools drops the cached tools of a tenant, or of all tenants for "".
+func (s *Set) ForgetTools(id tenant.ID) { s.own.forget(id) }
