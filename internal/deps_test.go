@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"internal/logrepeat":              {},
 	"internal/mcp":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/event", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/mcp/mcphttp", "internal/server", "internal/tenant", "internal/toolset"},
 	"internal/mcp/mcphttp":            {"internal/admission", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},
+	"internal/mcptool":                {"internal/fault", "internal/outbound", "internal/remote", "internal/schema", "internal/secret", "internal/tenant", "internal/textlimit"},
 	"internal/metadata":               {"internal/fault"},
 	"internal/nearest":                {},
 	"internal/outbound":               {"internal/fault"},

@@ -1,0 +1,376 @@
+package mcptool
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// Runner checks and calls tools. Safe for concurrent use.
+type Runner struct {
+	client *remote.Client
+	pool   *pool
+}
+
+// New returns a Runner. Close must follow.
+func New(client *remote.Client) *Runner {
+	return &Runner{client: client, pool: &pool{entries: map[poolKey]*entry{}}}
+}
+
+// Parse returns the tool with settings that Check returned. Errors: as the function Parse.
+func (r *Runner) Parse(settings map[string]any) (*Definition, error) {
+	return Parse(settings, r.client.Guard)
+}
+
+// Close closes the sessions that no call uses, and lets no new one open.
+func (r *Runner) Close() { r.pool.close() }
+
+// Result is what a call returns.
+type Result struct {
+	Structured json.RawMessage // a JSON object; nil for none
+	Text       string
+	// Content has all content blocks in the JSON of MCP; nil if Text has everything.
+	Content json.RawMessage
+	// Fresh is what the server says about the tool, if it differs from the definition.
+	Fresh *Description
+}
+
+// Check checks the settings of a tool that the caller creates or changes, and asks the server
+// about the tool. It returns the settings with what the server says. Errors: Invalid; NotFound
+// if the server has no such tool, or for a secret that does not exist; Denied for a secret
+// that the caller cannot use for this address; Precondition for an address inside the
+// operator's network; Unavailable if the server does not answer.
+func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func(path string) (any, bool)) (map[string]any, *Definition, error) {
+	caller, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings = maps.Clone(settings)
+	delete(settings, "tool")
+	d, err := Parse(settings, r.client.Guard)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.client.Secrets.CheckUse(ctx, d.secrets, d.url); err != nil {
+		return nil, nil, err
+	}
+	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
+		found, err := u.session.describe(ctx, d.toolName)
+		if err == nil {
+			d.Tool, err = describe(found)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := json.Marshal(d.Tool)
+	if err != nil {
+		return nil, nil, err
+	}
+	var stored any
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		return nil, nil, err
+	}
+	settings["tool"] = stored
+	return settings, d, nil
+}
+
+// Limits of what is taken over.
+const (
+	maxTitleBytes       = 200
+	maxDescriptionBytes = 4 << 10
+)
+
+// describe returns what is stored of a server's tool. Errors: Precondition for a schema that
+// is too large, or that is none.
+func describe(t mcp.Tool) (*Description, error) {
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	var d Description
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, fault.Wrap(fault.Precondition, err, "the server describes its tool in a way that MCP does not allow")
+	}
+	d.Title, d.Description = textlimit.Cut(d.Title, maxTitleBytes), textlimit.Cut(d.Description, maxDescriptionBytes)
+	for field, s := range map[string]json.RawMessage{"inputSchema": d.InputSchema, "outputSchema": d.OutputSchema} {
+		if len(s) > schema.MaxBytes {
+			return nil, fault.New(fault.Precondition, "the %s of the server's tool has %d bytes, over the limit of %d", field, len(s), schema.MaxBytes)
+		}
+		if _, err := schema.Decode(s); len(s) > 0 && err != nil {
+			return nil, fault.New(fault.Precondition, "the %s of the server's tool %s", field, err)
+		}
+	}
+	if len(d.InputSchema) == 0 || string(d.InputSchema) == "null" {
+		d.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	return &d, nil
+}
+
+// use is a session while a call uses it.
+type use struct {
+	session *session
+	opened  bool // for this call
+	mask    remote.Mask
+}
+
+// hide removes secrets from a result.
+func (r *Result) hide(mask remote.Mask) error {
+	r.Text = mask.Text(r.Text)
+	for _, raw := range []*json.RawMessage{&r.Structured, &r.Content} {
+		if len(*raw) == 0 {
+			continue
+		}
+		value, err := schema.Decode(*raw)
+		if err != nil {
+			return fault.New(fault.Precondition, "the answer of the server cannot be used: it %s", err)
+		}
+		if *raw, err = json.Marshal(mask.Value(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Progress hears how far a call has come.
+type Progress func(done, total float64, message string)
+
+// Call calls a tool for the caller in ctx with arguments in JSON. lookup returns values of the
+// request context; progress may be nil. Errors: Invalid for arguments that do not match the
+// input schema; Precondition with the text of the server for a call that failed there;
+// Unavailable if it cannot be reached or does not answer in time; Exhausted and Precondition as
+// remote.Client.Enter.
+func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMessage, lookup func(path string) (any, bool), progress Progress) (Result, error) {
+	caller, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	if err := validate("arguments", d.input(), arguments); err != nil {
+		return Result{}, err
+	}
+	var result Result
+	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
+		var fresh *Description
+		if u.opened {
+			found, err := u.session.describe(ctx, d.toolName)
+			if err != nil {
+				return err
+			}
+			if fresh, err = describe(found); err != nil {
+				return err
+			}
+		}
+		if result, err = u.session.call(ctx, d, arguments, progress); err != nil {
+			return err
+		}
+		if fresh != nil && !same(fresh, d.Tool) {
+			result.Fresh = fresh
+		}
+		return result.hide(u.mask)
+	})
+	return result, err
+}
+
+// input returns the input schema, nil if it is not known.
+func (d *Definition) input() json.RawMessage {
+	if d.Tool == nil {
+		return nil
+	}
+	return d.Tool.InputSchema
+}
+
+// same reports whether two descriptions are alike in what matters to callers. Titles and
+// descriptions are left as they were when the tool was created or updated, because models
+// follow what they say.
+func same(a, b *Description) bool {
+	if b == nil {
+		return false
+	}
+	x, errX := json.Marshal(Description{InputSchema: a.InputSchema, OutputSchema: a.OutputSchema, Annotations: a.Annotations})
+	y, errY := json.Marshal(Description{InputSchema: b.InputSchema, OutputSchema: b.OutputSchema, Annotations: b.Annotations})
+	return errX == nil && errY == nil && equalJSON(x, y)
+}
+
+func equalJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	x1, errX := json.Marshal(x)
+	y1, errY := json.Marshal(y)
+	return errX == nil && errY == nil && bytes.Equal(x1, y1)
+}
+
+// validate checks a value against a server's schema. A schema that this service cannot use,
+// such as one with a pattern that takes more than linear time, is left to the server.
+func validate(field string, with, value json.RawMessage) error {
+	decoded, err := schema.Decode(value)
+	if err != nil {
+		return fault.Field(field, "%s", err)
+	}
+	if len(with) == 0 {
+		return nil
+	}
+	compiled, err := schema.Compile(field, with)
+	if err != nil {
+		return nil
+	}
+	return compiled.Validate(field, decoded)
+}
+
+// within runs do with a session, once more with a new one if the server has ended it.
+func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definition, lookup func(string) (any, bool), do func(ctx context.Context, u use) error) error {
+	leave, err := r.client.Enter(ctx, caller)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	secrets, err := r.client.Secrets.Values(ctx, caller.Tenant, d.secrets, d.url)
+	if err != nil {
+		return err
+	}
+	headers, err := d.render(remote.Values{Request: lookup, Secrets: secrets}.Lookup)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	key, mask := keyOf(caller.Tenant, d, headers), remote.NewMask(secrets)
+	for again := false; ; again = true {
+		err = r.once(limited, d, key, headers, func(ctx context.Context, s *session, opened bool) error { return do(ctx, use{s, opened, mask}) })
+		if again || !errors.Is(err, transport.ErrSessionTerminated) {
+			break
+		}
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		return fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.url.Host, d.timeout)
+	}
+	return r.public(ctx, d, err, mask)
+}
+
+func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, do func(ctx context.Context, s *session, opened bool) error) error {
+	s, opened, leave, err := r.pool.use(ctx, key, func() (*session, error) { return r.connect(ctx, d, headers) })
+	if err != nil {
+		return err
+	}
+	err = do(ctx, s, opened)
+	leave(isBroken(err))
+	return err
+}
+
+// isBroken reports whether an error says that the session cannot be used any more. An answer
+// of the server, and a call that was cancelled, say nothing of the kind.
+func isBroken(err error) bool {
+	var answered *transport.Error
+	return errors.As(err, &answered) && !errors.Is(err, context.Canceled)
+}
+
+// public returns the error for the caller: what a server says is shown on one line, without
+// secrets.
+func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remote.Mask) error {
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	var known *fault.Error
+	if errors.As(err, &known) {
+		masked := *known
+		masked.Message = mask.Text(known.Message)
+		return &masked
+	}
+	const form = "%s: %s"
+	said := textlimit.OneLine(mask.Text(err.Error()), maxErrorBytes)
+	var broken *url.Error
+	switch {
+	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
+		return fault.New(fault.Precondition, "%s refuses the credential of the tool (401): set the header Authorization by settings.headers and a secret", d.url.Host)
+	case errors.As(err, &broken):
+		return remote.Unreachable(d.url.Host, err)
+	case errors.As(err, new(*transport.Error)):
+		return fault.New(fault.Unavailable, form, d.url.Host, said)
+	}
+	return fault.New(fault.Precondition, form, d.url.Host, said)
+}
+
+// maxErrorBytes is how much an error shows of what a server says.
+const maxErrorBytes = 2 << 10
+
+// call calls the tool in a session.
+func (s *session) call(ctx context.Context, d *Definition, arguments json.RawMessage, progress Progress) (Result, error) {
+	var request mcp.CallToolRequest
+	request.Params.Name, request.Params.Arguments = d.toolName, arguments
+	if progress != nil {
+		token := rand.Text()
+		request.Params.Meta = &mcp.Meta{ProgressToken: token}
+		defer s.watch(token, func(n mcp.JSONRPCNotification) {
+			fields := n.Params.AdditionalFields
+			done, _ := fields["progress"].(float64)
+			total, _ := fields["total"].(float64)
+			text, _ := fields["message"].(string)
+			progress(done, total, textlimit.OneLine(text, maxErrorBytes))
+		})()
+	}
+	answer, err := s.client.CallTool(ctx, request)
+	if err != nil {
+		return Result{}, err
+	}
+	return d.result(answer)
+}
+
+// result returns the result of an answer. Errors: Precondition with the text of a call that
+// failed.
+func (d *Definition) result(answer *mcp.CallToolResult) (Result, error) {
+	var texts []string
+	other := false
+	for _, block := range answer.Content {
+		if text, ok := block.(mcp.TextContent); ok {
+			texts = append(texts, text.Text)
+		} else {
+			other = true
+		}
+	}
+	result := Result{Text: strings.Join(texts, "\n")}
+	if answer.IsError {
+		return Result{}, fault.New(fault.Precondition, "%s", textlimit.Shorten(result.Text, maxErrorBytes))
+	}
+	if other {
+		raw, err := json.Marshal(answer.Content)
+		if err != nil {
+			return Result{}, err
+		}
+		result.Content = raw
+	}
+	if answer.StructuredContent == nil {
+		return result, nil
+	}
+	raw, err := json.Marshal(answer.StructuredContent)
+	if err != nil {
+		return Result{}, err
+	}
+	if d.Tool != nil {
+		if err := validate("result", d.Tool.OutputSchema, raw); err != nil {
+			return Result{}, fault.Wrap(fault.Precondition, err, "the answer of %s does not match the outputSchema of its tool: %s", d.url.Host, fault.Public(err))
+		}
+	}
+	if bytes.HasPrefix(raw, []byte("{")) {
+		result.Structured = raw
+	}
+	return result, nil
+}

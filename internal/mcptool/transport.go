@@ -1,0 +1,100 @@
+package mcptool
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Bounds of answers.
+const (
+	maxAnswerBytes = 4 << 20  // of one request
+	maxStreamBytes = 64 << 20 // of a stream of the older transport with server-sent events, after which it is opened anew
+)
+
+// pinned sends requests to one host only, with the headers of the tool, and bounds answers.
+// The library chooses addresses by what the server says.
+type pinned struct {
+	next    http.RoundTripper
+	host    string // with its scheme
+	headers map[string]string
+	agent   string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p pinned) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme+"://"+r.URL.Host != p.host {
+		return nil, fault.New(fault.Precondition, "the server refers to another address, %s: a tool calls one host only", r.URL.Host)
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", p.agent)
+	for name, value := range p.headers {
+		r.Header.Set(name, value)
+	}
+	if caller, ok := tenant.FromContext(r.Context()); ok {
+		r.Header.Set(tenant.DepthHeader, strconv.Itoa(caller.Depth+1))
+	}
+	response, err := p.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(maxAnswerBytes)
+	if r.Method == http.MethodGet && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		most = maxStreamBytes
+	}
+	response.Body = &bounded{response.Body, most}
+	return response, nil
+}
+
+// bounded is a body that fails after a number of bytes.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLong
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+var errTooLong = fault.New(fault.Precondition, "the answer is longer than %d MiB: ask for less", maxAnswerBytes>>20)
+
+// cancelling tells a server with sessions that a call was cancelled. The library closes the
+// connection only, which such servers ignore.
+type cancelling struct{ *transport.StreamableHTTP }
+
+// cancelTimeout bounds the time of the notification.
+const cancelTimeout = 5 * time.Second
+
+// SendRequest implements transport.Interface.
+func (c cancelling) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	response, err := c.StreamableHTTP.SendRequest(ctx, request)
+	if err != nil && ctx.Err() != nil && request.Method == string(mcp.MethodToolsCall) && c.GetSessionId() != "" {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+			defer cancel()
+			_ = c.SendNotification(ctx, mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+				Method: string(mcp.MethodNotificationCancelled),
+				Params: mcp.NotificationParams{AdditionalFields: map[string]any{"requestId": request.ID, "reason": "the caller has cancelled"}},
+			}})
+		}()
+	}
+	return response, err
+}
