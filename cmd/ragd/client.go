@@ -25,6 +25,7 @@ type client struct {
 	access    access
 	http      *http.Client
 	tenants   ragdv1connect.TenantServiceClient
+	issuers   ragdv1connect.IssuerServiceClient
 	indexes   ragdv1connect.IndexServiceClient
 	documents ragdv1connect.DocumentServiceClient
 	queries   ragdv1connect.QueryServiceClient
@@ -74,6 +75,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 	return &client{
 		server: server, access: as, http: caller,
 		tenants:   ragdv1connect.NewTenantServiceClient(caller, server, options),
+		issuers:   ragdv1connect.NewIssuerServiceClient(caller, server, options),
 		indexes:   ragdv1connect.NewIndexServiceClient(caller, server, options),
 		documents: ragdv1connect.NewDocumentServiceClient(caller, server, options),
 		queries:   ragdv1connect.NewQueryServiceClient(caller, server, options),

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
@@ -48,6 +46,7 @@ type settings struct {
 	MasterKeyFile string
 
 	EndpointsFile string
+	IssuersFile   string
 }
 
 // registerClient adds the flags of the commands that call a service.
@@ -143,9 +142,10 @@ func (s *settings) registerOAuth(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ScopePrefix, "oauth-scope-prefix", "", "prefix of the scopes in the issuer's tokens, such as ragd:")
 	flags.StringVar(&c.FilterClaim, "oauth-filter-claim", "", "claim with the mandatory filter, which every token must have then (default: none)")
 	flags.StringVar(&c.BoundsClaim, "oauth-bounds-claim", "", "claim with the servers, indexes, tools and prompts that the token may use, which every token must have then (default: none)")
+	flags.StringVar(&s.IssuersFile, "oauth-issuers-file", "", "file with further authorization servers, as a JSON list (default none)")
 	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "the service's secret at oauth-introspection-url")
 	config.MarkSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
-		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim", "oauth-bounds-claim")
+		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim", "oauth-bounds-claim", "oauth-issuers-file")
 	config.MarkSecrets(flags, "oauth-client-secret")
 }
 
@@ -180,9 +180,6 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	if c.Tokens, err = s.tokens(); err != nil {
 		return c, err
 	}
-	if s.OAuth.Issuer != "" {
-		c.MCP.AuthorizationServers = []string{s.OAuth.Issuer}
-	}
 	self, err := os.Executable()
 	c.ParseCommand = []string{self, parseWorker}
 	return c, err
@@ -205,28 +202,4 @@ func (s settings) masterKeys() (*seal.Keys, error) {
 		err = fmt.Errorf("master-key-file: %s holds no key: `openssl rand -hex 32` makes one", s.MasterKeyFile)
 	}
 	return keys, err
-}
-
-// tokens returns the verifier of access tokens, nil if none are accepted.
-func (s settings) tokens() (tenant.Tokens, error) {
-	c, publicURL := s.OAuth, s.Service.MCP.PublicURL
-	if c.Issuer == "" {
-		if len(c.Audiences) > 0 || c.JWKSURL != "" || c.IntrospectionURL != "" || c.FilterClaim != "" {
-			return nil, errors.New("oauth-issuer is missing: it says whose access tokens are taken")
-		}
-		return nil, nil
-	}
-	if publicURL == "" {
-		// The audience of a token must not depend on the host name of a request.
-		return nil, errors.New("oauth-issuer needs public-url, the address that tokens are issued for")
-	}
-	if len(c.Audiences) == 0 {
-		address := strings.TrimRight(publicURL, "/")
-		c.Audiences = []string{address, address + mcphttp.Path}
-	}
-	verifier, err := oauth.New(c)
-	if err != nil {
-		return nil, err
-	}
-	return verifier, nil
 }

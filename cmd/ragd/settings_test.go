@@ -128,10 +128,12 @@ func TestOAuthSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		settings settings
 		takes    bool
+		issuers  int
 		wrong    bool
 	}{
 		"none":                           {},
-		"an issuer":                      {settings: settings{Service: published, OAuth: oauth.Config{Issuer: id}}, takes: true},
+		"an address":                     {settings: settings{Service: published}, takes: true},
+		"an issuer":                      {settings: settings{Service: published, OAuth: oauth.Config{Issuer: id}}, takes: true, issuers: 1},
 		"an issuer and no address":       {settings: settings{OAuth: oauth.Config{Issuer: id}}, wrong: true},
 		"an audience and no issuer":      {settings: settings{Service: published, OAuth: oauth.Config{Audiences: []string{"a"}}}, wrong: true},
 		"a filter's claim and no issuer": {settings: settings{Service: published, OAuth: oauth.Config{FilterClaim: "see"}}, wrong: true},
@@ -141,9 +143,11 @@ func TestOAuthSettings(t *testing.T) {
 		if (err != nil) != tc.wrong || (tokens != nil) != tc.takes {
 			t.Errorf("%s: %v, %v", name, tokens, err)
 		}
-		config, err := tc.settings.serviceConfig(nil)
-		if servers := config.MCP.AuthorizationServers; (err != nil) != tc.wrong || tc.takes && (len(servers) != 1 || servers[0] != id) {
-			t.Errorf("%s: servers %v, %v", name, servers, err)
+		if tokens == nil {
+			continue
+		}
+		if issuers := tokens.Issuers(""); len(issuers) != tc.issuers || len(issuers) > 0 && issuers[0].URL != id {
+			t.Errorf("%s: issuers %v", name, issuers)
 		}
 	}
 }

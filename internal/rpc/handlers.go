@@ -69,7 +69,7 @@ type Handlers struct {
 // ServiceNames returns the full names of the services that Mount adds.
 func ServiceNames() []string {
 	return []string{
-		ragdv1connect.TenantServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
+		ragdv1connect.TenantServiceName, ragdv1connect.IssuerServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName,
@@ -106,6 +106,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 		mux.Handle(path, guard.Handler(authenticate(bounded(counted(gate, calls, addressed(calls, admitted(gate, h.Processor, shapes, handler))))), Refuse()))
 	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
+	add(ragdv1connect.NewIssuerServiceHandler(h, options))
 	add(ragdv1connect.NewIndexServiceHandler(h, options))
 	add(ragdv1connect.NewDocumentServiceHandler(h, options))
 	add(ragdv1connect.NewChunkServiceHandler(h, options))

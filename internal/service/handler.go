@@ -23,6 +23,7 @@ func (s *Service) handler() http.Handler {
 		mux.Handle(path+"/", s.mcp)
 	}
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
+	mux.Handle(mcphttp.TenantPath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)

@@ -240,6 +240,7 @@ func (s *Service) parser() ingest.ParseFunc {
 func (s *Service) newMCP() (*mcphttp.Handler, error) {
 	cfg := s.config.MCP
 	cfg.Authenticate, cfg.Guard, cfg.Gate = s.Tenants.Auth.Middleware, s.guard, s.gate
+	cfg.Issuers = s.Tenants.Auth.Issuers
 	if cfg.Recheck == nil {
 		cfg.Recheck = s.Tenants.Auth.Recheck
 	}

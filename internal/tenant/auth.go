@@ -33,6 +33,7 @@ type Authenticator struct {
 	keys         *cache.Cache[[sha256.Size]byte, cachedKey] // by the hash of the secret
 	tokens       Tokens                                     // nil when only API keys are taken
 	tenants      *cache.Cache[string, tenantRow]            // that were seen, by name
+	issuers      *cache.Cache[ID, []OwnIssuer]
 	now          func() time.Time
 	forgotten    atomic.Int64 // calls of forget
 	pages        pagination.Tokens
@@ -54,6 +55,7 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authent
 		store: s, tokens: config.Tokens, now: config.Now, pages: pages,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 		tenants: cache.New(cache.Config[string, tenantRow]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
+		issuers: cache.New(cache.Config[ID, []OwnIssuer]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 	}
 	if config.OperatorKey != "" {
 		hash := hashSecret(config.OperatorKey)
@@ -67,16 +69,17 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authent
 // expired or revoked, with the same message for all three, or for none; Unavailable if the database or
 // the issuer of tokens does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Principal, error) {
-	c, err := a.authenticate(ctx, secret)
+	c, err := a.authenticate(ctx, secret, "")
 	return c.principal, err
 }
 
-func (a *Authenticator) authenticate(ctx context.Context, secret string) (caller, error) {
+// authenticate returns the caller of a request that names a tenant, or none.
+func (a *Authenticator) authenticate(ctx context.Context, secret, named string) (caller, error) {
 	if secret == "" {
 		return caller{}, errNoCredential
 	}
 	if len(secret) > maxSecretBytes {
-		return a.authenticateToken(ctx, secret)
+		return a.authenticateToken(ctx, secret, named)
 	}
 	hash := hashSecret(secret)
 	if a.operatorHash != nil && subtle.ConstantTimeCompare(hash[:], a.operatorHash[:]) == 1 {
@@ -88,13 +91,13 @@ func (a *Authenticator) authenticate(ctx context.Context, secret string) (caller
 		}
 		return cached.caller, nil
 	}
-	return a.lookUp(ctx, secret, hash)
+	return a.lookUp(ctx, secret, named, hash)
 }
 
-func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.Size]byte) (caller, error) {
+func (a *Authenticator) lookUp(ctx context.Context, secret, named string, hash [sha256.Size]byte) (caller, error) {
 	id, ok := APIKeyIDOf(secret)
 	if !ok {
-		return a.authenticateToken(ctx, secret)
+		return a.authenticateToken(ctx, secret, named)
 	}
 	// The time is taken before the read, so that what is cached is never older
 	// than it says.
@@ -122,11 +125,11 @@ func (a *Authenticator) lookUp(ctx context.Context, secret string, hash [sha256.
 
 // authenticateToken returns the caller with an access token. A secret that looks like an
 // API key is never sent to the issuer.
-func (a *Authenticator) authenticateToken(ctx context.Context, secret string) (caller, error) {
+func (a *Authenticator) authenticateToken(ctx context.Context, secret, named string) (caller, error) {
 	if a.tokens == nil || strings.HasPrefix(secret, secretPrefix) {
 		return caller{}, errUnauthenticated
 	}
-	return a.fromToken(ctx, secret)
+	return a.fromToken(ctx, secret, named)
 }
 
 // forget clears the caches, after a key was revoked or a tenant changed on this instance, or
@@ -135,6 +138,7 @@ func (a *Authenticator) forget() {
 	a.forgotten.Add(1)
 	a.keys.Clear()
 	a.tenants.Clear()
+	a.issuers.Clear()
 }
 
 // Middleware authenticates every request and puts its Request into the context of the next
@@ -167,7 +171,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 			return nil, fault.Field(name, "is given %d times, but may be given only once", len(header.Values(name)))
 		}
 	}
-	from, err := a.authenticate(ctx, bearer(header.Get("Authorization")))
+	from, err := a.authenticate(ctx, bearer(header.Get("Authorization")), header.Get("Ragd-Tenant"))
 	if err != nil {
 		return nil, err
 	}

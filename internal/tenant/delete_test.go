@@ -98,7 +98,10 @@ func (f fixture) await(t *testing.T, sql string, args ...any) {
 // issuer accepts every token, for one tenant.
 type issuer struct{ tenant string }
 
-func (i issuer) Verify(context.Context, string) (tenant.Token, error) {
+func (issuer) Issuers(string) []tenant.Issuer { return nil }
+func (issuer) Check(tenant.OwnIssuer) error   { return nil }
+
+func (i issuer) Verify(context.Context, string, tenant.Resource) (tenant.Token, error) {
 	return tenant.Token{Subject: "user:ada", Tenant: i.tenant, Scopes: []tenant.Scope{tenant.Read}}, nil
 }
 

@@ -40,12 +40,12 @@ func parseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
-// scopesUpTo returns the scope and all lower ones, separated by spaces: the scopes that a
-// client must request from its issuer.
-func scopesUpTo(need Scope) string {
+// ScopesUpTo returns the scope and all lower ones with the prefix of an issuer, separated by
+// spaces: the scopes that a client must request from the issuer.
+func ScopesUpTo(need Scope, prefix string) string {
 	var names []string
 	for _, scope := range scopeOrder[:slices.Index(scopeOrder, need)+1] {
-		names = append(names, string(scope))
+		names = append(names, prefix+string(scope))
 	}
 	return strings.Join(names, " ")
 }
@@ -68,6 +68,11 @@ type Principal struct {
 	// Claims are all claims of an access token, with numbers as json.Number; nil for other
 	// credentials. Do not change them.
 	Claims map[string]any
+	// Issuer is the address of the authorization server of an access token, which makes
+	// Subject unique; empty for other credentials.
+	Issuer string
+	// ScopePrefix is what the scopes of an access token's issuer begin with.
+	ScopePrefix string
 	// ByToken is true if the credential is an access token. Its client may request more
 	// scopes from the issuer.
 	ByToken bool

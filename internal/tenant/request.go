@@ -68,7 +68,7 @@ func Pages(ctx context.Context, list string, values ...string) pagination.Tokens
 	if !ok {
 		r = &Request{}
 	}
-	return r.pages.For(append([]string{string(r.Tenant), r.Principal.Subject, r.Principal.MandatoryFilter.String(), r.Bounds.String(), list}, values...)...)
+	return r.pages.For(append([]string{string(r.Tenant), r.Principal.Issuer, r.Principal.Subject, r.Principal.MandatoryFilter.String(), r.Bounds.String(), list}, values...)...)
 }
 
 // Recheck returns an error if the credential of the request in the context is no longer
@@ -308,14 +308,18 @@ func requireScope(ctx context.Context, need Scope) (*Request, error) {
 		return nil, err
 	}
 	if !r.Principal.Has(need) {
-		return nil, &ScopeError{Need: need}
+		return nil, &ScopeError{need, r.Principal.ScopePrefix}
 	}
 	return r, nil
 }
 
 // ScopeError is the error for a credential that lacks a scope. It wraps a fault of the kind
 // Denied.
-type ScopeError struct{ Need Scope }
+type ScopeError struct {
+	Need Scope
+	// Prefix is what the scopes of the caller's issuer begin with.
+	Prefix string
+}
 
 // Error implements error.
 func (e *ScopeError) Error() string {
@@ -327,7 +331,7 @@ func (e *ScopeError) Unwrap() error { return fault.New(fault.Denied, "%s", e.Err
 
 // Challenge returns the parameters of the header WWW-Authenticate (RFC 6750, section 3).
 func (e *ScopeError) Challenge() string {
-	return fmt.Sprintf(`error="insufficient_scope", scope="%s"`, scopesUpTo(e.Need))
+	return fmt.Sprintf(`error="insufficient_scope", scope="%s"`, ScopesUpTo(e.Need, e.Prefix))
 }
 
 var (

@@ -8,11 +8,51 @@ import (
 	"github.com/ragdhq/ragd/internal/filter"
 )
 
-// Tokens verifies the access tokens of an authorization server, the issuer.
+// Tokens verifies the access tokens of authorization servers, the issuers.
 type Tokens interface {
-	// Verify returns the claims of a valid token. Errors: Unauthenticated; Unavailable
-	// if the issuer cannot be asked.
-	Verify(ctx context.Context, token string) (Token, error)
+	// Verify returns the claims of a token that is valid for a resource. Errors:
+	// Unauthenticated; Unavailable if the issuer cannot be asked.
+	Verify(ctx context.Context, token string, at Resource) (Token, error)
+	// Issuers returns the operator's issuers whose tokens may be for the tenant with this
+	// name, for any tenant if it is empty.
+	Issuers(tenant string) []Issuer
+	// Check returns an error unless the service can accept tokens of a tenant's issuer.
+	// Errors: Invalid, Precondition, Exists for one of the operator's.
+	Check(OwnIssuer) error
+}
+
+// Resource is what a request with an access token is about.
+type Resource struct {
+	Tenant  string      // that the request names; empty for none
+	Server  string      // the MCP server that the request is for; empty for none
+	Issuers []OwnIssuer // of the tenant that the request names
+}
+
+// MCPPath is the path of the MCP endpoint.
+const MCPPath = "/mcp"
+
+// Path returns the path of the resource below the address of the service: /mcp, or
+// /mcp/{server}, after /t/{tenant} if the tenant is named.
+func (r Resource) Path() string {
+	path := r.Base() + MCPPath
+	if r.Server != "" {
+		path += "/" + r.Server
+	}
+	return path
+}
+
+// Base returns the path below which the endpoints of the named tenant are, "" if none is named.
+func (r Resource) Base() string {
+	if r.Tenant == "" {
+		return ""
+	}
+	return "/t/" + r.Tenant
+}
+
+// Issuer is an authorization server, for clients that need a token.
+type Issuer struct {
+	URL         string
+	ScopePrefix string // of the scopes of this service
 }
 
 // Token holds the claims of an access token about the caller.
@@ -20,7 +60,11 @@ type Token struct {
 	// Subject identifies the caller. It never has the form of an API key's id.
 	Subject string
 	// Tenant is the name of the tenant, as the token has it.
-	Tenant          string
+	Tenant string
+	// Issuer is the address of the authorization server.
+	Issuer string
+	// ScopePrefix is what its scopes of this service begin with.
+	ScopePrefix     string
 	Scopes          []Scope
 	MandatoryFilter filter.Filter
 	Bounds          Bounds
@@ -50,10 +94,27 @@ func ClientOf(ctx context.Context) netip.Addr {
 // existsFor is how long a tenant is cached.
 const existsFor = keyCacheTTL
 
-// fromToken returns the caller with an access token. Errors: those of Tokens.Verify, and
-// Unauthenticated if the token's tenant does not exist.
-func (a *Authenticator) fromToken(ctx context.Context, token string) (caller, error) {
-	t, err := a.tokens.Verify(ctx, token)
+type serverKey struct{}
+
+// WithServer returns a context for a request to the tenant's MCP server of this name.
+func WithServer(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, serverKey{}, name)
+}
+
+// serverOf returns the name that WithServer put into the context, or "".
+func serverOf(ctx context.Context) string {
+	name, _ := ctx.Value(serverKey{}).(string)
+	return name
+}
+
+// fromToken returns the caller with an access token in a request that names a tenant, or none.
+// Errors: those of Tokens.Verify, and Unauthenticated if the token's tenant does not exist.
+func (a *Authenticator) fromToken(ctx context.Context, token, named string) (caller, error) {
+	own, err := a.ownIssuers(ctx, named)
+	if err != nil {
+		return caller{}, err
+	}
+	t, err := a.tokens.Verify(ctx, token, Resource{Tenant: named, Server: serverOf(ctx), Issuers: own})
 	if err != nil {
 		return caller{}, err
 	}
@@ -66,7 +127,7 @@ func (a *Authenticator) fromToken(ctx context.Context, token string) (caller, er
 	}
 	return caller{Principal{
 		Subject: t.Subject, Tenant: row.TenantID, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true,
-		Bounds: t.Bounds, Claims: t.Claims,
+		Bounds: t.Bounds, Claims: t.Claims, Issuer: t.Issuer, ScopePrefix: t.ScopePrefix,
 	}, quotasOf(row.Settings)}, nil
 }
 

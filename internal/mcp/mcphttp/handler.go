@@ -21,7 +21,7 @@ import (
 )
 
 // Path is the path of the endpoint of a tenant's default server. Its named servers are below it.
-const Path = "/mcp"
+const Path = tenant.MCPPath
 
 // named is the end of the patterns of the paths of named servers.
 const named = "/{server}"
@@ -32,9 +32,6 @@ type Config struct {
 	// Authenticate returns the middleware that puts a tenant.Request into the context or
 	// calls refuse. It is the method Middleware of tenant.Authenticator.
 	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
-	// AuthorizationServers lists the issuers whose tokens are accepted, for the metadata
-	// document. Empty if only API keys are accepted.
-	AuthorizationServers []string
 	// Detached says that the tools take their arguments from Arguments, if it has them, and
 	// return what Result returns, which keeps both from the library.
 	Detached bool
@@ -45,6 +42,10 @@ type Config struct {
 	// Forget is called when a tenant's server is dropped. Optional. It must not call the
 	// Handler.
 	Forget func(id tenant.ID, name string)
+	// Issuers returns the authorization servers whose tokens are accepted in requests that name
+	// this tenant, "" for none. It is the method Issuers of tenant.Authenticator. Default: only
+	// API keys are accepted, and there is no metadata document.
+	Issuers func(ctx context.Context, named string) ([]tenant.Issuer, error)
 	// Gate limits the memory of messages. Default: one with the default limits.
 	Gate *admission.Gate
 	// Guard checks hosts and origins. Default: one that knows PublicURL alone.
@@ -137,8 +138,8 @@ func (c Config) validate() error {
 // Handler serves Path and the protected resource metadata. Mount it on
 //
 //	/mcp and /mcp/
-//	/.well-known/oauth-protected-resource
-//	/.well-known/oauth-protected-resource/mcp
+//	/t/
+//	/.well-known/
 //	/sse, /sse/, /message and /message/, with LegacySSE
 //
 // of an http.Server whose WriteTimeout is 0, as streams stay open, and call
@@ -166,7 +167,7 @@ func New(cfg Config) (*Handler, error) {
 	authenticated := cfg.Authenticate(h.refuse)
 	handle := func(path string, serve http.HandlerFunc) {
 		mux.Handle(path, authenticated(serve))
-		mux.Handle(path+named, authenticated(serve))
+		mux.Handle(path+named, ofServer(authenticated(serve)))
 	}
 	handle(Path, h.serve)
 	if cfg.LegacySSE {
@@ -175,9 +176,18 @@ func New(cfg Config) (*Handler, error) {
 	}
 	mux.HandleFunc("/", h.serveUnknown)
 	mux.HandleFunc(metadataPath, h.serveMetadata)
-	mux.HandleFunc(metadataPath+Path, h.serveMetadata)
+	mux.HandleFunc(metadataPath+"/", h.serveMetadata)
+	mux.Handle(TenantPath+"{tenant}/", h.named(mux))
 	h.routes = cfg.Guard.Handler(mux, h.reject)
 	return h, nil
+}
+
+// ofServer returns a handler that tells the authentication which server a request is for: an
+// access token may be for that server alone.
+func ofServer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(tenant.WithServer(r.Context(), r.PathValue("server"))))
+	})
 }
 
 // ServeHTTP implements http.Handler.
@@ -306,7 +316,7 @@ func (h *Handler) callerOf(r *http.Request) (*caller, error) {
 		return nil, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header")
 	}
 	if !request.Principal.Has(tenant.Read) {
-		return nil, &tenant.ScopeError{Need: tenant.Read}
+		return nil, &tenant.ScopeError{Need: tenant.Read, Prefix: request.Principal.ScopePrefix}
 	}
 	c := &caller{server: r.PathValue("server"), outer: r.Context()}
 	c.owner = ownerOf(request, c.server)
@@ -326,7 +336,7 @@ func (h *Handler) admitTool(caller *caller, m message) error {
 		return nil
 	}
 	if need := h.cfg.Needs(caller.ctx, m.tool); !caller.Principal.Has(need) {
-		return &tenant.ScopeError{Need: need}
+		return &tenant.ScopeError{Need: need, Prefix: caller.Principal.ScopePrefix}
 	}
 	return nil
 }

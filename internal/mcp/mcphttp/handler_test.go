@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 func TestRefusals(t *testing.T) {
@@ -23,6 +24,7 @@ func TestRefusals(t *testing.T) {
 		c.Gate = admission.New(admission.Config{MaxMessageBytes: 1000})
 		c.PublicURL = "https://rag.example.com"
 		c.Guard = guard(t, c.PublicURL, "https://app.example.com")
+		c.Issuers = issuers(tenant.Issuer{URL: "https://id.example.com", ScopePrefix: "ragd:"})
 	})
 	ping := legacy(1, "ping", nil)
 	const metadata = `resource_metadata="https://rag.example.com/.well-known/oauth-protected-resource/mcp"`
@@ -37,13 +39,13 @@ func TestRefusals(t *testing.T) {
 		text      string
 	}{
 		{name: "no credential", status: 401, body: ping,
-			challenge: `Bearer ` + metadata + `, scope="read write"`, text: "a valid API key is needed"},
+			challenge: `Bearer ` + metadata + `, scope="ragd:read ragd:write"`, text: "a valid API key is needed"},
 		{name: "a bad credential", caller: "nonsense", status: 401, body: ping,
-			challenge: `Bearer ` + metadata + `, scope="read write", error="invalid_token"`},
-		{name: "no credential on GET", verb: "GET", status: 401, challenge: `Bearer ` + metadata + `, scope="read write"`},
-		{name: "no credential on DELETE", verb: "DELETE", status: 401, challenge: `Bearer ` + metadata + `, scope="read write"`},
+			challenge: `Bearer ` + metadata + `, scope="ragd:read ragd:write", error="invalid_token"`},
+		{name: "no credential on GET", verb: "GET", status: 401, challenge: `Bearer ` + metadata + `, scope="ragd:read ragd:write"`},
+		{name: "no credential on DELETE", verb: "DELETE", status: 401, challenge: `Bearer ` + metadata + `, scope="ragd:read ragd:write"`},
 		{name: "a missing scope", caller: "a denial", body: ping, status: 403,
-			challenge: `Bearer ` + metadata + `, scope="operator", error="insufficient_scope"`, text: "only an operator may"},
+			challenge: `Bearer ` + metadata + `, error="insufficient_scope"`, text: "only an operator may"},
 		{name: "an operator without a tenant", caller: "no tenant", body: ping, status: 400, text: "Ragd-Tenant: an operator"},
 		{name: "a foreign page", caller: alice, body: ping, header: []string{"Origin", "https://evil.example"}, status: 403, text: "pages of this origin"},
 		{name: "a foreign page on GET", verb: "GET", caller: alice, header: []string{"Origin", "https://evil.example"}, status: 403},
@@ -135,38 +137,116 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
+	id := tenant.Issuer{URL: "https://id.example.com", ScopePrefix: "api://ragd/"}
+	own := tenant.Issuer{URL: "https://id.acme.example"}
+	ofTenant := func(_ context.Context, named string) ([]tenant.Issuer, error) {
+		if named != "acme" {
+			return nil, nil
+		}
+		return []tenant.Issuer{own}, nil
+	}
+	document := func(path string, issuers ...tenant.Issuer) map[string]any {
+		d := map[string]any{"resource": "https://rag.example.com" + path, "resource_name": "ragd", "bearer_methods_supported": []any{"header"}}
+		var urls []any
+		for _, i := range issuers {
+			urls = append(urls, i.URL)
+		}
+		d["authorization_servers"] = urls
+		if len(issuers) == 1 {
+			d["scopes_supported"] = []any{issuers[0].ScopePrefix + "read", issuers[0].ScopePrefix + "write"}
+		}
+		return d
+	}
 	for _, tc := range []struct {
 		name   string
-		change func(*Config)
-		want   map[string]any
+		path   string
+		issuer func(context.Context, string) ([]tenant.Issuer, error)
+		want   map[string]any // nil: not found
 	}{
-		{"with a public address", func(c *Config) {
-			c.PublicURL, c.AuthorizationServers = "https://rag.example.com/", []string{"https://id.example.com"}
-		}, map[string]any{"resource": "https://rag.example.com/mcp", "authorization_servers": []any{"https://id.example.com"}}},
-		{"with API keys alone", nil, map[string]any{}},
+		{"the root", "", issuers(id), document("/mcp", id)},
+		{"the endpoint", "/mcp", issuers(id), document("/mcp", id)},
+		{"a server", "/mcp/front", issuers(id), document("/mcp/front", id)},
+		{"a tenant's endpoint", "/t/acme/mcp", ofTenant, document("/t/acme/mcp", own)},
+		{"a tenant's server", "/t/acme/mcp/front", ofTenant, document("/t/acme/mcp/front", own)},
+		{"a tenant without an issuer", "/t/globex/mcp", ofTenant, nil},
+		{"several issuers with different scopes", "/mcp", issuers(id, own), document("/mcp", id, own)},
+		{"with API keys alone", "/mcp", nil, nil},
+		{"without issuers", "/mcp", issuers(), nil},
+		{"another path", "/mcp/front/back", issuers(id), nil},
+		{"a tenant without a name", "/t//mcp", issuers(id), nil},
+		{"a page", "/healthz", issuers(id), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tc.change)
-			if tc.want["resource"] == nil {
-				tc.want["resource"] = w.url
+			w := newWorld(t, func(c *Config) { c.PublicURL, c.Issuers = "https://rag.example.com/", tc.issuer })
+			r := w.request(t.Context(), http.MethodGet, "", nil)
+			r.URL.Path = metadataPath + tc.path
+			res, body := w.do(t, r)
+			if tc.want == nil {
+				if res.StatusCode != http.StatusNotFound {
+					t.Errorf("status %d: %s", res.StatusCode, body)
+				}
+				return
 			}
-			tc.want["resource_name"] = "ragd"
-			tc.want["scopes_supported"] = []any{"read", "write"}
-			tc.want["bearer_methods_supported"] = []any{"header"}
-			for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
-				r := w.request(t.Context(), http.MethodGet, "", nil)
-				r.URL.Path = path
-				_, body := w.do(t, r)
-				var got map[string]any
-				if err := json.Unmarshal([]byte(body), &got); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Error(path, diff)
-				}
+			var got map[string]any
+			if err := json.Unmarshal([]byte(body), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
+	}
+}
+
+// issuers returns a Config.Issuers with these for all resources.
+func issuers(all ...tenant.Issuer) func(context.Context, string) ([]tenant.Issuer, error) {
+	return func(context.Context, string) ([]tenant.Issuer, error) { return all, nil }
+}
+
+// Without an issuer a client must not look for one: it would ask its user to log in, where only
+// a key helps.
+func TestNoMetadataIsOfferedWithoutAnIssuer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	for caller, want := range map[string]string{"": `Bearer realm="ragd"`, "nonsense": `Bearer realm="ragd", error="invalid_token"`} {
+		res, _ := w.do(t, w.request(t.Context(), http.MethodPost, caller, legacy(1, "ping", nil)))
+		if got := res.Header.Get("WWW-Authenticate"); res.StatusCode != http.StatusUnauthorized || got != want {
+			t.Errorf("%q: %d %s, want %s", caller, res.StatusCode, got, want)
+		}
+	}
+}
+
+func TestTheAddressNamesTheTenant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) {
+		c.PublicURL = "https://rag.example.com"
+		c.Issuers = func(_ context.Context, named string) ([]tenant.Issuer, error) {
+			if named != "acme" {
+				return nil, nil
+			}
+			return []tenant.Issuer{{URL: "https://id.acme.example"}}, nil
+		}
+	})
+	ask := func(path string, header ...string) (int, string) {
+		r := w.request(t.Context(), http.MethodPost, "", legacy(1, "ping", nil), header...)
+		r.URL.Path = path
+		res, _ := w.do(t, r)
+		return res.StatusCode, res.Header.Get("WWW-Authenticate")
+	}
+	const own = `Bearer resource_metadata="https://rag.example.com/.well-known/oauth-protected-resource/t/acme/mcp", scope="read write"`
+	for path, want := range map[string]string{"/mcp": `Bearer realm="ragd"`, "/t/acme/mcp": own, "/t/globex/mcp": `Bearer realm="ragd"`} {
+		if status, got := ask(path); status != http.StatusUnauthorized || got != want {
+			t.Errorf("%s: %d %s, want %s", path, status, got, want)
+		}
+	}
+	if status, _ := ask("/t/acme/mcp", "Ragd-Tenant", "globex"); status != http.StatusBadRequest {
+		t.Errorf("another tenant in the header: %d", status)
+	}
+	for _, path := range []string{"/t/acme/sse", "/t/acme/t/globex/mcp", "/t/acme", "/t/acme/.well-known/oauth-protected-resource"} {
+		if status, _ := ask(path); status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, status)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -33,13 +34,13 @@ func malformed(message string) *refusal {
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch fault.KindOf(err) {
 	case fault.Unauthenticated:
-		challenge := h.challenge(r, "read write")
+		challenge := h.challenge(r, tenant.Write)
 		if r.Header.Get("Authorization") != "" {
-			challenge += `, error="invalid_token"`
+			challenge += ` error="invalid_token"`
 		}
-		w.Header().Set("WWW-Authenticate", challenge)
+		w.Header().Set("WWW-Authenticate", strings.TrimRight(challenge, ", "))
 	case fault.Denied:
-		w.Header().Set("WWW-Authenticate", h.challenge(r, string(tenant.Operator))+`, error="insufficient_scope"`)
+		w.Header().Set("WWW-Authenticate", h.challenge(r, "")+` error="insufficient_scope"`)
 	}
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -48,13 +49,23 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // challengeScope adds a challenge that names the missing scope.
-func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, need tenant.Scope) {
-	lacking := tenant.ScopeError{Need: need}
-	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s", %s`, h.metadataURL(r), lacking.Challenge()))
+func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, lacking *tenant.ScopeError) {
+	w.Header().Set("WWW-Authenticate", h.challenge(r, "")+" "+lacking.Challenge())
 }
 
-func (h *Handler) challenge(r *http.Request, scope string) string {
-	return fmt.Sprintf(`Bearer resource_metadata="%s", scope="%s"`, h.metadataURL(r), scope)
+// challenge returns the start of a challenge, to which more parameters can be added. Where access
+// tokens are accepted it names the metadata, and the scopes up to need if all issuers have the
+// same names for them.
+func (h *Handler) challenge(r *http.Request, need tenant.Scope) string {
+	issuers, err := h.issuers(r)
+	if err != nil || len(issuers) == 0 {
+		return `Bearer realm="ragd",`
+	}
+	challenge := fmt.Sprintf(`Bearer resource_metadata="%s",`, h.metadataURL(r))
+	if prefix, ok := commonPrefix(issuers); ok && need != "" {
+		challenge += fmt.Sprintf(` scope="%s",`, tenant.ScopesUpTo(need, prefix))
+	}
+	return challenge
 }
 
 // reject answers a rejected request with a JSON-RPC error without an id.
@@ -72,7 +83,7 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
 
 	var lacking *tenant.ScopeError
 	if errors.As(err, &lacking) {
-		h.challengeScope(w, r, lacking.Need)
+		h.challengeScope(w, r, lacking)
 	}
 	var f *fault.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {

@@ -26,6 +26,7 @@ const (
 // notifications of a session are checked against those that it began with.
 type owner struct {
 	tenant  tenant.ID
+	issuer  string // of an access token
 	subject string
 	filter  string // mandatory filter as JSON
 	bounds  string
@@ -34,7 +35,7 @@ type owner struct {
 
 // ownerOf returns the owner of a request that has not entered the server.
 func ownerOf(r *tenant.Request, server string) owner {
-	o := owner{tenant: r.Tenant, subject: r.Principal.Subject, bounds: r.Bounds.String(), server: server}
+	o := owner{tenant: r.Tenant, issuer: r.Principal.Issuer, subject: r.Principal.Subject, bounds: r.Bounds.String(), server: server}
 	if f := r.Principal.MandatoryFilter; !f.IsZero() {
 		o.filter = string(f.JSON())
 	}
@@ -82,7 +83,7 @@ func (s signer) mac(plain []byte, o owner) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte("ragd mcp session"))
 	h.Write(plain)
-	for _, part := range []string{string(o.tenant), o.subject, o.filter, o.bounds, o.server} {
+	for _, part := range []string{string(o.tenant), o.issuer, o.subject, o.filter, o.bounds, o.server} {
 		// The length comes first, so that fields cannot run into each other.
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))

@@ -3,6 +3,7 @@ package oauth
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,13 +31,13 @@ const maxClaimsBytes = 16 << 10
 
 // check returns an error if the token has another issuer or audience, is not valid now,
 // or is bound to a key of the client.
-func (v *Verifier) check(c claims) error {
+func (v *Verifier) check(c claims, at tenant.Resource) error {
 	now := v.cfg.Now()
 	switch {
 	case c.Issuer != v.cfg.Issuer:
 		return refused("it has another issuer")
-	case !c.hasAudience(v.cfg.Audiences):
-		return refused("it was issued for another service; the audience must be %s", strings.Join(v.cfg.Audiences, " or "))
+	case !c.hasAudience(v.audiences(at)):
+		return refused("it was issued for another service; the audience must be %s", strings.Join(v.audiences(at), " or "))
 	case c.Expiry == nil:
 		return refused("it has no expiry time")
 	case !now.Before(c.Expiry.Time().Add(leeway)):
@@ -63,7 +64,7 @@ func (c claims) hasAudience(wanted []string) bool {
 // token returns the subject, tenant, scopes and mandatory filter in the claims. Errors:
 // Unauthenticated for a missing or malformed claim.
 func (v *Verifier) token(c claims) (tenant.Token, error) {
-	t := tenant.Token{Scopes: v.scopes(c)}
+	t := tenant.Token{Scopes: v.scopes(c), Issuer: v.cfg.Issuer, ScopePrefix: v.cfg.ScopePrefix}
 	switch {
 	case c.Subject != "":
 		t.Subject = "user:" + c.Subject
@@ -75,10 +76,10 @@ func (v *Verifier) token(c claims) (tenant.Token, error) {
 	if len(t.Subject) > maxSubjectBytes {
 		return t, refused("its subject is longer than %d bytes", maxSubjectBytes)
 	}
-	if t.Tenant = c.text(v.cfg.TenantClaim); t.Tenant == "" {
-		return t, refused("its claim %s names no tenant", v.cfg.TenantClaim)
-	}
 	var err error
+	if t.Tenant, err = v.tenant(c); err != nil {
+		return t, err
+	}
 	if t.MandatoryFilter, err = v.filter(c); err != nil {
 		return t, err
 	}
@@ -145,6 +146,22 @@ func (v *Verifier) bounds(c claims) (tenant.Bounds, error) {
 	return checked, nil
 }
 
+// tenant returns the name of the tenant of a token: its own for the issuer of a tenant, whatever
+// the token says, else the one in the claim. Errors: Unauthenticated.
+func (v *Verifier) tenant(c claims) (string, error) {
+	if v.cfg.owner != "" {
+		return string(v.cfg.owner), nil
+	}
+	name := c.text(v.cfg.TenantClaim)
+	switch {
+	case name == "":
+		return "", refused("its claim %s names no tenant", v.cfg.TenantClaim)
+	case len(v.cfg.Tenants) > 0 && !slices.Contains(v.cfg.Tenants, name):
+		return "", refused("its issuer is not accepted for the tenant in its claim %s", v.cfg.TenantClaim)
+	}
+	return name, nil
+}
+
 // scopes returns the scopes read, write and admin that the token has, and ignores those of
 // other services. No token gives the scope operator, which needs an operator key.
 func (v *Verifier) scopes(c claims) []tenant.Scope {
@@ -160,11 +177,8 @@ func (v *Verifier) scopes(c claims) []tenant.Scope {
 	var scopes []tenant.Scope
 	for _, name := range names {
 		name, ours := strings.CutPrefix(name, v.cfg.ScopePrefix)
-		switch scope := tenant.Scope(name); scope {
-		case tenant.Read, tenant.Write, tenant.Admin:
-			if ours {
-				scopes = append(scopes, scope)
-			}
+		if scope := tenant.Scope(name); ours && scope != tenant.Operator && slices.Contains(v.cfg.Scopes, scope) {
+			scopes = append(scopes, scope)
 		}
 	}
 	return scopes

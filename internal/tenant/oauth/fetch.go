@@ -16,9 +16,14 @@ const (
 	maxAnswerBytes = 1 << 20
 )
 
-// newClient returns a client that follows no redirects.
-func newClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// newClient returns a client that follows no redirects: an issuer could lead it elsewhere. A nil
+// transport is the default one.
+func newClient(transport *http.Transport) *http.Client {
+	var through http.RoundTripper
+	if transport != nil {
+		through = transport
+	}
+	return &http.Client{Transport: through, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func getJSON(ctx context.Context, client *http.Client, address string, into any) error {

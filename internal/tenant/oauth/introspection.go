@@ -45,7 +45,7 @@ type introspected struct {
 }
 
 func newIntrospection(cfg Config) *introspection {
-	return &introspection{cfg: cfg, client: newClient(), active: newAnswers(), inactive: newAnswers(), slots: newSlots()}
+	return &introspection{cfg: cfg, client: cfg.client, active: newAnswers(), inactive: newAnswers(), slots: newSlots()}
 }
 
 // newAnswers returns a cache without a TTL. An expired answer still tells whether the token

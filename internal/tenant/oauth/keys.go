@@ -49,7 +49,7 @@ type keys struct {
 }
 
 func newKeys(cfg Config) *keys {
-	return &keys{issuer: cfg.Issuer, address: cfg.JWKSURL, client: newClient(), now: cfg.Now}
+	return &keys{issuer: cfg.Issuer, address: cfg.JWKSURL, client: cfg.client, now: cfg.Now}
 }
 
 // find returns the keys with the id; for an empty id all keys, if there are at most

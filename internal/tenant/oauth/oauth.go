@@ -7,7 +7,9 @@
 // (RFC 7662):
 //
 //	verifier, err := oauth.New(oauth.Config{Issuer: "https://id.example.com", Audiences: []string{"https://rag.example.com/mcp"}})
-//	token, err := verifier.Verify(ctx, bearer)
+//	token, err := verifier.Verify(ctx, bearer, tenant.Resource{})
+//
+// Issuers chooses the issuer of a token among several.
 package oauth
 
 import (
@@ -15,19 +17,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Config holds the settings of a Verifier. Issuer and Audiences are required. The name of
-// a nested claim is its path with dots, such as realm.tenant.
+// Config holds the settings of a Verifier. Issuer, and Audiences or PublicURL, are required. The
+// name of a nested claim is its path with dots, such as realm.tenant.
 type Config struct {
-	// Audiences are the accepted audiences. A token must have at least one of them.
+	// Audiences are the accepted audiences. A token must have one of them, or be for the MCP
+	// server of the request alone. Default: PublicURL, and that with /mcp.
 	Audiences []string
 	// BoundsClaim is the name of the claim with the bounds: an object with the lists servers,
 	// indexes, tools and prompts, of which a missing one allows all names, or a string that
@@ -52,14 +57,25 @@ type Config struct {
 	JWKSURL string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// PublicURL is the address of the service. A token whose audience is this address with the
+	// path of an MCP server is accepted for that server alone.
+	PublicURL string
 	// ScopeClaim is the name of the claim with the scopes: a string of scopes separated
 	// by spaces, or a list. Default: scope.
 	ScopeClaim string
 	// ScopePrefix is the issuer's prefix of this service's scopes, such as api://ragd/;
 	// scopes without it are ignored. Default: none.
 	ScopePrefix string
+	// Scopes are the scopes that tokens can give; others are ignored. Default: read, write
+	// and admin.
+	Scopes []tenant.Scope
 	// TenantClaim is the name of the claim with the tenant's id. Default: tenant.
 	TenantClaim string
+	// Tenants are the tenants that tokens may name. Default: all.
+	Tenants []string
+
+	client *http.Client // asks the issuer; nil for one without limits on addresses
+	owner  tenant.ID    // the only tenant of the tokens, whatever they name; empty for an operator's issuer
 }
 
 func (c Config) withDefaults() Config {
@@ -68,11 +84,17 @@ func (c Config) withDefaults() Config {
 	}
 	c.ScopeClaim = cmp.Or(c.ScopeClaim, "scope")
 	c.TenantClaim = cmp.Or(c.TenantClaim, "tenant")
+	if len(c.Scopes) == 0 {
+		c.Scopes = []tenant.Scope{tenant.Read, tenant.Write, tenant.Admin}
+	}
+	if c.client == nil {
+		c.client = newClient(nil)
+	}
 	return c
 }
 
 func (c Config) validate() error {
-	if len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
+	if len(c.Audiences) == 0 && c.PublicURL == "" || slices.Contains(c.Audiences, "") {
 		return errors.New("oauth: at least one audience is needed, so that tokens for other services are refused")
 	}
 	if c.Issuer == "" {
@@ -136,10 +158,10 @@ func New(cfg Config) (*Verifier, error) {
 // not authenticated yet.
 const maxTokenBytes = 16 << 10
 
-// Verify implements tenant.Tokens. Errors: Unauthenticated for an invalid token, with the
+// Verify returns what a token that is valid at a resource says. Errors: Unauthenticated for an invalid token, with the
 // reason only if the issuer is known to have issued it; Unavailable if the issuer cannot
 // be asked.
-func (v *Verifier) Verify(ctx context.Context, token string) (tenant.Token, error) {
+func (v *Verifier) Verify(ctx context.Context, token string, at tenant.Resource) (tenant.Token, error) {
 	if len(token) > maxTokenBytes {
 		return tenant.Token{}, invalidToken(fmt.Errorf("a token of %d bytes", len(token)))
 	}
@@ -147,7 +169,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (tenant.Token, erro
 	if err != nil {
 		return tenant.Token{}, err
 	}
-	if err := v.check(c); err != nil {
+	if err := v.check(c, at); err != nil {
 		return tenant.Token{}, err
 	}
 	return v.token(c)
@@ -170,4 +192,30 @@ func issuerUnavailable(cause error) error {
 		Kind: fault.Unavailable, Message: "access tokens cannot be verified now: the authorization server does not answer correctly",
 		RetryAfter: minRefetch, Cause: cause,
 	}
+}
+
+// audiences returns the audiences of which a token needs one at a resource: those of the whole
+// service, or of the whole tenant, and the address of the MCP server.
+func (v *Verifier) audiences(at tenant.Resource) []string {
+	accepted := slices.Clone(v.cfg.Audiences)
+	if v.cfg.PublicURL == "" {
+		return accepted
+	}
+	base := strings.TrimRight(v.cfg.PublicURL, "/")
+	var bases []string
+	if v.cfg.owner == "" {
+		bases = append(bases, base)
+	}
+	if at.Tenant != "" {
+		bases = append(bases, base+at.Base())
+	}
+	for _, base := range bases {
+		if len(v.cfg.Audiences) == 0 || v.cfg.owner != "" {
+			accepted = append(accepted, base, base+tenant.MCPPath)
+		}
+		if at.Server != "" {
+			accepted = append(accepted, base+tenant.MCPPath+"/"+at.Server)
+		}
+	}
+	return accepted
 }

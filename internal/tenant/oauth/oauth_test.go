@@ -57,7 +57,7 @@ func TestVerifyReadsSubjectTenantScopesAndFilter(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(tc.claims)))
+			got, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(tc.claims)), tenant.Resource{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestRefusedTokensOfTheIssuerGetTheReason(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(tc.claims)))
+			_, err := i.verifier(t, tc.change).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(tc.claims)), tenant.Resource{})
 			wantKind(t, err, fault.Unauthenticated)
 			if !strings.Contains(fault.Public(err), tc.want) {
 				t.Errorf("error %q does not say %q", fault.Public(err), tc.want)
@@ -133,7 +133,7 @@ func TestATokenHasItsClaims(t *testing.T) {
 	i := newIssuer(t)
 	key := i.key(t, "one")
 	const id = 12345678901234567
-	token, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(map[string]any{"groups": []string{"a", "b"}, "uid": id})))
+	token, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(map[string]any{"groups": []string{"a", "b"}, "uid": id})), tenant.Resource{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestATokenWithHugeClaimsIsRefused(t *testing.T) {
 	i.mu.Lock()
 	i.active["opaque"] = answer
 	i.mu.Unlock()
-	_, err := v.Verify(t.Context(), "opaque")
+	_, err := v.Verify(t.Context(), "opaque", tenant.Resource{})
 	wantKind(t, err, fault.Unauthenticated)
 	if !strings.Contains(fault.Public(err), "claims are larger than") {
 		t.Errorf("error = %v", err)
@@ -205,7 +205,7 @@ func TestTokensThatTheIssuerDidNotSignAreRefusedWithoutAReason(t *testing.T) {
 	asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	good := i.claims(nil)
 	v := i.verifier(t, nil)
-	if _, err := v.Verify(t.Context(), sign(t, rsaKey, jose.RS256, "rsa", nil, good)); err != nil {
+	if _, err := v.Verify(t.Context(), sign(t, rsaKey, jose.RS256, "rsa", nil, good), tenant.Resource{}); err != nil {
 		t.Fatalf("a good token: %v", err)
 	}
 
@@ -262,7 +262,7 @@ func TestTokensThatTheIssuerDidNotSignAreRefusedWithoutAReason(t *testing.T) {
 // refuses checks that the token is rejected with the error that gives no reason.
 func refuses(t *testing.T, v *Verifier, token string) {
 	t.Helper()
-	_, err := v.Verify(t.Context(), token)
+	_, err := v.Verify(t.Context(), token, tenant.Resource{})
 	wantKind(t, err, fault.Unauthenticated)
 	if want := fault.Public(invalidToken(nil)); fault.Public(err) != want {
 		t.Errorf("error %q, want %q", fault.Public(err), want)
@@ -274,7 +274,7 @@ func TestATokenWithoutAKeyIDIsVerifiedWithAllKeys(t *testing.T) {
 	i := newIssuer(t)
 	i.key(t, "one")
 	second := i.key(t, "two")
-	if _, err := i.verifier(t, nil).Verify(t.Context(), sign(t, second, jose.ES256, "", nil, i.claims(nil))); err != nil {
+	if _, err := i.verifier(t, nil).Verify(t.Context(), sign(t, second, jose.ES256, "", nil, i.claims(nil)), tenant.Resource{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -285,7 +285,7 @@ func TestTheIssuerMayChangeItsKeys(t *testing.T) {
 	first := i.key(t, "one")
 	v := i.verifier(t, nil)
 	verify := func(key *ecdsa.PrivateKey, id string) error {
-		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, id, nil, i.claims(nil)))
+		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, id, nil, i.claims(nil)), tenant.Resource{})
 		return err
 	}
 	if err := verify(first, "one"); err != nil {
@@ -320,7 +320,7 @@ func TestCachedKeysAreUsedWhileTheIssuerIsUnavailable(t *testing.T) {
 	key := i.key(t, "one")
 	v := i.verifier(t, nil)
 	verify := func() error {
-		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(nil)))
+		_, err := v.Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(nil)), tenant.Resource{})
 		return err
 	}
 	i.answerKeysWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
@@ -368,7 +368,7 @@ func TestInvalidKeySetsAreRefused(t *testing.T) {
 			i := newIssuer(t)
 			key := i.key(t, "one")
 			i.answerKeysWith(answer)
-			_, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(nil)))
+			_, err := i.verifier(t, nil).Verify(t.Context(), sign(t, key, jose.ES256, "one", nil, i.claims(nil)), tenant.Resource{})
 			wantKind(t, err, fault.Unavailable)
 		})
 	}
@@ -396,7 +396,7 @@ func TestIntrospection(t *testing.T) {
 		"good": true, "without optional claims": true,
 		"of another audience": false, "of no audience": false, "expired": false, "unknown": false,
 	} {
-		got, err := v.Verify(t.Context(), token)
+		got, err := v.Verify(t.Context(), token, tenant.Resource{})
 		if !good {
 			wantKind(t, err, fault.Unauthenticated)
 		} else if want := "user:alice of acme may [read write]"; err != nil || describe(got) != want {
@@ -406,10 +406,10 @@ func TestIntrospection(t *testing.T) {
 
 	before := i.requestCount()
 	for range 10 {
-		if _, err := v.Verify(t.Context(), "good"); err != nil {
+		if _, err := v.Verify(t.Context(), "good", tenant.Resource{}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := v.Verify(t.Context(), "unknown")
+		_, err := v.Verify(t.Context(), "unknown", tenant.Resource{})
 		wantKind(t, err, fault.Unauthenticated)
 	}
 	if n := i.requestCount() - before; n != 0 {
@@ -419,11 +419,11 @@ func TestIntrospection(t *testing.T) {
 	i.active["good"] = nil // revoked
 	i.mu.Unlock()
 	i.advance(introspectionTTL)
-	_, err := v.Verify(t.Context(), "good")
+	_, err := v.Verify(t.Context(), "good", tenant.Resource{})
 	wantKind(t, err, fault.Unauthenticated)
 
 	i.Close()
-	_, err = v.Verify(t.Context(), "new")
+	_, err = v.Verify(t.Context(), "new", tenant.Resource{})
 	wantKind(t, err, fault.Unavailable)
 }
 

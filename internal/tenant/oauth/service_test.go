@@ -32,9 +32,15 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	i := newIssuer(t)
 	key := i.key(t, "one")
-	verifier := i.verifier(t, func(c *Config) { c.FilterClaim = "see" })
-	s := servicetest.New(t, service.Config{Tokens: verifier, MCP: mcphttp.Config{
-		RecheckEvery: 50 * time.Millisecond, AuthorizationServers: []string{i.URL}, PublicURL: "https://rag.example.com",
+	tokens, err := NewIssuers(IssuersConfig{
+		PublicURL: "https://rag.example.com", Guard: loopback(t), Now: i.now,
+		Operator: []Config{{Issuer: i.URL, Audiences: []string{audience}, FilterClaim: "see"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := servicetest.New(t, service.Config{Tokens: tokens, MCP: mcphttp.Config{
+		RecheckEvery: 50 * time.Millisecond, PublicURL: "https://rag.example.com",
 	}})
 	return &world{i, s, func(changes map[string]any) string {
 		all := map[string]any{"see": map[string]any{}}
@@ -48,9 +54,15 @@ func newWorld(t *testing.T) *world {
 // post calls a tool over MCP.
 func (w *world) post(t *testing.T, token, tool, arguments string) (status int, challenge, body string) {
 	t.Helper()
+	return w.postTo(t, mcphttp.Path, token, tool, arguments)
+}
+
+// postTo is post, for another path.
+func (w *world) postTo(t *testing.T, path, token, tool, arguments string) (status int, challenge, body string) {
+	t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+mcphttp.Path, strings.NewReader(message))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+path, strings.NewReader(message))
 	if err != nil {
 		t.Fatal(err)
 	}

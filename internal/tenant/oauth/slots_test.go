@@ -21,7 +21,7 @@ func TestMadeUpTokensDoNotDelayOtherCallers(t *testing.T) {
 		c.IntrospectionURL, c.ClientID, c.ClientSecret = i.URL+"/introspect", "ragd", "s3cret+"
 	})
 	flooding, other := tenant.WithClient(t.Context(), "192.0.2.1:1000"), tenant.WithClient(t.Context(), "192.0.2.2:1000")
-	if _, err := v.Verify(flooding, "known"); err != nil {
+	if _, err := v.Verify(flooding, "known", tenant.Resource{}); err != nil {
 		t.Fatal(err)
 	}
 	i.advance(introspectionTTL)
@@ -31,7 +31,7 @@ func TestMadeUpTokensDoNotDelayOtherCallers(t *testing.T) {
 	answers := make(chan error, maxRequests+2*maxWaiting)
 	for n := range cap(answers) {
 		go func() {
-			_, err := v.Verify(flooding, fmt.Sprint("made up ", n))
+			_, err := v.Verify(flooding, fmt.Sprint("made up ", n), tenant.Resource{})
 			answers <- err
 		}()
 	}
@@ -43,14 +43,14 @@ func TestMadeUpTokensDoNotDelayOtherCallers(t *testing.T) {
 	for i.requestCount() < before+maxUnverified {
 		time.Sleep(time.Millisecond)
 	}
-	if _, err := v.Verify(flooding, "known"); err != nil {
+	if _, err := v.Verify(flooding, "known", tenant.Resource{}); err != nil {
 		t.Errorf("a known token from the same address: %v", err)
 	}
 	if got := i.requestCount() - before; got != maxUnverified+1 {
 		t.Errorf("the issuer was asked %d times, want %d", got, maxUnverified+1)
 	}
 	i.unblock(1)
-	if _, err := v.Verify(other, "new"); err != nil {
+	if _, err := v.Verify(other, "new", tenant.Resource{}); err != nil {
 		t.Errorf("a new token from another address: %v", err)
 	}
 }

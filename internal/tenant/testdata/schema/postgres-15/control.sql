@@ -33,6 +33,21 @@ CREATE TABLE ragd.instances (
     heartbeat_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE ragd.issuers (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    issuer_name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    audiences text[] NOT NULL,
+    jwks_url text NOT NULL,
+    scope_claim text NOT NULL,
+    scope_prefix text NOT NULL,
+    scopes text[] NOT NULL,
+    filter_claim text NOT NULL,
+    bounds_claim text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd.schema_migrations (
     version bigint NOT NULL,
     dirty boolean NOT NULL
@@ -41,6 +56,13 @@ CREATE TABLE ragd.schema_migrations (
 CREATE TABLE ragd.secrets (
     name text NOT NULL,
     value bytea NOT NULL
+);
+
+CREATE TABLE ragd.signing_keys (
+    key_id text NOT NULL,
+    public_key bytea NOT NULL,
+    private_key bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE ragd.tenants (
@@ -64,8 +86,17 @@ ALTER TABLE ONLY ragd.backlog
 ALTER TABLE ONLY ragd.instances
     ADD CONSTRAINT instances_pkey PRIMARY KEY (instance_id);
 
+ALTER TABLE ONLY ragd.issuers
+    ADD CONSTRAINT issuers_pkey PRIMARY KEY (tenant_id, issuer_name);
+
+ALTER TABLE ONLY ragd.issuers
+    ADD CONSTRAINT issuers_tenant_id_url_key UNIQUE (tenant_id, url);
+
 ALTER TABLE ONLY ragd.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY ragd.signing_keys
+    ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (key_id);
 
 ALTER TABLE ONLY ragd.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
@@ -78,3 +109,6 @@ CREATE INDEX backlog_due ON ragd.backlog USING btree (tenant_id, due_at) WHERE (
 
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.issuers
+    ADD CONSTRAINT issuers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
