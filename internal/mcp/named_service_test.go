@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -171,5 +172,143 @@ func TestKeysOfServersReachThemAlone(t *testing.T) {
 	_, err := s.Client(bound).GetServer(t.Context(), &ragdv1.GetServerRequest{ServerName: "back"})
 	if err == nil {
 		t.Error(errors.New("GetServer answers a key of servers"))
+	}
+}
+
+// toolsOf returns the names of the tools that a client sees.
+func toolsOf(t *testing.T, c *client.Client) string {
+	t.Helper()
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// refusal returns the error of a call, with the name of the tool replaced.
+func refusal(t *testing.T, c *client.Client, name string) string {
+	t.Helper()
+	var req mcpgo.CallToolRequest
+	req.Params.Name = name
+	result, err := c.CallTool(t.Context(), req)
+	if err == nil {
+		t.Errorf("%s is answered: %v", name, result)
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), name, "TOOL")
+}
+
+func TestNamedServersShowTheirTools(t *testing.T) {
+	t.Parallel()
+	s, address, acme, bolt := handbooks(t)
+	for _, c := range []servicetest.Client{acme, bolt} {
+		for name, index := range map[string]string{"own_laws": "laws", "own_recipes": "recipes"} {
+			_, err := c.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
+				ToolName: name, Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": index}),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	makeServer(t, acme, &ragdv1.CreateServerRequest{
+		ServerName: "front", Tools: allowed("vector_query", "own_laws", "own_recipes", "upload_document"), Indexes: allowed("laws"),
+		Presented: []*ragdv1.PresentedTool{
+			{ToolName: "vector_query", Name: "ask", Title: "Ask", Description: "Ask the law."}, {ToolName: "upload_document", Name: "put"},
+			{ToolName: "graph_rag", Name: "own_laws"}, // which is not shown
+		},
+		DefaultContext: servicetest.Object(t, map[string]any{"topK": 1}),
+	})
+	makeServer(t, bolt, &ragdv1.CreateServerRequest{ServerName: "front", Tools: allowed("rerank")})
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			connect := func(path, secret string) *client.Client {
+				c, _, err := dial(t, address+path, secret, era)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			c := connect("/front", acme.Secret)
+			if got := toolsOf(t, c); got != "ask own_laws put" {
+				t.Errorf("tools: %s", got)
+			}
+			if got := toolsOf(t, connect("/front", bolt.Secret)); got != "rerank" {
+				t.Errorf("the other tenant's: %s", got)
+			}
+			list, _ := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+			if ask := list.Tools[0]; ask.Title != "Ask" || ask.Description != "Ask the law." {
+				t.Errorf("presented as %q, %q", ask.Title, ask.Description)
+			}
+			if names := mcptest.Tools(t, c)["ask"]; strings.Join(names, " ") != "laws" {
+				t.Errorf("indexes in the schema: %v", names)
+			}
+			result, text := mcptest.Call(t, c, "ask", map[string]any{"queryText": "laws"}, nil)
+			if found := uris(t, result); strings.Contains(found, " ") || !strings.HasPrefix(found, "laws-") {
+				t.Errorf("with the default context: %s: %s", found, text)
+			}
+			result, _ = mcptest.Call(t, c, "ask", map[string]any{"queryText": "laws"}, map[string]any{"ragd/context": map[string]any{"topK": 2}})
+			if found := uris(t, result); found != "laws-blue laws-red" {
+				t.Errorf("with a context of the client: %s", found)
+			}
+			hidden, text := mcptest.Call(t, c, "ask", map[string]any{"queryText": "a", "indexName": "recipes"}, nil)
+			absent, other := mcptest.Call(t, c, "ask", map[string]any{"queryText": "a", "indexName": "nothing"}, nil)
+			if !hidden.IsError || !absent.IsError || strings.ReplaceAll(text, "recipes", "nothing") != other {
+				t.Errorf("a hidden index: %s; one that does not exist: %s", text, other)
+			}
+			unknown := refusal(t, c, "zzzzzzzzz")
+			for _, name := range []string{"vector_query", "rerank", "graph_rag", "upload_document", "own_recipes", "delete_documents"} {
+				if got := refusal(t, c, name); !strings.HasPrefix(got, strings.TrimSuffix(unknown, ": tool not found")) || strings.Contains(got, "recipes") {
+					t.Errorf("%s: %s; a tool that does not exist: %s", name, got, unknown)
+				}
+			}
+			reader := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, Servers: allowed("front"), Tools: allowed("vector_query", "rerank")})
+			if got := toolsOf(t, connect("/front", reader)); got != "ask" {
+				t.Errorf("tools of a bound key: %s", got)
+			}
+		})
+	}
+}
+
+// What a server fixes, no client can change, and its filter holds for more than queries.
+func TestTheFixedContextOfAServerHolds(t *testing.T) {
+	t.Parallel()
+	_, address, acme, _ := handbooks(t)
+	makeServer(t, acme, &ragdv1.CreateServerRequest{
+		ServerName: "red", FixedContext: servicetest.Object(t, map[string]any{"indexName": "laws", "filter": map[string]any{"team": "red"}}),
+	})
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			for _, meta := range []map[string]any{
+				nil, {"ragd/context": map[string]any{"indexName": "recipes"}}, {"ragd/context": map[string]any{"filter": map[string]any{"team": "blue"}}},
+			} {
+				c, _, err := dial(t, address+"/red", acme.Secret, era)
+				if err != nil {
+					t.Fatal(err)
+				}
+				result, text := mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "team", "indexName": "recipes"}, meta)
+				if found := uris(t, result); found != "laws-red" && (found != "" || meta == nil) {
+					t.Errorf("%v: %s: %s", meta, found, text)
+				}
+				result, text = mcptest.Call(t, c, "list_documents", map[string]any{"indexName": "laws"}, meta)
+				if result.IsError || strings.Contains(text, "laws-blue") || meta == nil && !strings.Contains(text, "laws-red") {
+					t.Errorf("list_documents: %s", text)
+				}
+				result, text = mcptest.Call(t, c, "delete_document", map[string]any{"indexName": "laws", "uri": "laws-blue"}, meta)
+				if structured, _ := json.Marshal(result.StructuredContent); !result.IsError && !strings.Contains(string(structured), "false") {
+					t.Errorf("delete_document: %s %s", text, structured)
+				}
+			}
+		})
+	}
+	list, err := acme.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "laws"})
+	if err != nil || len(list.GetDocuments()) != 2 {
+		t.Errorf("left: %v, %v", list, err)
 	}
 }

@@ -238,9 +238,10 @@ func (s *Server) through(r *tenant.Request) *tenant.Request {
 	entered := *r
 	entered.Server = s.Name
 	entered.Bounds = r.Bounds.Intersect(s.Bounds())
-	entered.Fixed = s.fixed
-	entered.Overrides = s.fixed.Or(r.Overrides.Or(s.defaults))
 	// A filter that is fixed holds for all that the request reads, not for queries alone.
+	entered.Fixed = s.fixed
+	entered.Fixed.Filter = filter.Filter{}
+	entered.Overrides = entered.Fixed.Or(r.Overrides.Or(s.defaults))
 	entered.Principal.MandatoryFilter = filter.And(r.Principal.MandatoryFilter, s.fixed.Filter.Trusted())
 	return &entered
 }

@@ -34,7 +34,8 @@ type Request struct {
 	// Bounds are what the request may use: the principal's.
 	Bounds    Bounds
 	Overrides Overrides
-	// Fixed are overrides that the caller cannot change: those of Server.
+	// Fixed are overrides that the caller cannot change: those of Server, without a filter,
+	// which is part of the principal's mandatory filter instead.
 	Fixed Overrides
 	// Depth is how many calls of tools the request is within, which call this service in
 	// turn: the value of the header Ragd-Depth.

@@ -1,14 +1,12 @@
 package toolset
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 
 	"connectrpc.com/connect"
 
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -50,38 +48,17 @@ func filterOnly(ctx context.Context) context.Context {
 	return tenant.NewContext(ctx, &changed)
 }
 
-// Override adds the overrides to a copy of the caller's request context. They take
-// precedence over those of the header, but the filters are and-ed.
+// Override adds the overrides to a copy of the caller's request context. They take precedence
+// over those of the header and of the server, except over those that the server has fixed; the
+// filters are and-ed.
 func Override(ctx context.Context, o tenant.Overrides, _ []byte) (context.Context, error) {
 	request, ok := tenant.FromContext(ctx)
 	if !ok {
 		return ctx, fault.New(fault.Unauthenticated, "a valid API key is needed")
 	}
 	changed := *request
-	header := request.Overrides
-	changed.Overrides = tenant.Overrides{
-		IndexName:       cmp.Or(o.IndexName, header.IndexName),
-		VectorStoreName: cmp.Or(o.VectorStoreName, header.VectorStoreName),
-		TopK:            cmp.Or(o.TopK, header.TopK),
-		Filter:          filter.And(header.Filter, o.Filter),
-		IncludeVectors:  cmp.Or(o.IncludeVectors, header.IncludeVectors),
-		IncludeSources:  cmp.Or(o.IncludeSources, header.IncludeSources),
-		RandomWalkSteps: cmp.Or(o.RandomWalkSteps, header.RandomWalkSteps),
-		RestartProb:     cmp.Or(o.RestartProb, header.RestartProb),
-		MinScore:        cmp.Or(o.MinScore, header.MinScore),
-		MinSimilarity:   cmp.Or(o.MinSimilarity, header.MinSimilarity),
-		DatabaseConfig:  firstRaw(o.DatabaseConfig, header.DatabaseConfig),
-		Reranker:        firstRaw(o.Reranker, header.Reranker),
-	}
+	changed.Overrides = request.Fixed.Or(o.Or(request.Overrides))
 	return tenant.NewContext(ctx, &changed), nil
-}
-
-// firstRaw returns a, or b if a is nil.
-func firstRaw(a, b json.RawMessage) json.RawMessage {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // OverrideHeader adds the overrides as a header to calls of a client.
