@@ -35,6 +35,7 @@ type client struct {
 	endpoints ragdv1connect.EndpointServiceClient
 	secrets   ragdv1connect.SecretServiceClient
 	evaluate  ragdv1connect.EvaluateServiceClient
+	events    ragdv1connect.EventServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -85,6 +86,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
 		secrets:   ragdv1connect.NewSecretServiceClient(caller, server, options),
 		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),
+		events:    ragdv1connect.NewEventServiceClient(caller, server, options),
 	}
 }
 

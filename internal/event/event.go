@@ -44,6 +44,9 @@ const (
 	Prompt   Kind = "prompt"
 	Server   Kind = "server"
 	Context  Kind = "context" // a declared key of the request context
+	Hook     Kind = "hook"
+	Journal  Kind = "event"   // events were written (package journal); Name is "deliver" if hooks get some
+	Watcher  Kind = "watcher" // somebody has begun to watch events
 )
 
 // Listener receives the events of a database over a connection of its own. Safe for

@@ -101,14 +101,18 @@ func (p procedure) check(r *http.Request) *misaddressed {
 	case p.streams && slices.Contains(streamTypes, contentType), !p.streams && slices.Contains(unaryTypes, contentType):
 		return nil
 	case p.streams:
-		return unsupported(streamTypes, `%s is a stream: call it with a client of Connect, gRPC or gRPC-Web, whose messages have a prefix of 5 bytes (Content-Type: application/connect+json, or application/grpc); %s is the plain call, which takes application/json`, name, plainCalls[name])
+		plain := ""
+		if call := plainCalls[name]; call != "" {
+			plain = fmt.Sprintf("; %s is the plain call, which takes application/json", call)
+		}
+		return unsupported(streamTypes, `%s is a stream: call it with a client of Connect, gRPC or gRPC-Web, whose messages have a prefix of 5 bytes (Content-Type: application/connect+json, or application/grpc)%s`, name, plain)
 	case contentType == "":
 		return unsupported(unaryTypes, `the Content-Type is missing: send "Content-Type: application/json" with a JSON body`)
 	}
 	return unsupported(unaryTypes, `the Content-Type %q is not accepted: send "Content-Type: application/json" with a JSON body`, contentType)
 }
 
-// plainCalls names, for each stream, the method without a stream that does as much.
+// plainCalls names, for streams, the method without a stream that does as much.
 var plainCalls = map[protoreflect.Name]string{"WatchJob": "GetJob", "UploadDocuments": "UploadDocument"}
 
 func (p procedure) methods() string {

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/evaluate"
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
@@ -197,6 +198,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	)
 	s.queue.Register(runners)
 	servers := server.New(db)
+	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
 		Ingest:    documents,
@@ -210,12 +212,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Secrets:   secrets,
 
 		Evaluations: evaluations,
+		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
 
 		PublicURL: s.config.MCP.PublicURL,
 		Processor: processor,
 		Ready:     s.checkReady,
 	}
-	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.Events.Subscribe(func(e event.Event) {
 		if e.Kind == event.Server || e.Tenant == "" {
 			servers.Forget(e.Tenant, e.Name)
@@ -281,6 +283,9 @@ func (s *Service) Run(ctx context.Context) error {
 	if !s.config.NoWorkers {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
+		group.Go(func() error {
+			return s.Handlers.Journal.Run(groupCtx, func(context.Context, tenant.ID) error { return nil })
+		})
 	}
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })

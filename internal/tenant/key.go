@@ -195,7 +195,7 @@ func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.revokeAPIKey(ctx, apiKeyID); err != nil {
+	if err := s.store.revokeAPIKey(ctx, key); err != nil {
 		return err
 	}
 	s.Auth.forget()

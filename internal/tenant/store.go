@@ -231,12 +231,14 @@ func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte)
 	if key.TenantID != "" {
 		tenantID = &key.TenantID
 	}
-	_, err := s.pool.Exec(ctx, `
-		INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash, bounds, attributes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash,
-		bounds, nullIfNil(key.Attributes))
-	return postgres.Fault(err)
+	return s.changeKey(ctx, key, "key.created", func(tx pgx.Tx) (bool, error) {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash, bounds, attributes)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash,
+			bounds, nullIfNil(key.Attributes))
+		return true, err
+	})
 }
 
 // apiKeyPosition is the sort key of a list of keys: newest first.
@@ -268,9 +270,34 @@ func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit
 	return keys, nil
 }
 
-func (s *store) revokeAPIKey(ctx context.Context, apiKeyID string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE ragd.api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE api_key_id = $1`, apiKeyID)
-	return postgres.Fault(err)
+func (s *store) revokeAPIKey(ctx context.Context, key APIKey) error {
+	return s.changeKey(ctx, key, "key.revoked", func(tx pgx.Tx) (bool, error) {
+		tag, err := tx.Exec(ctx, `UPDATE ragd.api_keys SET revoked_at = now() WHERE api_key_id = $1 AND revoked_at IS NULL`, key.APIKeyID)
+		return tag.RowsAffected() > 0, err
+	})
+}
+
+// changeKey runs change in a transaction. If that reports a change, and the key's tenant wants
+// events of keys, the transaction writes one.
+func (s *store) changeKey(ctx context.Context, key APIKey, event string, change func(pgx.Tx) (bool, error)) error {
+	return postgres.Fault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		changed, err := change(tx)
+		if err != nil || !changed || key.TenantID == "" {
+			return err
+		}
+		var listed bool
+		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ragd.event_tenants WHERE tenant_id = $1)`, key.TenantID).Scan(&listed); err != nil || !listed {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SET LOCAL ROLE `+key.TenantID.quoted()); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO ragd_shared.events (type, data) SELECT $1, $2 WHERE ragd_shared.event_wanted('key')`, event, map[string]any{
+			"apiKeyId": key.APIKeyID, "displayName": key.DisplayName, "scopes": key.Scopes, "expireTime": key.ExpiresAt,
+		})
+		return err
+	}))
 }
 
 // hasOperatorKey reports whether there is an operator key that was not revoked.

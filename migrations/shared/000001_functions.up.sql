@@ -21,6 +21,7 @@ DECLARE
 BEGIN
 	PERFORM pg_notify('ragd_event', json_build_object(
 		'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1])::text);
+	PERFORM ragd_shared.record_change(TG_ARGV[0], changed ->> TG_ARGV[1], TG_OP);
 	RETURN NULL;
 END
 $$;
@@ -45,6 +46,7 @@ BEGIN
 		EXECUTE format('
 			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''kind'', ''document'', ''name'', d.document_id, ''index'', i.index_name)::text)
 			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, announced;
+		PERFORM ragd_shared.record_documents(schema, announced);
 	END IF;
 END
 $$;
@@ -86,6 +88,26 @@ BEGIN
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
 			-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
+	IF ragd_shared.event_wanted('document') THEN
+		PERFORM ragd_shared.record_deleted(TG_TABLE_SCHEMA, n.index_id, n.documents)
+		FROM (SELECT b.index_id, jsonb_agg(to_jsonb(b)) AS documents FROM before AS b GROUP BY b.index_id) AS n;
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+-- The following write the events of jobs that were queued and whose status has changed.
+
+CREATE FUNCTION jobs_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM ragd_shared.record_jobs(TG_TABLE_SCHEMA, ARRAY(SELECT a.job_id FROM after AS a));
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION jobs_updated() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM ragd_shared.record_jobs(TG_TABLE_SCHEMA, ARRAY(SELECT a.job_id FROM after AS a JOIN before AS b USING (job_id) WHERE a.status <> b.status));
 	RETURN NULL;
 END
 $$;
@@ -99,6 +121,7 @@ BEGIN
 	IF TG_OP <> 'DELETE' THEN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
+	PERFORM ragd_shared.record_change('index', CASE WHEN TG_OP = 'DELETE' THEN OLD.index_name ELSE NEW.index_name END, TG_OP);
 	RETURN NULL;
 END
 $$;

@@ -100,6 +100,7 @@ type Client struct {
 	ragdv1connect.EndpointServiceClient
 	ragdv1connect.SecretServiceClient
 	ragdv1connect.EvaluateServiceClient
+	ragdv1connect.EventServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -126,6 +127,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		EndpointServiceClient: ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
 		SecretServiceClient:   ragdv1connect.NewSecretServiceClient(http.DefaultClient, s.URL, options),
 		EvaluateServiceClient: ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
+		EventServiceClient:    ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

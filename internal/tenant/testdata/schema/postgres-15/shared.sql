@@ -16,6 +16,7 @@ DECLARE
 BEGIN
 	PERFORM pg_notify('ragd_event', json_build_object(
 		'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1])::text);
+	PERFORM ragd_shared.record_change(TG_ARGV[0], changed ->> TG_ARGV[1], TG_OP);
 	RETURN NULL;
 END
 $$;
@@ -39,6 +40,7 @@ BEGIN
 		EXECUTE format('
 			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''kind'', ''document'', ''name'', d.document_id, ''index'', i.index_name)::text)
 			FROM %I.indexes AS i CROSS JOIN unnest($3) AS d (document_id) WHERE i.index_id = $2', schema) USING schema, index_id, announced;
+		PERFORM ragd_shared.record_documents(schema, announced);
 	END IF;
 END
 $_$;
@@ -98,6 +100,32 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION ragd_shared.deliver_events() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	deliveries bigint;
+	tenants    text[] := ARRAY(SELECT DISTINCT e.tenant_id FROM after AS e WHERE e.type <> 'hook.test');
+BEGIN
+	IF cardinality(tenants) = 0 THEN
+		RETURN NULL;
+	END IF;
+	INSERT INTO ragd_shared.hook_deliveries (hook_name, xid, number)
+	SELECT h.hook_name, e.xid, e.number
+	FROM after AS e JOIN ragd_shared.hooks AS h ON h.enabled AND h.events && ARRAY[e.type, split_part(e.type, '.', 1) || '.*', '*']
+	WHERE (h.tools = '{}' OR e.type NOT LIKE 'tool.%' OR e.tool_name = ANY(h.tools))
+		AND (h.indexes = '{}' OR e.index_name = ANY(h.indexes) OR e.index_name = '' AND e.type NOT LIKE 'tool.%');
+	GET DIAGNOSTICS deliveries = ROW_COUNT;
+	PERFORM pg_notify('ragd_event', json_build_object(
+		'schema', 'tenant_' || tenants[1], 'kind', 'event', 'name', CASE WHEN deliveries > 0 THEN 'deliver' ELSE '' END)::text);
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.document_data(d jsonb, index_name text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    RETURN jsonb_build_object('indexName', index_name, 'documentId', (d -> 'document_id'::text), 'uri', (d -> 'uri'::text), 'title', (d -> 'title'::text), 'namespace', (d -> 'namespace'::text), 'contentType', (d -> 'content_type'::text), 'contentHash', (d -> 'content_hash'::text), 'version', (d -> 'version'::text), 'chunkCount', (d -> 'chunk_count'::text), 'byteSize', (d -> 'byte_size'::text), 'metadata', (d -> 'metadata'::text), 'jobId', (d -> 'job_id'::text), 'error', (d -> 'error'::text));
+
 CREATE FUNCTION ragd_shared.documents_deleted() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -107,6 +135,10 @@ BEGIN
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
 			-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
+	IF ragd_shared.event_wanted('document') THEN
+		PERFORM ragd_shared.record_deleted(TG_TABLE_SCHEMA, n.index_id, n.documents)
+		FROM (SELECT b.index_id, jsonb_agg(to_jsonb(b)) AS documents FROM before AS b GROUP BY b.index_id) AS n;
+	END IF;
 	RETURN NULL;
 END
 $$;
@@ -153,6 +185,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.event_wanted(topic text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+	RETURN ragd_shared.current_tenant() IS NOT NULL AND (
+		EXISTS (SELECT FROM ragd_shared.hooks AS h WHERE h.enabled AND h.topics && ARRAY[topic, '*'])
+		OR EXISTS (SELECT FROM ragd_shared.event_watchers AS w WHERE w.until > now() AND w.topics && ARRAY[topic, '*']));
+END
+$$;
+
 CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -163,7 +205,40 @@ BEGIN
 	IF TG_OP <> 'DELETE' THEN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
+	PERFORM ragd_shared.record_change('index', CASE WHEN TG_OP = 'DELETE' THEN OLD.index_name ELSE NEW.index_name END, TG_OP);
 	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.jobs_inserted() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM ragd_shared.record_jobs(TG_TABLE_SCHEMA, ARRAY(SELECT a.job_id FROM after AS a));
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.jobs_updated() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM ragd_shared.record_jobs(TG_TABLE_SCHEMA, ARRAY(SELECT a.job_id FROM after AS a JOIN before AS b USING (job_id) WHERE a.status <> b.status));
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.record_change(kind text, name text, operation text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	topic text := CASE WHEN kind IN ('tool', 'prompt') THEN kind || 's' ELSE kind END;
+BEGIN
+	IF ragd_shared.event_wanted(topic) THEN
+		INSERT INTO ragd_shared.events (type, index_name, data)
+		VALUES (topic || '.changed', CASE kind WHEN 'index' THEN name ELSE '' END, jsonb_build_object(
+			'name', name, 'change', CASE operation WHEN 'INSERT' THEN 'created' WHEN 'UPDATE' THEN 'updated' ELSE 'deleted' END));
+	END IF;
 END
 $$;
 
@@ -178,6 +253,54 @@ BEGIN
 	RETURN NULL;
 END
 $$;
+
+CREATE FUNCTION ragd_shared.record_deleted(schema name, index_id bigint, documents jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+	most CONSTANT int := 1000;
+BEGIN
+	IF jsonb_array_length(documents) > most THEN
+		EXECUTE format('
+			INSERT INTO ragd_shared.events (type, index_name, data)
+			SELECT ''document.deleted'', i.index_name, jsonb_build_object(''indexName'', i.index_name, ''count'', $2)
+			FROM %I.indexes AS i WHERE i.index_id = $1', schema) USING index_id, jsonb_array_length(documents);
+	ELSE
+		EXECUTE format('
+			INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
+			SELECT ''document.deleted'', i.index_name, (d ->> ''document_id'')::uuid, (d ->> ''job_id'')::uuid, ragd_shared.document_data(d, i.index_name)
+			FROM %I.indexes AS i CROSS JOIN jsonb_array_elements($2) AS d WHERE i.index_id = $1', schema) USING index_id, documents;
+	END IF;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.record_documents(schema name, documents uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	IF ragd_shared.event_wanted('document') THEN
+		EXECUTE format('
+			INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
+			SELECT ''document.'' || d.status, i.index_name, d.document_id, d.job_id, ragd_shared.document_data(to_jsonb(d), i.index_name)
+			FROM %1$I.documents AS d JOIN %1$I.indexes AS i USING (index_id) WHERE d.document_id = ANY($1)', schema) USING documents;
+	END IF;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.record_jobs(schema name, jobs uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	IF cardinality(jobs) > 0 AND ragd_shared.event_wanted('job') THEN
+		EXECUTE format('
+			INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
+			SELECT CASE j.status WHEN ''running'' THEN ''job.started'' ELSE ''job.'' || j.status END, j.index_name, j.document_id, j.job_id,
+				jsonb_build_object(''jobId'', j.job_id, ''kind'', j.kind, ''status'', j.status, ''indexName'', j.index_name, ''documentId'', j.document_id,
+					''done'', j.done, ''total'', j.total, ''unit'', j.unit, ''attempts'', j.attempts, ''error'', j.error)
+			FROM %I.jobs AS j WHERE j.job_id = ANY($1)', schema) USING jobs;
+	END IF;
+END
+$_$;
 
 CREATE FUNCTION ragd_shared.term_dimension(term text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -263,6 +386,79 @@ CREATE TABLE ragd_shared.evaluations (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE ragd_shared.event_watchers (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    watcher_id uuid NOT NULL,
+    topics text[] NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
+CREATE TABLE ragd_shared.events (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    number bigint NOT NULL,
+    event_id uuid DEFAULT gen_random_uuid() NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    index_name text DEFAULT ''::text NOT NULL,
+    document_id uuid,
+    job_id uuid,
+    tool_name text DEFAULT ''::text NOT NULL,
+    subject text DEFAULT ''::text NOT NULL,
+    data jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE ragd_shared.events ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ragd_shared.events_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE ragd_shared.hook_deliveries (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    delivery_id uuid DEFAULT gen_random_uuid() NOT NULL,
+    hook_name text NOT NULL COLLATE pg_catalog."C",
+    xid xid8 NOT NULL,
+    number bigint NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempted_at timestamp with time zone,
+    duration_ms integer DEFAULT 0 NOT NULL,
+    status_code integer DEFAULT 0 NOT NULL,
+    error text DEFAULT ''::text NOT NULL,
+    response text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT hook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text])))
+);
+
+CREATE TABLE ragd_shared.hooks (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    hook_name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    description text NOT NULL,
+    events text[] NOT NULL,
+    topics text[] NOT NULL,
+    tools text[] NOT NULL,
+    indexes text[] NOT NULL,
+    headers jsonb NOT NULL,
+    include_content boolean NOT NULL,
+    max_payload_bytes integer NOT NULL,
+    secret bytea NOT NULL,
+    previous_secret bytea,
+    previous_expires_at timestamp with time zone,
+    enabled boolean NOT NULL,
+    disabled_reason text DEFAULT ''::text NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.question_sets (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     set_name text NOT NULL COLLATE pg_catalog."C",
@@ -334,6 +530,18 @@ ALTER TABLE ONLY ragd_shared.evaluation_results
 ALTER TABLE ONLY ragd_shared.evaluations
     ADD CONSTRAINT evaluations_pkey PRIMARY KEY (tenant_id, evaluation_id);
 
+ALTER TABLE ONLY ragd_shared.event_watchers
+    ADD CONSTRAINT event_watchers_pkey PRIMARY KEY (tenant_id, watcher_id);
+
+ALTER TABLE ONLY ragd_shared.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (tenant_id, xid, number);
+
+ALTER TABLE ONLY ragd_shared.hook_deliveries
+    ADD CONSTRAINT hook_deliveries_pkey PRIMARY KEY (tenant_id, delivery_id);
+
+ALTER TABLE ONLY ragd_shared.hooks
+    ADD CONSTRAINT hooks_pkey PRIMARY KEY (tenant_id, hook_name);
+
 ALTER TABLE ONLY ragd_shared.question_sets
     ADD CONSTRAINT question_sets_pkey PRIMARY KEY (tenant_id, set_name);
 
@@ -353,9 +561,19 @@ CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_i
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
 
+CREATE INDEX hook_deliveries_due ON ragd_shared.hook_deliveries USING btree (tenant_id, hook_name, next_attempt_at) WHERE (status = 'pending'::text);
+
+CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (tenant_id, hook_name, created_at DESC, delivery_id DESC);
+
+CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
+
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
+
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
+
+CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.deliver_events();
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -374,6 +592,24 @@ ALTER TABLE ONLY ragd_shared.evaluations
 
 ALTER TABLE ONLY ragd_shared.evaluations
     ADD CONSTRAINT evaluations_tenant_id_set_name_fkey FOREIGN KEY (tenant_id, set_name) REFERENCES ragd_shared.question_sets(tenant_id, set_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.event_watchers
+    ADD CONSTRAINT event_watchers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.events
+    ADD CONSTRAINT events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.hook_deliveries
+    ADD CONSTRAINT hook_deliveries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.hook_deliveries
+    ADD CONSTRAINT hook_deliveries_tenant_id_hook_name_fkey FOREIGN KEY (tenant_id, hook_name) REFERENCES ragd_shared.hooks(tenant_id, hook_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.hook_deliveries
+    ADD CONSTRAINT hook_deliveries_tenant_id_xid_number_fkey FOREIGN KEY (tenant_id, xid, number) REFERENCES ragd_shared.events(tenant_id, xid, number) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.hooks
+    ADD CONSTRAINT hooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.question_sets
     ADD CONSTRAINT question_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -401,6 +637,14 @@ ALTER TABLE ragd_shared.evaluation_results ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.evaluations ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.event_watchers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.events ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.current_tenant()));
@@ -408,6 +652,14 @@ CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.
 CREATE POLICY own_rows ON ragd_shared.evaluation_results USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.evaluations USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.event_watchers USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.events USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.hook_deliveries USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.question_sets USING ((tenant_id = ragd_shared.current_tenant()));
 

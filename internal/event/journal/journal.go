@@ -1,0 +1,99 @@
+// Package journal keeps the events of tenants for some days: what happened to their documents,
+// jobs, keys, tools and indexes. It streams them to callers who watch.
+//
+// Triggers write most events, in the transaction that the event tells of (migrations/shared).
+// An event is written only while a hook or a watcher of the tenant wants its topic, so that
+// other tenants pay nothing for it.
+package journal
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Retention of events.
+const (
+	// Retention is how long events are kept.
+	Retention = 72 * time.Hour
+	// MaxEvents and MaxBytes bound the events of a tenant. Older ones are deleted first.
+	MaxEvents = 50_000
+	MaxBytes  = 64 << 20
+)
+
+// Event is something that happened to a tenant.
+type Event struct {
+	EventID   string
+	Type      string
+	CreatedAt time.Time
+	Data      map[string]any
+}
+
+// Control runs statements on the control schema, with the rights of the service.
+type Control interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Config are the settings of a Journal. All are required.
+type Config struct {
+	DB      *tenant.DB
+	Control Control
+	Events  *event.Listener
+	Logger  *slog.Logger
+}
+
+// Journal reads, streams and deletes events. Safe for concurrent use.
+type Journal struct {
+	config Config
+	sweeps chan struct{} // asks for a sweep of all tenants
+
+	mu       sync.Mutex
+	watchers map[tenant.ID]map[*watcher]bool
+	watching int // of all tenants
+}
+
+// New returns a Journal that is told of new events by the Listener.
+func New(config Config) *Journal {
+	j := &Journal{config: config, watchers: map[tenant.ID]map[*watcher]bool{}, sweeps: make(chan struct{}, 1)}
+	config.Events.Subscribe(j.receive)
+	return j
+}
+
+// receive wakes the watchers of a tenant, or all of them when events may have been missed.
+func (j *Journal) receive(e event.Event) {
+	if e.Tenant == "" {
+		select {
+		case j.sweeps <- struct{}{}:
+		default:
+		}
+	} else if e.Kind != event.Journal {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for id, watchers := range j.watchers {
+		if e.Tenant != "" && e.Tenant != id {
+			continue
+		}
+		for w := range watchers {
+			w.notify()
+		}
+	}
+}
+
+// Enlist notes that the tenant of a transaction has events from now on, so that Run deletes
+// its old ones.
+func Enlist(ctx context.Context, tx *tenant.Tx) error {
+	return tx.AsService(ctx, func(service pgx.Tx) error {
+		_, err := service.Exec(ctx, `
+			INSERT INTO ragd.event_tenants AS t (tenant_id) VALUES ($1)
+			ON CONFLICT (tenant_id) DO UPDATE SET swept_at = t.swept_at`, tx.Tenant()) // waits for a sweep that delists the tenant
+		return err
+	})
+}

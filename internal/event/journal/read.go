@@ -1,0 +1,132 @@
+package journal
+
+import (
+	"context"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// scope is which events a watcher asks for and may see.
+type scope struct {
+	types          []string
+	indexes, tools []string // nil: all
+	visible        filter.Filter
+	bounds         tenant.Bounds
+	subject        string
+	everyone       bool // whether events of tools that others called, and of keys, are visible
+}
+
+func scopeOf(r *tenant.Request, types []string, wanted Watch) scope {
+	s := scope{
+		types: types, visible: r.Principal.MandatoryFilter, bounds: r.Bounds, subject: r.Principal.Subject,
+		everyone: r.Principal.Has(tenant.Admin) && r.Principal.MandatoryFilter.IsZero() && r.Bounds.IsZero(),
+	}
+	if len(wanted.Indexes) > 0 {
+		s.indexes = wanted.Indexes
+	}
+	if len(wanted.Tools) > 0 {
+		s.tools = wanted.Tools
+	}
+	return s
+}
+
+// sql returns a condition on events AS e. The arguments that it adds are lists, of which null
+// allows everything.
+func (s scope) sql(args *filter.Args) string {
+	types, indexes, tools := args.Add(s.types), args.Add(s.indexes), args.Add(s.tools)
+	within, named := args.Add(s.bounds.Indexes), func(names []string) string { return args.Add(names) + `::text[]` }
+	sql := `e.type = ANY(` + types + `::text[])
+			AND (` + indexes + `::text[] IS NULL OR e.index_name = ANY(` + indexes + `) OR e.index_name = '' AND NOT e.type LIKE 'tool.%')
+			AND (` + within + `::text[] IS NULL OR e.index_name = ANY(` + within + `) OR e.index_name = '')
+			AND (` + tools + `::text[] IS NULL OR NOT e.type LIKE 'tool.%' OR e.tool_name = ANY(` + tools + `))`
+	for name, names := range map[string][]string{"tools.changed": s.bounds.Tools, "prompts.changed": s.bounds.Prompts, "server.changed": s.bounds.Servers} {
+		if names != nil {
+			sql += ` AND (e.type <> '` + name + `' OR e.data->>'name' = ANY(` + named(names) + `))`
+		}
+	}
+	if s.bounds.Tools != nil {
+		sql += ` AND (NOT e.type LIKE 'tool.%' OR e.tool_name = ANY(` + named(s.bounds.Tools) + `))`
+	}
+	if !s.everyone {
+		sql += ` AND (NOT e.type LIKE 'tool.%' OR e.subject = ` + args.Add(s.subject) + `) AND NOT e.type LIKE 'key.%' AND NOT e.type LIKE 'hook.%'`
+	}
+	if !s.visible.IsZero() {
+		sql += ` AND (NOT e.type LIKE 'document.%' AND NOT e.type LIKE 'job.%' OR EXISTS (
+			SELECT FROM tenant.documents AS d WHERE d.document_id = e.document_id AND ` + s.visible.SQL("d.metadata", args) + `))`
+	}
+	return sql
+}
+
+type eventRow struct {
+	Xid       string
+	Number    int64
+	EventID   string
+	Type      string
+	CreatedAt time.Time
+	Data      map[string]any
+}
+
+func (r eventRow) event() *Event {
+	return &Event{EventID: r.EventID, Type: r.Type, CreatedAt: r.CreatedAt, Data: r.Data}
+}
+
+// pageSize is how many events are read at once: each may have a quarter of a megabyte.
+const pageSize = 50
+
+// begin sets the cursor before events that are not visible yet.
+func (s *stream) begin(ctx context.Context) (err error) {
+	s.at = cursor{At: time.Now()}
+	s.at.Seen, err = snapshot(ctx, s.handle)
+	return err
+}
+
+func snapshot(ctx context.Context, q tenant.Queryer) (string, error) {
+	return tenant.Value[string](ctx, q, `SELECT pg_current_snapshot()::text`)
+}
+
+// read sends all events that are visible now and were not sent yet. It reports whether there
+// were any.
+func (s *stream) read(ctx context.Context) (sent bool, err error) {
+	for {
+		started := time.Now()
+		if s.at.Target == "" {
+			s.at.Xid, s.at.Number = "0", 0
+			if s.at.Target, err = snapshot(ctx, s.handle); err != nil {
+				return sent, err
+			}
+		}
+		page, err := s.page(ctx)
+		if err != nil {
+			return sent, err
+		}
+		for i, row := range page {
+			s.at.Xid, s.at.Number = row.Xid, row.Number
+			if i == len(page)-1 && len(page) < pageSize {
+				s.at = cursor{Seen: s.at.Target, At: started}
+			}
+			if err := s.send(Message{row.event(), s.tokens.encode(s.at)}); err != nil {
+				return true, err
+			}
+			sent = true
+		}
+		if len(page) < pageSize {
+			if s.at.Target != "" { // the page was empty
+				s.at = cursor{Seen: s.at.Target, At: started}
+			}
+			return sent, nil
+		}
+	}
+}
+
+func (s *stream) page(ctx context.Context) ([]eventRow, error) {
+	args := filter.NewArgs(s.at.Seen, s.at.Target, s.at.Xid, s.at.Number, pageSize)
+	return tenant.Select[eventRow](ctx, s.handle, `
+		SELECT e.xid::text AS xid, e.number, e.event_id::text AS event_id, e.type, e.created_at, e.data
+		FROM ragd_shared.events AS e
+		WHERE e.xid >= pg_snapshot_xmin($1::text::pg_snapshot) AND NOT pg_visible_in_snapshot(e.xid, $1::text::pg_snapshot)
+			AND pg_visible_in_snapshot(e.xid, $2::text::pg_snapshot) AND (e.xid, e.number) > ($3::text::xid8, $4::bigint)
+			AND `+s.scope.sql(args)+`
+		ORDER BY e.xid, e.number LIMIT $5`, args.Values()...)
+}

@@ -1,0 +1,11 @@
+DROP TABLE hook_deliveries;
+DROP TABLE hooks;
+DROP TABLE event_watchers;
+DROP TABLE events;
+DROP FUNCTION deliver_events;
+DROP FUNCTION record_change;
+DROP FUNCTION record_jobs;
+DROP FUNCTION document_data;
+DROP FUNCTION record_deleted;
+DROP FUNCTION record_documents;
+DROP FUNCTION event_wanted;
