@@ -36,6 +36,7 @@ type client struct {
 	secrets   ragdv1connect.SecretServiceClient
 	evaluate  ragdv1connect.EvaluateServiceClient
 	events    ragdv1connect.EventServiceClient
+	hooks     ragdv1connect.HookServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -87,6 +88,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		secrets:   ragdv1connect.NewSecretServiceClient(caller, server, options),
 		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),
 		events:    ragdv1connect.NewEventServiceClient(caller, server, options),
+		hooks:     ragdv1connect.NewHookServiceClient(caller, server, options),
 	}
 }
 

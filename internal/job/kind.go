@@ -28,4 +28,6 @@ const (
 	Maintain Kind = "maintain"
 	// Link is a job of the kind Graph that only adds missing similar edges.
 	Link Kind = "link"
+	// Deliver posts events to a hook.
+	Deliver Kind = "deliver"
 )

@@ -32,11 +32,13 @@ const (
 	LaneReembed Lane = "reembed"
 	// LaneEvaluate is for tasks that ask queries one after the other, in short turns.
 	LaneEvaluate Lane = "evaluate"
+	// LaneDeliver is for tasks that wait for servers of tenants most of the time.
+	LaneDeliver Lane = "deliver"
 )
 
-// laneWorkers is how many tasks of a lane an instance runs at once: each takes a CPU or
-// more, and memory.
-const laneWorkers = 2
+// lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver
+// take a CPU or more, and memory.
+var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64}
 
 // MaxAttempts is how often the work of a job is tried, unless its Runner says otherwise.
 const MaxAttempts = 8
@@ -69,14 +71,14 @@ func NewQueue(config QueueConfig) (*Queue, error) {
 	if config.Pause == nil {
 		config.Pause = func() error { return nil }
 	}
-	workers := river.NewWorkers()
+	workers, queues := river.NewWorkers(), map[string]river.QueueConfig{}
+	for lane, n := range lanes {
+		queues[string(lane)] = river.QueueConfig{MaxWorkers: n}
+	}
 	client, err := river.NewClient(config.Driver, &river.Config{
-		ID:     config.Instance,
-		Schema: schema,
-		Queues: map[string]river.QueueConfig{
-			string(LaneMaintenance): {MaxWorkers: laneWorkers}, string(LaneReembed): {MaxWorkers: laneWorkers},
-			string(LaneEvaluate): {MaxWorkers: laneWorkers},
-		},
+		ID:                   config.Instance,
+		Schema:               schema,
+		Queues:               queues,
 		Workers:              workers,
 		JobTimeout:           defaultTimeout,
 		RescueStuckJobsAfter: defaultTimeout + time.Minute,
@@ -129,7 +131,33 @@ func (a args) Kind() string { return string(a.kind) }
 // Enqueue stores a task on an index of the transaction's tenant, unless the same task is
 // waiting or running already. jobID is empty for maintenance that no caller requested.
 func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64, jobID string) error {
-	task := args{kind, Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}}
+	return tx.AsService(ctx, func(service pgx.Tx) error {
+		_, err := q.client.InsertTx(ctx, service, args{kind, Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}}, q.options(kind))
+		return err
+	})
+}
+
+// Wake makes the task of a kind on something with a name, of the transaction's tenant, due now:
+// it stores the task, or ends its wait. It returns false while the task is running, which may
+// miss what the transaction changes: the caller tries again later.
+func (q *Queue) Wake(ctx context.Context, tx *tenant.Tx, kind Kind, name string) (woken bool, err error) {
+	var running bool
+	err = tx.AsService(ctx, func(service pgx.Tx) error {
+		stored, err := q.client.InsertTx(ctx, service, args{kind, Task{Tenant: tx.Tenant(), Name: name}}, q.options(kind))
+		if err != nil || !stored.UniqueSkippedAsDuplicate {
+			return err
+		}
+		running = stored.Job.State == rivertype.JobStateRunning
+		if !running {
+			_, err = q.client.JobRetryTx(ctx, service, stored.Job.ID)
+		}
+		return err
+	})
+	return !running, err
+}
+
+// options returns how tasks of a kind are stored: only once until they are done.
+func (q *Queue) options(kind Kind) *river.InsertOpts {
 	r := q.runners[kind]
 	options := &river.InsertOpts{
 		Queue:       string(LaneMaintenance),
@@ -142,10 +170,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID i
 	if r.Lane != "" {
 		options.Queue = string(r.Lane)
 	}
-	return tx.AsService(ctx, func(tx pgx.Tx) error {
-		_, err := q.client.InsertTx(ctx, tx, task, options)
-		return err
-	})
+	return options
 }
 
 // Start calls the Start function of the kind's Runner, if it has one.

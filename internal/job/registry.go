@@ -52,11 +52,12 @@ type Runner struct {
 	Retry func(ctx context.Context, id tenant.ID, failed Job) (jobID string, err error)
 }
 
-// Task is work on one index.
+// Task is work on one index, or on something else of a tenant that has a name.
 type Task struct {
 	Tenant  tenant.ID `json:"tenant"`
-	IndexID int64     `json:"index_id"`
+	IndexID int64     `json:"index_id"`         // 0 for work on something else
 	JobID   string    `json:"job_id,omitempty"` // empty if no caller requested it
+	Name    string    `json:"name,omitempty"`   // of what the work is on, if that is no index
 }
 
 // Attempt is one try at a task.

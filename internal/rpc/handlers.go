@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/evaluate"
 	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/hook"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -55,6 +56,7 @@ type Handlers struct {
 	Endpoints *own.Service
 	Secrets   *secret.Service
 	Journal   *journal.Journal
+	Hooks     *hook.Service
 
 	Evaluations *evaluate.Service
 
@@ -75,7 +77,7 @@ func ServiceNames() []string {
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName,
-		ragdv1connect.EventServiceName,
+		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName,
 	}
 }
 
@@ -121,6 +123,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
 	add(ragdv1connect.NewSecretServiceHandler(h, options))
 	add(ragdv1connect.NewEventServiceHandler(h, options))
+	add(ragdv1connect.NewHookServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/hook"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/index"
@@ -189,7 +190,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		},
 		Busy: func() bool { return s.gate.Running() > 0 },
 	})
+	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
+	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log})
 	runners := job.Join(
+		hooks.Runners(),
 		evaluations.Runners(),
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
@@ -198,7 +202,6 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	)
 	s.queue.Register(runners)
 	servers := server.New(db)
-	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
 		Ingest:    documents,
@@ -213,6 +216,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 
 		Evaluations: evaluations,
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
+		Hooks:       hooks,
 
 		PublicURL: s.config.MCP.PublicURL,
 		Processor: processor,
@@ -284,8 +288,9 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
 		group.Go(func() error {
-			return s.Handlers.Journal.Run(groupCtx, func(context.Context, tenant.ID) error { return nil })
+			return s.Handlers.Journal.Run(groupCtx, s.Handlers.Hooks.Wake)
 		})
+		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 	}
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })

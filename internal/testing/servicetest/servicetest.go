@@ -101,6 +101,7 @@ type Client struct {
 	ragdv1connect.SecretServiceClient
 	ragdv1connect.EvaluateServiceClient
 	ragdv1connect.EventServiceClient
+	ragdv1connect.HookServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -128,6 +129,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		SecretServiceClient:   ragdv1connect.NewSecretServiceClient(http.DefaultClient, s.URL, options),
 		EvaluateServiceClient: ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
 		EventServiceClient:    ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
+		HookServiceClient:     ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

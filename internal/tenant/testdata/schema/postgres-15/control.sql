@@ -28,6 +28,11 @@ CREATE TABLE ragd.backlog (
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000');
 
+CREATE TABLE ragd.event_tenants (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    swept_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd.instances (
     instance_id text NOT NULL,
     heartbeat_at timestamp with time zone NOT NULL
@@ -83,6 +88,9 @@ ALTER TABLE ONLY ragd.api_keys
 ALTER TABLE ONLY ragd.backlog
     ADD CONSTRAINT backlog_pkey PRIMARY KEY (tenant_id, document_id);
 
+ALTER TABLE ONLY ragd.event_tenants
+    ADD CONSTRAINT event_tenants_pkey PRIMARY KEY (tenant_id);
+
 ALTER TABLE ONLY ragd.instances
     ADD CONSTRAINT instances_pkey PRIMARY KEY (instance_id);
 
@@ -107,8 +115,13 @@ CREATE INDEX backlog_claimed ON ragd.backlog USING btree (claimed_by) WHERE (cla
 
 CREATE INDEX backlog_due ON ragd.backlog USING btree (tenant_id, due_at) WHERE (claimed_by IS NULL);
 
+CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
+
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.event_tenants
+    ADD CONSTRAINT event_tenants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd.issuers
     ADD CONSTRAINT issuers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
