@@ -64,7 +64,7 @@ func isLoopback(name string) bool {
 var (
 	requestHeaders = []string{
 		"Authorization", "Connect-Protocol-Version", "Connect-Timeout-Ms", "Content-Type", "Grpc-Timeout", "Last-Event-ID",
-		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Tenant", "X-Grpc-Web",
+		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Server", "Ragd-Tenant", "X-Grpc-Web",
 		"X-Request-Id", "X-User-Agent",
 	}
 	responseHeaders = []string{

@@ -35,6 +35,9 @@ func (c completer) CompleteResourceArgument(ctx context.Context, _ string, argum
 }
 
 func (c completer) complete(ctx context.Context, argument mcpgo.CompleteArgument, given mcpgo.CompleteContext) *mcpgo.Completion {
+	if hidesResources(ctx) {
+		return &mcpgo.Completion{Values: []string{}}
+	}
 	index := given.Arguments["index"]
 	if index == "" {
 		index = given.Arguments[indexArgument]

@@ -94,8 +94,12 @@ func capabilitiesOf(of *own.Server, all mcpgo.ServerCapabilities) mcpgo.ServerCa
 	return all
 }
 
-// hidesResources reports whether the server of the request offers no resources.
+// hidesResources reports whether the server of the request offers no resources, or the credential
+// is bound to tools, so that it reads with these alone.
 func hidesResources(ctx context.Context) bool {
+	if r, ok := tenant.FromContext(ctx); ok && r.Principal.Bounds.Tools != nil {
+		return true
+	}
 	of := own.FromContext(ctx)
 	return of != nil && of.HideResources
 }

@@ -126,12 +126,47 @@ func TestKeysOfToolsOnlyCallTools(t *testing.T) {
 			continue
 		}
 		path, streams := "/"+string(m.Parent().FullName())+"/"+string(m.Name()), m.IsStreamingClient() || m.IsStreamingServer()
-		for _, key := range []string{key, ofServer} {
+		for _, key := range []string{key, ofServer, s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Tools: names()})} {
 			if _, answer := call(t, s, key, path, streams, map[string]any{}); !strings.Contains(answer, "is bound to tools or MCP servers") {
 				t.Errorf("%s answers a key of tools: %s", m.Name(), answer)
 			}
 		}
 	}
+}
+
+// A key of a server calls tools through that server alone, which decides what is there.
+func TestKeysOfServersCallToolsThroughThem(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	ctx := t.Context()
+	for _, name := range []string{"one", "two"} {
+		if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: name, Kind: "document_chunker"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := acme.CreateServer(ctx, &ragdv1.CreateServerRequest{ServerName: "with-" + name, Tools: names(name)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := bolt.CreateServer(ctx, &ragdv1.CreateServerRequest{ServerName: "bolts"}); err != nil {
+		t.Fatal(err)
+	}
+	key := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, Servers: names("with-one", "bolts")})
+	_, err := s.Client(key).ListTools(ctx, &ragdv1.ListToolsRequest{})
+	servicetest.WantCode(t, "without a server", err, connect.CodePermissionDenied)
+	for _, name := range []string{"with-two", "default", "bolts", "none", "with-one,with-two", "../with-one"} {
+		_, err := s.Client(key, "Ragd-Server", name).ListTools(ctx, &ragdv1.ListToolsRequest{})
+		servicetest.WantCode(t, "through the server "+name, err, connect.CodeNotFound)
+	}
+	through := s.Client(key, "Ragd-Server", "with-one")
+	list, err := through.ListTools(ctx, &ragdv1.ListToolsRequest{})
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].ToolName != "one" {
+		t.Errorf("ListTools = %v, %v", list, err)
+	}
+	_, err = through.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "two"})
+	servicetest.WantCode(t, "a tool that the server does not show", err, connect.CodeNotFound)
+	_, err = through.ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
+	servicetest.WantCode(t, "another method through the server", err, connect.CodePermissionDenied)
 }
 
 func TestWhoAmI(t *testing.T) {

@@ -108,7 +108,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	calls := procedures()
 	shapes := requestShapes(calls)
 	add := func(path string, handler http.Handler) {
-		mux.Handle(path, guard.Handler(authenticate(bounded(counted(gate, calls, addressed(calls, admitted(gate, h.Processor, shapes, handler))))), Refuse()))
+		mux.Handle(path, guard.Handler(authenticate(h.bounded(counted(gate, calls, addressed(calls, admitted(gate, h.Processor, shapes, handler))))), Refuse()))
 	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
 	add(ragdv1connect.NewIssuerServiceHandler(h, options))
