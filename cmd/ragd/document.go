@@ -20,7 +20,7 @@ func (p *program) documentCommands() *cobra.Command {
 	return p.clientFlags(p.group("document", "Look at the documents of an index", `
 A document is one uploaded file or text; "ragd ingest" uploads them. It has an
 id, which the service made, and a uri, which the uploader gave it.`,
-		p.documentList(), p.documentGet(), p.documentChunks(), p.documentDelete(),
+		p.documentList(), p.documentGet(), p.documentChunks(), p.documentDownload(), p.documentDelete(),
 	))
 }
 

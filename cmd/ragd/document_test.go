@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -43,6 +47,11 @@ updated  2026-11-21T08:00:00Z
 		{args: args("document get #1 --uri b"), code: 2, stderr: "...unexpected argument \"#1\""},
 		{args: args("document chunks --uri a"), stdout: "#0  bytes 0-3  {\"endLine\":1,\"n\":1,\"startLine\":1}\n   one\n\n"},
 		{args: args("document chunks #1 --json"), stdout: `..."text":"one"`},
+		{args: args("document download #1"), stdout: "one"},
+		{args: args("document download --uri a --text"), stdout: "one"},
+		{args: args("document download --uri b"), stdout: "bad"},
+		{args: args("document download --uri b --text"), code: 1, stderr: "ragd: the document could not be read: " + whyRefused + "\n"},
+		{args: args("document download --uri c"), code: 1, stderr: "ragd: document with uri \"c\" not found\n"},
 		{args: args("document delete #1 --yes"), stdout: "deleted document #1 (a)\n"},
 		{args: args("document delete #1 --yes"), code: 1, stderr: "ragd: document \"#1\" not found\n"},
 		{args: args("job list"), stdout: `
@@ -115,5 +124,32 @@ func TestDocumentsAreListedAndDeletedByPrefix(t *testing.T) {
 		{args: args("index describe documents"), stdout: "...documents ready    1\n"},
 	} {
 		s.want(t, want)
+	}
+}
+
+// A file appears when it is complete, and a failed download leaves what was there.
+func TestADownloadReplacesAFileAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.want(t, step{args: args("index create documents"), stdout: anything})
+	s.stdin = `{"id":"a","title":"A","text":"one"}`
+	if code, _, stderr := s.run(args("ingest --jsonl -")...); code != 0 {
+		t.Fatal(stderr)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	s.want(t, step{args: []string{"document", "download", "--uri", "a", "-o", path}, stderr: anything})
+	s.want(t, step{args: []string{"document", "download", "--uri", "b", "-o", path}, code: 1, stderr: anything})
+	if got, err := os.ReadFile(path); err != nil || string(got) != "one" {
+		t.Errorf("the file has %q, %v", got, err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("the folder has %v, %v", files, err)
+	}
+	if err := replaceFile(path, func(w io.Writer) error { _, _ = w.Write([]byte("tw")); return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "one" {
+		t.Errorf("after a broken download the file has %q, %v", got, err)
 	}
 }

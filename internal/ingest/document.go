@@ -21,22 +21,23 @@ const (
 
 // Document is an uploaded document without its content.
 type Document struct {
-	DocumentID  string
-	Namespace   string // of the index
-	URI         string // unique in the namespace
-	Title       string
-	ContentType string
-	Metadata    map[string]any
-	ContentHash string // SHA-256 in hex over the bytes and the settings they are processed with
-	Version     int    // incremented by every new content, retry and cancellation
-	Status      string
-	Error       string // safe to show to callers
-	ChunkCount  int
-	ByteSize    int64
-	JobID       string
-	Fingerprint string // the uploader's
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	DocumentID    string
+	Namespace     string // of the index
+	URI           string // unique in the namespace
+	Title         string
+	ContentType   string
+	Metadata      map[string]any
+	ContentHash   string // SHA-256 in hex over the bytes and the settings they are processed with
+	ContentSHA256 []byte // of the bytes alone
+	Version       int    // incremented by every new content, retry and cancellation
+	Status        string
+	Error         string // safe to show to callers
+	ChunkCount    int
+	ByteSize      int64
+	JobID         string
+	Fingerprint   string // the uploader's
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 }
 
 // States of a document.

@@ -134,6 +134,9 @@ func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) er
 		if err := copyChunks(ctx, tx, current); err != nil {
 			return err
 		}
+		if err := storeTexts(ctx, tx, current, older); err != nil {
+			return err
+		}
 		if err := makeReady(ctx, tx, current); err != nil {
 			return err
 		}
@@ -181,13 +184,17 @@ func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*
 func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
+	textBytes, textTypes, textStored := make([]int64, len(tasks)), make([]string, len(tasks)), make([]bool, len(tasks))
 	for i, t := range tasks {
 		counts[i], titles[i] = len(t.chunks), t.Title
+		textBytes[i], textTypes[i], textStored[i] = t.text.size, t.text.contentType, t.text.stored != ""
 	}
 	_, err := tx.Exec(ctx, `
 		UPDATE tenant.documents AS d SET status = 'ready', error = '', updated_at = now(),
-			chunk_count = ($2::int[])[array_position($1::uuid[], d.document_id)], title = ($3::text[])[array_position($1::uuid[], d.document_id)]
-		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles)
+			chunk_count = ($2::int[])[array_position($1::uuid[], d.document_id)], title = ($3::text[])[array_position($1::uuid[], d.document_id)],
+			text_bytes = ($4::bigint[])[array_position($1::uuid[], d.document_id)], text_type = ($5::text[])[array_position($1::uuid[], d.document_id)],
+			text_stored = ($6::boolean[])[array_position($1::uuid[], d.document_id)]
+		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored)
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 const segmentBytes = 8 << 20
 
 // storeContents writes the contents of written documents, which are given by name, large
-// ones in segments.
+// ones in segments. Texts that are stored apart remain until their version is replaced.
 func storeContents(ctx context.Context, tx *tenant.Tx, given map[name]newDocument, written []Document) error {
 	var replaced, ids []string
 	var firsts [][]byte
@@ -26,7 +26,7 @@ func storeContents(ctx context.Context, tx *tenant.Tx, given map[name]newDocumen
 		ids, firsts = append(ids, d.DocumentID), append(firsts, all[:min(len(all), segmentBytes)])
 	}
 	if len(replaced) > 0 {
-		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[])`, replaced); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[]) AND segment >= 0`, replaced); err != nil {
 			return err
 		}
 	}

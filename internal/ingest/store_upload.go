@@ -168,6 +168,7 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 // the same content and have not failed, and names whose stored document the filter hides.
 func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
 	var ids, namespaces, uris, titles, types, hashes, jobs []string
+	var sums [][]byte
 	var metadata []map[string]any
 	var chunking []chunk.Settings
 	var extracts []*extract.Settings
@@ -177,20 +178,21 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 		ids, uris, titles, types = append(ids, d.DocumentID), append(uris, d.URI), append(titles, d.Title), append(types, d.ContentType)
 		metadata, chunking, hashes = append(metadata, d.Metadata), append(chunking, d.chunking), append(hashes, d.ContentHash)
 		sizes, jobs, fingerprints = append(sizes, d.ByteSize), append(jobs, d.JobID), append(fingerprints, d.Fingerprint)
-		namespaces, extracts = append(namespaces, d.Namespace), append(extracts, d.extract)
+		namespaces, extracts, sums = append(namespaces, d.Namespace), append(extracts, d.extract), append(sums, d.ContentSHA256)
 	}
-	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts, namespaces)
+	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts, namespaces, sums)
 	rows, err := tenant.Select[writtenDocument](ctx, tx, `
 		INSERT INTO tenant.documents AS d
-			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract, namespace)
+			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract, namespace, content_sha256)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
-			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint, given.extract, given.namespace
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[], $12::jsonb[], $13::text[])
-			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint, extract, namespace)
+			given.content_hash, 1, 'pending', given.byte_size, given.job_id, given.fingerprint, given.extract, given.namespace, given.content_sha256
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::text[], $9::bigint[], $10::uuid[], $11::text[], $12::jsonb[], $13::text[], $14::bytea[])
+			AS given (document_id, uri, title, content_type, metadata, chunking, content_hash, byte_size, job_id, fingerprint, extract, namespace, content_sha256)
 		ORDER BY given.namespace COLLATE "C", given.uri COLLATE "C" -- so that those who store the same wait for each other and never in a circle
 		ON CONFLICT (index_id, namespace, uri) DO UPDATE SET
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
-			chunking = excluded.chunking, content_hash = excluded.content_hash, byte_size = excluded.byte_size,
+			chunking = excluded.chunking, content_hash = excluded.content_hash, content_sha256 = excluded.content_sha256, byte_size = excluded.byte_size,
+			text_bytes = CASE WHEN d.text_stored AND d.metadata = excluded.metadata THEN d.text_bytes END, -- others may see the new version than saw the old one
 			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = now()
 		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
 		RETURNING d.document_id::text, d.namespace, d.uri, d.version, d.chunk_count, d.created_at, d.updated_at`, args.Values()...)

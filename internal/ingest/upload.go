@@ -169,6 +169,8 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if _, err := d.chunking.RetrievalOptions(textType(d.chunking, format, d.ContentType), d.URI); err != nil {
 		return d, fault.Under("chunking", err)
 	}
+	sum := sha256.Sum256(d.content)
+	d.ContentSHA256 = sum[:]
 	d.ContentHash, err = d.hash()
 	return d, err
 }
@@ -195,7 +197,7 @@ func (d newDocument) hash() (string, error) {
 	h := sha256.New()
 	h.Write(settings)
 	h.Write([]byte{0})
-	h.Write(d.content)
+	h.Write(d.ContentSHA256)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 

@@ -59,6 +59,7 @@ type task struct {
 	into       index.Index
 	content    []byte         // at first only the first segment of a large document
 	fromFile   map[string]any // metadata of all chunks that was read from the file
+	text       readText
 	chunks     []chunk.Chunk
 	embeddings embeddings
 	err        error // ends this attempt
@@ -267,6 +268,7 @@ func (w *Worker) split(ctx context.Context, t *task) error {
 func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) (err error) {
 	t.fromFile, err = fileMetadata(parsed)
 	t.Title = cmp.Or(t.Title, parsed.Title)
+	t.text = t.readText(parsed)
 	t.chunks, t.content = chunks, nil
 	return err
 }

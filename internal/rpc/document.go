@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/hex"
 
 	"connectrpc.com/connect"
 
@@ -53,6 +54,41 @@ func (h *Handlers) GetDocument(ctx context.Context, req *ragdv1.GetDocumentReque
 		return nil, err
 	}
 	return documentMessage(d, indexName)
+}
+
+// DownloadDocument implements DocumentService.
+func (h *Handlers) DownloadDocument(ctx context.Context, req *ragdv1.DownloadDocumentRequest, stream *connect.ServerStream[ragdv1.DownloadDocumentResponse]) error {
+	return h.Download(ctx, req, stream.Send)
+}
+
+// Download calls send with the messages of DownloadDocument.
+func (h *Handlers) Download(ctx context.Context, req *ragdv1.DownloadDocumentRequest, send func(*ragdv1.DownloadDocumentResponse) error) error {
+	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri(), Namespace: req.GetNamespace()}
+	part := ingest.Range{Start: int64(req.GetStartByte()), End: int64(req.GetEndByte())}
+	begin := func(d ingest.Document, indexName string) error {
+		message, err := documentMessage(d, indexName)
+		if err != nil {
+			return err
+		}
+		return send(&ragdv1.DownloadDocumentResponse{Part: &ragdv1.DownloadDocumentResponse_Document{Document: message}})
+	}
+	return h.Ingest.Download(ctx, req.GetIndexName(), ref, part, begin, func(piece []byte) error {
+		return send(&ragdv1.DownloadDocumentResponse{Part: &ragdv1.DownloadDocumentResponse_Content{Content: piece}})
+	})
+}
+
+// ReadDocument implements DocumentService.
+func (h *Handlers) ReadDocument(ctx context.Context, req *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error) {
+	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri(), Namespace: req.GetNamespace()}
+	found, err := h.Ingest.Text(ctx, req.GetIndexName(), ref, ingest.Range{Start: int64(req.GetStartByte()), End: int64(req.GetEndByte())})
+	if err != nil {
+		return nil, err
+	}
+	document, err := documentMessage(found.Document, found.IndexName)
+	return &ragdv1.ReadDocumentResponse{
+		Document: document, ContentType: found.ContentType, Text: found.Text,
+		StartByte: uint32(found.Range.Start), EndByte: uint32(found.Range.End), ByteSize: uint32(found.Size),
+	}, err
 }
 
 // ListDocuments implements DocumentService.
@@ -202,7 +238,7 @@ func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, err
 		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error,
 		ChunkCount: int32(d.ChunkCount), ByteSize: uint32(d.ByteSize),
 		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt), Fingerprint: d.Fingerprint,
-		Namespace: d.Namespace,
+		Namespace: d.Namespace, ContentSha256: hex.EncodeToString(d.ContentSHA256),
 	}, err
 }
 

@@ -82,12 +82,16 @@ CREATE TABLE documents (
 	chunking     jsonb NOT NULL,
 	extract      jsonb, -- settings of the extraction; null: none
 	content_hash text NOT NULL,
+	content_sha256 bytea NOT NULL, -- of the uploaded bytes
 	fingerprint  text COLLATE "C" NOT NULL DEFAULT '', -- of the content, as the uploader computes it
 	version      int NOT NULL,
 	status       text NOT NULL CHECK (status IN ('pending', 'processing', 'ready', 'failed', 'deleting')),
 	error        text NOT NULL DEFAULT '',
 	chunk_count  int NOT NULL DEFAULT 0,
 	byte_size    bigint NOT NULL,
+	text_bytes   bigint, -- of the text that was read from the content; null until then
+	text_type    text NOT NULL DEFAULT '', -- its content type
+	text_stored  boolean NOT NULL DEFAULT false, -- apart from the content, from which it differs
 	job_id       uuid NOT NULL,
 	created_at   timestamptz NOT NULL DEFAULT now(),
 	updated_at   timestamptz NOT NULL DEFAULT now(),
@@ -96,8 +100,9 @@ CREATE TABLE documents (
 
 CREATE INDEX documents_in_order ON documents (index_id, created_at, document_id);
 
--- document_contents has the uploaded bytes, in segments, apart from the rows that lists
--- read.
+-- document_contents has the uploaded bytes, in segments from 0, apart from the rows that
+-- lists read. The text that was read from them, where it differs, is in segments from -1
+-- downwards: that of the searchable version, while the bytes may be those of a later one.
 CREATE TABLE document_contents (
 	document_id uuid NOT NULL REFERENCES documents ON DELETE CASCADE,
 	segment     int NOT NULL DEFAULT 0,

@@ -51,7 +51,9 @@ type Document struct {
 	// The fingerprint that was uploaded with it.
 	Fingerprint string `protobuf:"bytes,15,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	// The namespace of the index that holds it.
-	Namespace     string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// SHA-256 of the uploaded bytes, in hex.
+	ContentSha256 string `protobuf:"bytes,17,opt,name=content_sha256,json=contentSha256,proto3" json:"content_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -194,6 +196,13 @@ func (x *Document) GetFingerprint() string {
 func (x *Document) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Document) GetContentSha256() string {
+	if x != nil {
+		return x.ContentSha256
 	}
 	return ""
 }
@@ -979,6 +988,359 @@ func (x *GetDocumentRequest) GetNamespace() string {
 	return ""
 }
 
+type DownloadDocumentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Exactly one of document_id and uri.
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// Required unless documentId is given.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Namespace of the uri. Default: "default".
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Sends the content from this byte on.
+	StartByte uint32 `protobuf:"varint,5,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	// Sends the content before this byte. Default: to the end.
+	EndByte       uint32 `protobuf:"varint,6,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DownloadDocumentRequest) Reset() {
+	*x = DownloadDocumentRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DownloadDocumentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DownloadDocumentRequest) ProtoMessage() {}
+
+func (x *DownloadDocumentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DownloadDocumentRequest.ProtoReflect.Descriptor instead.
+func (*DownloadDocumentRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DownloadDocumentRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *DownloadDocumentRequest) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *DownloadDocumentRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *DownloadDocumentRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DownloadDocumentRequest) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *DownloadDocumentRequest) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+type DownloadDocumentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*DownloadDocumentResponse_Document
+	//	*DownloadDocumentResponse_Content
+	Part          isDownloadDocumentResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DownloadDocumentResponse) Reset() {
+	*x = DownloadDocumentResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DownloadDocumentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DownloadDocumentResponse) ProtoMessage() {}
+
+func (x *DownloadDocumentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DownloadDocumentResponse.ProtoReflect.Descriptor instead.
+func (*DownloadDocumentResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DownloadDocumentResponse) GetPart() isDownloadDocumentResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *DownloadDocumentResponse) GetDocument() *Document {
+	if x != nil {
+		if x, ok := x.Part.(*DownloadDocumentResponse_Document); ok {
+			return x.Document
+		}
+	}
+	return nil
+}
+
+func (x *DownloadDocumentResponse) GetContent() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*DownloadDocumentResponse_Content); ok {
+			return x.Content
+		}
+	}
+	return nil
+}
+
+type isDownloadDocumentResponse_Part interface {
+	isDownloadDocumentResponse_Part()
+}
+
+type DownloadDocumentResponse_Document struct {
+	// The first message: what is known of the document.
+	Document *Document `protobuf:"bytes,1,opt,name=document,proto3,oneof"`
+}
+
+type DownloadDocumentResponse_Content struct {
+	// The next bytes of the content, at most 1 MiB.
+	Content []byte `protobuf:"bytes,2,opt,name=content,proto3,oneof"`
+}
+
+func (*DownloadDocumentResponse_Document) isDownloadDocumentResponse_Part() {}
+
+func (*DownloadDocumentResponse_Content) isDownloadDocumentResponse_Part() {}
+
+type ReadDocumentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Exactly one of document_id and uri.
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// Required unless documentId is given.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Namespace of the uri. Default: "default".
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Returns the text from this byte on, or from the start of the character that it is in.
+	StartByte uint32 `protobuf:"varint,5,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	// Returns the text before this byte, or to the end of the character that it is in. At most
+	// 4 MiB after start_byte. Default: 1 MiB after it, or the end of the text.
+	EndByte       uint32 `protobuf:"varint,6,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadDocumentRequest) Reset() {
+	*x = ReadDocumentRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadDocumentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadDocumentRequest) ProtoMessage() {}
+
+func (x *ReadDocumentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadDocumentRequest.ProtoReflect.Descriptor instead.
+func (*ReadDocumentRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ReadDocumentRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ReadDocumentRequest) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *ReadDocumentRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *ReadDocumentRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ReadDocumentRequest) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *ReadDocumentRequest) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+type ReadDocumentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The document that the text was read from.
+	Document *Document `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	// Media type of the text, such as text/markdown.
+	ContentType string `protobuf:"bytes,2,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	Text        string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// The range of the text that this is.
+	StartByte uint32 `protobuf:"varint,4,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte   uint32 `protobuf:"varint,5,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	// Size of the whole text in bytes.
+	ByteSize      uint32 `protobuf:"varint,6,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadDocumentResponse) Reset() {
+	*x = ReadDocumentResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadDocumentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadDocumentResponse) ProtoMessage() {}
+
+func (x *ReadDocumentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadDocumentResponse.ProtoReflect.Descriptor instead.
+func (*ReadDocumentResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReadDocumentResponse) GetDocument() *Document {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *ReadDocumentResponse) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *ReadDocumentResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ReadDocumentResponse) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *ReadDocumentResponse) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+func (x *ReadDocumentResponse) GetByteSize() uint32 {
+	if x != nil {
+		return x.ByteSize
+	}
+	return 0
+}
+
 type ListDocumentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the tenant's index, if it has exactly one.
@@ -997,7 +1359,7 @@ type ListDocumentsRequest struct {
 
 func (x *ListDocumentsRequest) Reset() {
 	*x = ListDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1009,7 +1371,7 @@ func (x *ListDocumentsRequest) String() string {
 func (*ListDocumentsRequest) ProtoMessage() {}
 
 func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[10]
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1022,7 +1384,7 @@ func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*ListDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListDocumentsRequest) GetIndexName() string {
@@ -1071,7 +1433,7 @@ type ListDocumentsResponse struct {
 
 func (x *ListDocumentsResponse) Reset() {
 	*x = ListDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1445,7 @@ func (x *ListDocumentsResponse) String() string {
 func (*ListDocumentsResponse) ProtoMessage() {}
 
 func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[11]
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1458,7 @@ func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*ListDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListDocumentsResponse) GetDocuments() []*Document {
@@ -1129,7 +1491,7 @@ type DeleteDocumentRequest struct {
 
 func (x *DeleteDocumentRequest) Reset() {
 	*x = DeleteDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1141,7 +1503,7 @@ func (x *DeleteDocumentRequest) String() string {
 func (*DeleteDocumentRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[12]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1154,7 +1516,7 @@ func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteDocumentRequest) GetIndexName() string {
@@ -1193,7 +1555,7 @@ type DeleteDocumentResponse struct {
 
 func (x *DeleteDocumentResponse) Reset() {
 	*x = DeleteDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1567,7 @@ func (x *DeleteDocumentResponse) String() string {
 func (*DeleteDocumentResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[13]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1580,7 @@ func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
 }
 
 // DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
@@ -1244,7 +1606,7 @@ type DeleteDocumentsRequest struct {
 
 func (x *DeleteDocumentsRequest) Reset() {
 	*x = DeleteDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1618,7 @@ func (x *DeleteDocumentsRequest) String() string {
 func (*DeleteDocumentsRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1631,7 @@ func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteDocumentsRequest) GetIndexName() string {
@@ -1326,7 +1688,7 @@ type DeleteDocumentsResponse struct {
 
 func (x *DeleteDocumentsResponse) Reset() {
 	*x = DeleteDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1700,7 @@ func (x *DeleteDocumentsResponse) String() string {
 func (*DeleteDocumentsResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1713,7 @@ func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteDocumentsResponse) GetDeletedCount() int32 {
@@ -1380,7 +1742,7 @@ type DeletedDocument struct {
 
 func (x *DeletedDocument) Reset() {
 	*x = DeletedDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1754,7 @@ func (x *DeletedDocument) String() string {
 func (*DeletedDocument) ProtoMessage() {}
 
 func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1767,7 @@ func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletedDocument.ProtoReflect.Descriptor instead.
 func (*DeletedDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeletedDocument) GetDocumentId() string {
@@ -1454,7 +1816,7 @@ type SyncSourceRequest struct {
 
 func (x *SyncSourceRequest) Reset() {
 	*x = SyncSourceRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1828,7 @@ func (x *SyncSourceRequest) String() string {
 func (*SyncSourceRequest) ProtoMessage() {}
 
 func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1841,7 @@ func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
 func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SyncSourceRequest) GetIndexName() string {
@@ -1544,7 +1906,7 @@ type SourceDocument struct {
 
 func (x *SourceDocument) Reset() {
 	*x = SourceDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1918,7 @@ func (x *SourceDocument) String() string {
 func (*SourceDocument) ProtoMessage() {}
 
 func (x *SourceDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1931,7 @@ func (x *SourceDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
 func (*SourceDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SourceDocument) GetUri() string {
@@ -1604,7 +1966,7 @@ type SyncSourceResponse struct {
 
 func (x *SyncSourceResponse) Reset() {
 	*x = SyncSourceResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1978,7 @@ func (x *SyncSourceResponse) String() string {
 func (*SyncSourceResponse) ProtoMessage() {}
 
 func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1991,7 @@ func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
 func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SyncSourceResponse) GetNewUris() []string {
@@ -1683,7 +2045,7 @@ type FindUnchangedRequest struct {
 
 func (x *FindUnchangedRequest) Reset() {
 	*x = FindUnchangedRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +2057,7 @@ func (x *FindUnchangedRequest) String() string {
 func (*FindUnchangedRequest) ProtoMessage() {}
 
 func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +2070,7 @@ func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUnchangedRequest.ProtoReflect.Descriptor instead.
 func (*FindUnchangedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FindUnchangedRequest) GetIndexName() string {
@@ -1749,7 +2111,7 @@ type FindUnchangedResponse struct {
 
 func (x *FindUnchangedResponse) Reset() {
 	*x = FindUnchangedResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +2123,7 @@ func (x *FindUnchangedResponse) String() string {
 func (*FindUnchangedResponse) ProtoMessage() {}
 
 func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +2136,7 @@ func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUnchangedResponse.ProtoReflect.Descriptor instead.
 func (*FindUnchangedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *FindUnchangedResponse) GetUnchanged() []int32 {
@@ -1799,7 +2161,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +2173,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +2186,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -1866,7 +2228,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1878,7 +2240,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1891,7 +2253,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -1918,7 +2280,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +2292,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2305,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -1967,7 +2329,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1979,7 +2341,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1992,7 +2354,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -2027,7 +2389,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2401,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2414,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -2079,7 +2441,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2091,7 +2453,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2104,7 +2466,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -2124,7 +2486,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2498,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2511,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -2169,7 +2531,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2543,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2556,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2208,7 +2570,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xad\x04\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xd4\x04\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -2231,7 +2593,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12 \n" +
 	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\x12\x1c\n" +
-	"\tnamespace\x18\x10 \x01(\tR\tnamespace\"\x9b\x03\n" +
+	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12%\n" +
+	"\x0econtent_sha256\x18\x11 \x01(\tR\rcontentSha256\"\x9b\x03\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
@@ -2297,7 +2660,39 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
 	"documentId\x12\x10\n" +
 	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
-	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\xc0\x01\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\xc3\x01\n" +
+	"\x17DownloadDocumentRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x05 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\x06 \x01(\rR\aendByte\"o\n" +
+	"\x18DownloadDocumentResponse\x12/\n" +
+	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentH\x00R\bdocument\x12\x1a\n" +
+	"\acontent\x18\x02 \x01(\fH\x00R\acontentB\x06\n" +
+	"\x04part\"\xbf\x01\n" +
+	"\x13ReadDocumentRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x05 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\x06 \x01(\rR\aendByte\"\xd3\x01\n" +
+	"\x14ReadDocumentResponse\x12-\n" +
+	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12!\n" +
+	"\fcontent_type\x18\x02 \x01(\tR\vcontentType\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12\x1b\n" +
+	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\"\xc0\x01\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
@@ -2389,11 +2784,13 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\x81\b\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xae\t\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
-	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12S\n" +
+	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12Y\n" +
+	"\x10DownloadDocument\x12 .ragd.v1.DownloadDocumentRequest\x1a!.ragd.v1.DownloadDocumentResponse0\x01\x12P\n" +
+	"\fReadDocument\x12\x1c.ragd.v1.ReadDocumentRequest\x1a\x1d.ragd.v1.ReadDocumentResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\rListDocuments\x12\x1d.ragd.v1.ListDocumentsRequest\x1a\x1e.ragd.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12T\n" +
 	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12E\n" +
@@ -2420,103 +2817,113 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_ragd_v1_document_proto_goTypes = []any{
-	(*Document)(nil),                // 0: ragd.v1.Document
-	(*Job)(nil),                     // 1: ragd.v1.Job
-	(*JobProgress)(nil),             // 2: ragd.v1.JobProgress
-	(*UploadDocumentRequest)(nil),   // 3: ragd.v1.UploadDocumentRequest
-	(*UploadDocumentResponse)(nil),  // 4: ragd.v1.UploadDocumentResponse
-	(*UploadDocumentsRequest)(nil),  // 5: ragd.v1.UploadDocumentsRequest
-	(*UploadDocumentsResponse)(nil), // 6: ragd.v1.UploadDocumentsResponse
-	(*UploadResult)(nil),            // 7: ragd.v1.UploadResult
-	(*UploadError)(nil),             // 8: ragd.v1.UploadError
-	(*GetDocumentRequest)(nil),      // 9: ragd.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),    // 10: ragd.v1.ListDocumentsRequest
-	(*ListDocumentsResponse)(nil),   // 11: ragd.v1.ListDocumentsResponse
-	(*DeleteDocumentRequest)(nil),   // 12: ragd.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),  // 13: ragd.v1.DeleteDocumentResponse
-	(*DeleteDocumentsRequest)(nil),  // 14: ragd.v1.DeleteDocumentsRequest
-	(*DeleteDocumentsResponse)(nil), // 15: ragd.v1.DeleteDocumentsResponse
-	(*DeletedDocument)(nil),         // 16: ragd.v1.DeletedDocument
-	(*SyncSourceRequest)(nil),       // 17: ragd.v1.SyncSourceRequest
-	(*SourceDocument)(nil),          // 18: ragd.v1.SourceDocument
-	(*SyncSourceResponse)(nil),      // 19: ragd.v1.SyncSourceResponse
-	(*FindUnchangedRequest)(nil),    // 20: ragd.v1.FindUnchangedRequest
-	(*FindUnchangedResponse)(nil),   // 21: ragd.v1.FindUnchangedResponse
-	(*ListChunksRequest)(nil),       // 22: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),      // 23: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),           // 24: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),         // 25: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),        // 26: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),         // 27: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),        // 28: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 29: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),         // 30: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 31: google.protobuf.Timestamp
-	(*Extraction)(nil),              // 32: ragd.v1.Extraction
-	(*Chunking)(nil),                // 33: ragd.v1.Chunking
-	(*Chunk)(nil),                   // 34: ragd.v1.Chunk
+	(*Document)(nil),                 // 0: ragd.v1.Document
+	(*Job)(nil),                      // 1: ragd.v1.Job
+	(*JobProgress)(nil),              // 2: ragd.v1.JobProgress
+	(*UploadDocumentRequest)(nil),    // 3: ragd.v1.UploadDocumentRequest
+	(*UploadDocumentResponse)(nil),   // 4: ragd.v1.UploadDocumentResponse
+	(*UploadDocumentsRequest)(nil),   // 5: ragd.v1.UploadDocumentsRequest
+	(*UploadDocumentsResponse)(nil),  // 6: ragd.v1.UploadDocumentsResponse
+	(*UploadResult)(nil),             // 7: ragd.v1.UploadResult
+	(*UploadError)(nil),              // 8: ragd.v1.UploadError
+	(*GetDocumentRequest)(nil),       // 9: ragd.v1.GetDocumentRequest
+	(*DownloadDocumentRequest)(nil),  // 10: ragd.v1.DownloadDocumentRequest
+	(*DownloadDocumentResponse)(nil), // 11: ragd.v1.DownloadDocumentResponse
+	(*ReadDocumentRequest)(nil),      // 12: ragd.v1.ReadDocumentRequest
+	(*ReadDocumentResponse)(nil),     // 13: ragd.v1.ReadDocumentResponse
+	(*ListDocumentsRequest)(nil),     // 14: ragd.v1.ListDocumentsRequest
+	(*ListDocumentsResponse)(nil),    // 15: ragd.v1.ListDocumentsResponse
+	(*DeleteDocumentRequest)(nil),    // 16: ragd.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),   // 17: ragd.v1.DeleteDocumentResponse
+	(*DeleteDocumentsRequest)(nil),   // 18: ragd.v1.DeleteDocumentsRequest
+	(*DeleteDocumentsResponse)(nil),  // 19: ragd.v1.DeleteDocumentsResponse
+	(*DeletedDocument)(nil),          // 20: ragd.v1.DeletedDocument
+	(*SyncSourceRequest)(nil),        // 21: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),           // 22: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),       // 23: ragd.v1.SyncSourceResponse
+	(*FindUnchangedRequest)(nil),     // 24: ragd.v1.FindUnchangedRequest
+	(*FindUnchangedResponse)(nil),    // 25: ragd.v1.FindUnchangedResponse
+	(*ListChunksRequest)(nil),        // 26: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),       // 27: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),            // 28: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),          // 29: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 30: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),          // 31: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),         // 32: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),          // 33: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),          // 34: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 35: google.protobuf.Timestamp
+	(*Extraction)(nil),               // 36: ragd.v1.Extraction
+	(*Chunking)(nil),                 // 37: ragd.v1.Chunking
+	(*Chunk)(nil),                    // 38: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	30, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	31, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	31, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	34, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	35, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	35, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	31, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	31, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	32, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
-	30, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	33, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	30, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	35, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	35, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	36, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	34, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	37, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	34, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 10: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 11: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	3,  // 12: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
 	7,  // 13: ragd.v1.UploadDocumentsResponse.results:type_name -> ragd.v1.UploadResult
 	1,  // 14: ragd.v1.UploadResult.job:type_name -> ragd.v1.Job
 	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
-	30, // 16: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 17: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	30, // 18: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	16, // 19: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
-	18, // 20: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	33, // 21: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
-	18, // 22: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	34, // 23: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 24: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 25: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 26: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 27: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 28: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	12, // 29: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	14, // 30: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	17, // 31: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	20, // 32: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	22, // 33: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	24, // 34: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	25, // 35: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	27, // 36: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	28, // 37: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	29, // 38: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 39: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 40: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 41: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 42: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	13, // 43: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	15, // 44: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	19, // 45: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	21, // 46: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	23, // 47: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 48: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	26, // 49: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 50: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 51: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 52: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	39, // [39:53] is the sub-list for method output_type
-	25, // [25:39] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	0,  // 16: ragd.v1.DownloadDocumentResponse.document:type_name -> ragd.v1.Document
+	0,  // 17: ragd.v1.ReadDocumentResponse.document:type_name -> ragd.v1.Document
+	34, // 18: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	0,  // 19: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
+	34, // 20: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	20, // 21: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
+	22, // 22: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	37, // 23: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	22, // 24: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
+	38, // 25: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 26: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 27: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 28: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 29: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 30: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
+	12, // 31: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
+	14, // 32: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	16, // 33: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	18, // 34: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	21, // 35: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	24, // 36: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	26, // 37: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	28, // 38: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	29, // 39: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	31, // 40: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	32, // 41: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	33, // 42: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 43: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 44: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 45: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 46: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
+	13, // 47: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
+	15, // 48: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	17, // 49: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	19, // 50: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	23, // 51: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	25, // 52: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	27, // 53: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 54: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	30, // 55: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 56: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 57: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 58: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	43, // [43:59] is the sub-list for method output_type
+	27, // [27:43] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2533,13 +2940,17 @@ func file_ragd_v1_document_proto_init() {
 		(*UploadDocumentsRequest_Document)(nil),
 		(*UploadDocumentsRequest_Content)(nil),
 	}
+	file_ragd_v1_document_proto_msgTypes[11].OneofWrappers = []any{
+		(*DownloadDocumentResponse_Document)(nil),
+		(*DownloadDocumentResponse_Content)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

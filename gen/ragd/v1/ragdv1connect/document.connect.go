@@ -42,6 +42,12 @@ const (
 	// DocumentServiceGetDocumentProcedure is the fully-qualified name of the DocumentService's
 	// GetDocument RPC.
 	DocumentServiceGetDocumentProcedure = "/ragd.v1.DocumentService/GetDocument"
+	// DocumentServiceDownloadDocumentProcedure is the fully-qualified name of the DocumentService's
+	// DownloadDocument RPC.
+	DocumentServiceDownloadDocumentProcedure = "/ragd.v1.DocumentService/DownloadDocument"
+	// DocumentServiceReadDocumentProcedure is the fully-qualified name of the DocumentService's
+	// ReadDocument RPC.
+	DocumentServiceReadDocumentProcedure = "/ragd.v1.DocumentService/ReadDocument"
 	// DocumentServiceListDocumentsProcedure is the fully-qualified name of the DocumentService's
 	// ListDocuments RPC.
 	DocumentServiceListDocumentsProcedure = "/ragd.v1.DocumentService/ListDocuments"
@@ -93,6 +99,14 @@ type DocumentServiceClient interface {
 	UploadDocuments(context.Context) (*connect.ClientStreamForClientSimple[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse], error)
 	// GetDocument returns a document by id or uri. Errors: NOT_FOUND.
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
+	// DownloadDocument sends a document and then its content as it was uploaded, in pieces.
+	// A download is complete if it has byte_size bytes with the hash content_sha256. Errors:
+	// NOT_FOUND; ABORTED when the content is replaced meanwhile.
+	DownloadDocument(context.Context, *v1.DownloadDocumentRequest) (*connect.ServerStreamForClient[v1.DownloadDocumentResponse], error)
+	// ReadDocument returns the text that was read from a document, or a range of it: what is
+	// split into chunks, whose start_byte and end_byte are positions in it. Errors: NOT_FOUND;
+	// FAILED_PRECONDITION for a document that has not been read yet.
+	ReadDocument(context.Context, *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
 	// DeleteDocument removes a document and its chunks, also while it is being
@@ -161,6 +175,19 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+DocumentServiceGetDocumentProcedure,
 			connect.WithSchema(documentServiceMethods.ByName("GetDocument")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		downloadDocument: connect.NewClient[v1.DownloadDocumentRequest, v1.DownloadDocumentResponse](
+			httpClient,
+			baseURL+DocumentServiceDownloadDocumentProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("DownloadDocument")),
+			connect.WithClientOptions(opts...),
+		),
+		readDocument: connect.NewClient[v1.ReadDocumentRequest, v1.ReadDocumentResponse](
+			httpClient,
+			baseURL+DocumentServiceReadDocumentProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("ReadDocument")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -240,20 +267,22 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // documentServiceClient implements DocumentServiceClient.
 type documentServiceClient struct {
-	uploadDocument  *connect.Client[v1.UploadDocumentRequest, v1.UploadDocumentResponse]
-	uploadDocuments *connect.Client[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse]
-	getDocument     *connect.Client[v1.GetDocumentRequest, v1.Document]
-	listDocuments   *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
-	deleteDocument  *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
-	deleteDocuments *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
-	syncSource      *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
-	findUnchanged   *connect.Client[v1.FindUnchangedRequest, v1.FindUnchangedResponse]
-	listChunks      *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
-	getJob          *connect.Client[v1.GetJobRequest, v1.Job]
-	listJobs        *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
-	watchJob        *connect.Client[v1.WatchJobRequest, v1.Job]
-	cancelJob       *connect.Client[v1.CancelJobRequest, v1.Job]
-	retryJob        *connect.Client[v1.RetryJobRequest, v1.Job]
+	uploadDocument   *connect.Client[v1.UploadDocumentRequest, v1.UploadDocumentResponse]
+	uploadDocuments  *connect.Client[v1.UploadDocumentsRequest, v1.UploadDocumentsResponse]
+	getDocument      *connect.Client[v1.GetDocumentRequest, v1.Document]
+	downloadDocument *connect.Client[v1.DownloadDocumentRequest, v1.DownloadDocumentResponse]
+	readDocument     *connect.Client[v1.ReadDocumentRequest, v1.ReadDocumentResponse]
+	listDocuments    *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
+	deleteDocument   *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
+	deleteDocuments  *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
+	syncSource       *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
+	findUnchanged    *connect.Client[v1.FindUnchangedRequest, v1.FindUnchangedResponse]
+	listChunks       *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
+	getJob           *connect.Client[v1.GetJobRequest, v1.Job]
+	listJobs         *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
+	watchJob         *connect.Client[v1.WatchJobRequest, v1.Job]
+	cancelJob        *connect.Client[v1.CancelJobRequest, v1.Job]
+	retryJob         *connect.Client[v1.RetryJobRequest, v1.Job]
 }
 
 // UploadDocument calls ragd.v1.DocumentService.UploadDocument.
@@ -273,6 +302,20 @@ func (c *documentServiceClient) UploadDocuments(ctx context.Context) (*connect.C
 // GetDocument calls ragd.v1.DocumentService.GetDocument.
 func (c *documentServiceClient) GetDocument(ctx context.Context, req *v1.GetDocumentRequest) (*v1.Document, error) {
 	response, err := c.getDocument.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DownloadDocument calls ragd.v1.DocumentService.DownloadDocument.
+func (c *documentServiceClient) DownloadDocument(ctx context.Context, req *v1.DownloadDocumentRequest) (*connect.ServerStreamForClient[v1.DownloadDocumentResponse], error) {
+	return c.downloadDocument.CallServerStream(ctx, connect.NewRequest(req))
+}
+
+// ReadDocument calls ragd.v1.DocumentService.ReadDocument.
+func (c *documentServiceClient) ReadDocument(ctx context.Context, req *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error) {
+	response, err := c.readDocument.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -391,6 +434,14 @@ type DocumentServiceHandler interface {
 	UploadDocuments(context.Context, *connect.ClientStream[v1.UploadDocumentsRequest]) (*v1.UploadDocumentsResponse, error)
 	// GetDocument returns a document by id or uri. Errors: NOT_FOUND.
 	GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error)
+	// DownloadDocument sends a document and then its content as it was uploaded, in pieces.
+	// A download is complete if it has byte_size bytes with the hash content_sha256. Errors:
+	// NOT_FOUND; ABORTED when the content is replaced meanwhile.
+	DownloadDocument(context.Context, *v1.DownloadDocumentRequest, *connect.ServerStream[v1.DownloadDocumentResponse]) error
+	// ReadDocument returns the text that was read from a document, or a range of it: what is
+	// split into chunks, whose start_byte and end_byte are positions in it. Errors: NOT_FOUND;
+	// FAILED_PRECONDITION for a document that has not been read yet.
+	ReadDocument(context.Context, *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
 	// DeleteDocument removes a document and its chunks, also while it is being
@@ -455,6 +506,19 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		DocumentServiceGetDocumentProcedure,
 		svc.GetDocument,
 		connect.WithSchema(documentServiceMethods.ByName("GetDocument")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceDownloadDocumentHandler := connect.NewServerStreamHandlerSimple(
+		DocumentServiceDownloadDocumentProcedure,
+		svc.DownloadDocument,
+		connect.WithSchema(documentServiceMethods.ByName("DownloadDocument")),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceReadDocumentHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceReadDocumentProcedure,
+		svc.ReadDocument,
+		connect.WithSchema(documentServiceMethods.ByName("ReadDocument")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -537,6 +601,10 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceUploadDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceGetDocumentProcedure:
 			documentServiceGetDocumentHandler.ServeHTTP(w, r)
+		case DocumentServiceDownloadDocumentProcedure:
+			documentServiceDownloadDocumentHandler.ServeHTTP(w, r)
+		case DocumentServiceReadDocumentProcedure:
+			documentServiceReadDocumentHandler.ServeHTTP(w, r)
 		case DocumentServiceListDocumentsProcedure:
 			documentServiceListDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceDeleteDocumentProcedure:
@@ -578,6 +646,14 @@ func (UnimplementedDocumentServiceHandler) UploadDocuments(context.Context, *con
 
 func (UnimplementedDocumentServiceHandler) GetDocument(context.Context, *v1.GetDocumentRequest) (*v1.Document, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.GetDocument is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) DownloadDocument(context.Context, *v1.DownloadDocumentRequest, *connect.ServerStream[v1.DownloadDocumentResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.DownloadDocument is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) ReadDocument(context.Context, *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.ReadDocument is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error) {
