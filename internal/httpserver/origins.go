@@ -63,25 +63,27 @@ func isLoopback(name string) bool {
 // Headers that a page may send and read, of MCP and of the RPC protocols.
 var (
 	requestHeaders = []string{
-		"Authorization", "Connect-Protocol-Version", "Connect-Timeout-Ms", "Content-Type", "Grpc-Timeout", "Last-Event-ID",
-		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Server", "Ragd-Tenant", "X-Grpc-Web",
+		"Authorization", "Connect-Accept-Encoding", "Connect-Content-Encoding", "Connect-Protocol-Version", "Connect-Timeout-Ms",
+		"Content-Encoding", "Content-Type", "Grpc-Accept-Encoding", "Grpc-Encoding", "Grpc-Timeout", "Last-Event-ID",
+		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Server", "Ragd-Tenant", "Traceparent", "Tracestate", "X-Grpc-Web",
 		"X-Request-Id", "X-User-Agent",
 	}
 	responseHeaders = []string{
-		"Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+		"Connect-Content-Encoding", "Content-Encoding", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id",
 	}
 )
 
 // guard rejects pages of other origins and answers preflight requests. It runs before
-// authentication, so that a page can read a 401.
+// authentication, so that a page can read a 401. It does not let browsers send credentials of
+// their own, such as cookies: callers have keys.
 func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Origin") // also without one: a cached answer lacks the headers for pages
 		origin := r.Header.Get("Origin")
 		if origin == "" {
 			next.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Add("Vary", "Origin")
 		if !o.allow(origin) {
 			reject(w, r, fault.New(fault.Denied, "pages of this origin may not call the service"))
 			return
@@ -97,6 +99,7 @@ func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http
 }
 
 func preflight(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Access-Control-Request-Headers")
 	headers := slices.Clone(requestHeaders)
 	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
 		// The MCP library maps such headers to tool parameters, under names that the tools
