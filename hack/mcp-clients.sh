@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Runs third-party MCP clients against the service: the TypeScript SDK in
 # both of its versions, Mastra's client, the inspector's command line and mcp-go's
-# client. Node and its clients are installed from npm into a separate directory.
+# client. Then converts the tools for models of OpenAI, Google and Anthropic with the
+# AI SDK, Mastra, LangChain, OpenAI's Agents SDK and Google's SDKs, and fails if that
+# loses a part of their schemas. Node and the libraries are installed from npm and PyPI
+# into a separate directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,17 +14,38 @@ packages=(
 	@modelcontextprotocol/client@2.4.0
 	@modelcontextprotocol/inspector@2.12.0
 	@mastra/mcp@2.0.0
+	@mastra/core@1.71.0
+	ai@7.0.173
+	@ai-sdk/anthropic@4.0.105
+	@ai-sdk/google@4.0.121
+	@ai-sdk/mcp@2.0.99
+	@ai-sdk/openai@4.0.118
+	@google/genai@3.1.0
+	@langchain/core@1.4.0
+	@langchain/google-genai@2.3.2
+	@langchain/mcp-adapters@1.1.4
+	@langchain/openai@1.6.0
+)
+wheels=(
+	google-genai==2.34.0
+	langchain-google-genai==4.4.2
+	langchain-mcp-adapters==0.3.2
+	langchain-openai==1.7.3
+	mcp==1.30.0
+	openai-agents==0.24.0
 )
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/ragd/mcp-clients
-wanted="${packages[*]}"
+wanted="${packages[*]} ${wheels[*]}"
 
 if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 	echo "installing $wanted into $dir"
 	mkdir -p "$dir"
 	npm install --prefix "$dir" --no-fund --no-audit --loglevel error "${packages[@]}" >&2
+	python3 -m venv "$dir/venv" # needs Python 3.11 or newer
+	"$dir/venv/bin/pip" install --quiet --disable-pip-version-check "${wheels[@]}" >&2
 	echo "$wanted" >"$dir/installed"
 fi
-cp internal/mcp/testdata/clients/*.mjs "$dir/"
+cp internal/mcp/testdata/clients/*.mjs internal/mcp/testdata/conversions/convert.* "$dir/"
 # go test succeeds when no test has the name.
-RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^TestThirdPartyClients$' ./internal/mcp |
-	awk '{ print } /^--- PASS: TestThirdPartyClients / { passed = 1 } END { exit !passed }'
+RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestConversionsOfToolSchemas)$' ./internal/mcp |
+	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 2 }'

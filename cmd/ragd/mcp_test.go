@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -35,5 +38,44 @@ func TestMCPListsTheToolsThatTheKeyMayUse(t *testing.T) {
 	_, stdout, stderr = s.run("mcp")
 	if !strings.Contains(stdout, `"vector_query"`) || strings.Contains(stdout, `"upload_document"`) || strings.Contains(stdout, `"delete_document"`) {
 		t.Errorf("a key that may read is shown %s%s", stdout, stderr)
+	}
+}
+
+// Clients learn the version that `ragd version` prints, over HTTP and standard input.
+func TestMCPReportsTheVersionOfTheBinary(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+	s.stdin = initialize
+	_, onStdio, _ := s.run("mcp")
+	req, err := http.NewRequest(http.MethodPost, s.url+"/mcp", strings.NewReader(initialize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{
+		"Authorization": {"Bearer " + operatorSecret}, "Ragd-Tenant": {"acme"},
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	overHTTP, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for transport, answer := range map[string]string{"stdio": onStdio, "HTTP": string(overHTTP)} {
+		var initialized struct {
+			Result struct {
+				ServerInfo struct{ Name, Version string }
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &initialized); err != nil {
+			t.Fatalf("%s: %v in %s", transport, err, answer)
+		}
+		if got := initialized.Result.ServerInfo; got.Name != "ragd" || got.Version != readBuild().Version {
+			t.Errorf("%s: %+v, want version %s", transport, got, readBuild().Version)
+		}
 	}
 }

@@ -30,6 +30,14 @@ func Append(dst []byte, m proto.Message) ([]byte, error) {
 	return appendMessage(dst, m.ProtoReflect())
 }
 
+// AppendSet appends a message as Append does, but of its own fields only those that are
+// neither empty nor zero, and those with the JSON names in always.
+func AppendSet(dst []byte, m proto.Message, always ...string) ([]byte, error) {
+	return appendFields(dst, m.ProtoReflect(), func(field protoreflect.FieldDescriptor) bool {
+		return slices.Contains(always, field.JSONName())
+	})
+}
+
 func appendMessage(dst []byte, m protoreflect.Message) ([]byte, error) {
 	switch known := m.Interface().(type) {
 	case *structpb.Struct:
@@ -42,11 +50,17 @@ func appendMessage(dst []byte, m protoreflect.Message) ([]byte, error) {
 	if m.Descriptor().ParentFile().Package() == "google.protobuf" {
 		return appendOther(dst, m)
 	}
+	return appendFields(dst, m, func(field protoreflect.FieldDescriptor) bool { return !field.HasPresence() })
+}
+
+// appendFields appends an object of the fields that are set and of those for which always
+// returns true.
+func appendFields(dst []byte, m protoreflect.Message, always func(protoreflect.FieldDescriptor) bool) ([]byte, error) {
 	dst = append(dst, '{')
 	fields, first := m.Descriptor().Fields(), true
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if field.HasPresence() && !m.Has(field) {
+		if !always(field) && !m.Has(field) {
 			continue
 		}
 		if !first {

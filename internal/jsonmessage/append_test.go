@@ -207,3 +207,16 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	})
 }
+
+func TestAppendSetLeavesOutWhatIsEmpty(t *testing.T) {
+	t.Parallel()
+	source := &ragdv1.Source{Document: "a", Details: &ragdv1.RerankDetails{Semantic: 1}}
+	got, err := AppendSet(nil, source, "score", "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"id":"","score":0,"document":"a","details":{"semantic":1,"vector":0,"position":0,"estimated":false}}`
+	if string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

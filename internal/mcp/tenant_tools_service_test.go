@@ -100,7 +100,7 @@ func TestToolsOfTenants(t *testing.T) {
 				t.Errorf("listed %v, %+v", names, named["ask_laws"])
 			}
 			shown, err := json.Marshal(named["ask_laws"].InputSchema)
-			if err != nil || !strings.Contains(string(shown), `"default":5`) || strings.Contains(string(shown), "indexName") {
+			if err != nil || !strings.Contains(string(shown), `Here the default is 5.`) || strings.Contains(string(shown), "indexName") {
 				t.Errorf("the schema is %s, %v", shown, err)
 			}
 

@@ -211,7 +211,7 @@ func TestToolsOverHTTP(t *testing.T) {
 					if err := protojson.Unmarshal(structured, back); err != nil {
 						t.Fatal(err)
 					}
-					if diff := cmp.Diff(call.answer, back, protocmp.Transform()); diff != "" {
+					if diff := cmp.Diff(withoutCopies(call.answer), back, protocmp.Transform()); diff != "" {
 						t.Errorf("the structured content differs: %s", diff)
 					}
 					if err := schemas[call.tool].Validate(result.StructuredContent); err != nil {
@@ -219,7 +219,7 @@ func TestToolsOverHTTP(t *testing.T) {
 					}
 				})
 			}
-			var called []string
+			called := []string{"fetch", "search"} // have no message of their own and a test of their own
 			for _, call := range calls {
 				called = append(called, call.tool)
 			}
@@ -228,6 +228,30 @@ func TestToolsOverHTTP(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withoutCopies returns an answer that has the text of each passage once.
+func withoutCopies(m proto.Message) proto.Message {
+	m = proto.CloneOf(m)
+	var sources []*ragdv1.Source
+	switch m := m.(type) {
+	case *ragdv1.VectorQueryResponse:
+		if sources = m.Sources; len(sources) > 0 {
+			m.RelevantContext = ""
+		}
+	case *ragdv1.GraphRagResponse:
+		if sources = m.Sources; len(sources) > 0 {
+			m.RelevantContext = ""
+		}
+	case *ragdv1.RerankResponse:
+		for _, r := range m.Results {
+			sources = append(sources, r.Result)
+		}
+	}
+	for _, source := range sources {
+		delete(source.GetMetadata().GetFields(), "text")
+	}
+	return m
 }
 
 // recordingAPI answers every call with *answer and records the request.

@@ -24,19 +24,21 @@ import (
 	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/toolschema"
 )
 
 // arguments validates the arguments of a call against a tool's input schema and reports
 // mistakes so that a model can correct them.
 type arguments struct {
+	input   toolschema.Schema
 	schema  *jsonschema.Schema
 	source  map[string]any
 	shape   *admission.Shape
 	vectors []string // names of arguments that are plain lists of numbers
 }
 
-func newArguments(schema json.RawMessage) (*arguments, error) {
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+func newArguments(input toolschema.Schema) (*arguments, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(input.Accepted()))
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func newArguments(schema json.RawMessage) (*arguments, error) {
 		return nil, err
 	}
 	compiled, err := compiler.Compile(name)
-	return &arguments{schema: compiled, source: source, shape: admission.SchemaShape(source), vectors: vectorsOf(source)}, err
+	return &arguments{input: input, schema: compiled, source: source, shape: admission.SchemaShape(source), vectors: vectorsOf(source)}, err
 }
 
 // vectorsOf returns the names of the arguments whose schema is a list of numbers without
@@ -163,9 +165,7 @@ func (a *arguments) check(raw, answers json.RawMessage) ([]byte, error) {
 	if !ok {
 		return nil, fault.Field("arguments", "must be an object")
 	}
-	for name := range given {
-		changed = a.repair(given, name) || changed
-	}
+	changed = a.input.Repair(given) || changed
 	if answers != nil {
 		var answered map[string]any
 		if err := json.Unmarshal(answers, &answered); err != nil {
@@ -192,30 +192,6 @@ func (a *arguments) check(raw, answers json.RawMessage) ([]byte, error) {
 // strict reports whether protojson accepts raw, which encoding/json does. protojson
 // rejects unpaired surrogates, which models leave behind when they stop early.
 func strict(raw []byte) bool { return utf8.Valid(raw) && !bytes.Contains(raw, []byte(`\u`)) }
-
-// repair corrects harmless mistakes of models in one argument: null or "" for an argument
-// left out, and a number or an object written into a string. It reports whether it
-// changed anything.
-func (a *arguments) repair(given map[string]any, name string) bool {
-	property, _ := lookup(a.source, "properties", name).(map[string]any)
-	wanted, _ := property["type"].(string)
-	text, isText := given[name].(string)
-	switch {
-	case given[name] == nil:
-		delete(given, name)
-	case !isText || wanted == "string" || wanted == "":
-		return false
-	case strings.TrimSpace(text) == "":
-		delete(given, name)
-	default:
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		if err != nil {
-			return false
-		}
-		given[name] = value
-	}
-	return true
-}
 
 // lookup follows path through nested JSON objects; nil if there is no such value.
 func lookup(value any, path ...string) any {

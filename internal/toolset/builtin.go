@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -10,12 +9,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/toolschema"
 )
 
 // tool is a tool that can be called.
 type tool struct {
 	source     string // its name outside of views
 	definition Definition
+	input      toolschema.Schema
+	output     toolschema.Schema
 	arguments  *arguments
 	run        run
 	// fixed tools take only the filter from the request context.
@@ -53,11 +55,11 @@ func (m method) run(ctx context.Context, _ Call, arguments accepted) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	structured, err := encode(answer)
+	content, err := structured(answer)
 	if err != nil {
 		return Result{}, fmt.Errorf("encode the answer: %w", err)
 	}
-	return Result{Structured: structured, Text: text}, nil
+	return Result{Structured: content, Text: text}, nil
 }
 
 // runs returns the methods of the builtin tools by name.
@@ -69,6 +71,7 @@ func (s *Set) runs() map[string]method {
 		"delete_documents": call(api.DeleteDocuments, deletedManyText),
 		"describe_index":   call(api.DescribeIndex, indexText),
 		"document_chunker": call(api.ChunkText, chunksText),
+		"fetch":            s.fetch(),
 		"get_document":     call(api.GetDocument, documentText),
 		"get_job":          s.getJob(),
 		"graph_rag":        call(api.GraphRag, walkText),
@@ -76,21 +79,29 @@ func (s *Set) runs() map[string]method {
 		"list_documents":   call(api.ListDocuments, documentsText),
 		"list_indexes":     call(api.ListIndexes, indexesText),
 		"list_topics":      call(api.ListTopics, topicsText),
+		"search":           s.search(),
 		"sync_source":      call(api.SyncSource, syncedText),
 		"upload_document":  s.upload(),
 		"vector_query":     call(api.VectorQuery, answerText),
 	}
 }
 
-// definitions holds the tools as they go over the wire, one file each. In them
-// {"$shared": "name"} stands for the entry of that name in shared.json, because not every
-// client follows references within a schema.
+// definitions holds the tools, one file each, and the schemas that they share, see
+// toolschema.
 //
 //go:embed tools/*.json
 var definitions embed.FS
 
-func readTool(name string, run method) (*tool, error) {
-	raw, err := readDefinition(name)
+func readShared() (toolschema.Shared, error) {
+	raw, err := definitions.ReadFile("tools/shared.json")
+	if err != nil {
+		return toolschema.Shared{}, err
+	}
+	return toolschema.ParseShared(raw)
+}
+
+func readTool(name string, shared toolschema.Shared, run method) (*tool, error) {
+	raw, err := definitions.ReadFile("tools/" + name + ".json")
 	if err != nil {
 		return nil, err
 	}
@@ -105,51 +116,19 @@ func readTool(name string, run method) (*tool, error) {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return nil, err
 	}
-	accepts, err := newArguments(d.InputSchema)
-	if err != nil {
+	t := &tool{source: d.Name, run: run.run}
+	if t.input, err = shared.Parse(d.InputSchema); err != nil {
 		return nil, err
 	}
-	return &tool{
-		source: d.Name,
-		definition: Definition{
-			Name: d.Name, Title: d.Title, Description: d.Description, Kind: d.Name, Builtin: true, Annotations: d.Annotations,
-			InputSchema: d.InputSchema, OutputSchema: d.OutputSchema,
-		},
-		arguments: accepts,
-		run:       run.run,
-	}, nil
-}
-
-// readDefinition returns a tool's file with shared entries inserted. The order of keys is
-// kept.
-func readDefinition(name string) ([]byte, error) {
-	var shared map[string]json.RawMessage
-	raw, err := definitions.ReadFile("tools/shared.json")
-	if err == nil {
-		err = json.Unmarshal(raw, &shared)
-	}
-	if err != nil {
+	if t.output, err = shared.Parse(d.OutputSchema); err != nil {
 		return nil, err
 	}
-	if raw, err = definitions.ReadFile("tools/" + name + ".json"); err != nil {
-		return nil, err
+	t.definition = Definition{
+		Name: d.Name, Title: d.Title, Description: d.Description, Kind: d.Name, Builtin: true, Annotations: d.Annotations,
+		InputSchema: t.input.Shown(), OutputSchema: t.output.Shown(),
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil {
-		return nil, err
-	}
-	out := compact.Bytes()
-	const depth = 2 // shared entries contain others, but only one level deep
-	for range depth {
-		for part, schema := range shared {
-			var inner bytes.Buffer
-			if err := json.Compact(&inner, schema); err != nil {
-				return nil, err
-			}
-			out = bytes.ReplaceAll(out, []byte(`{"$shared":"`+part+`"}`), inner.Bytes())
-		}
-	}
-	return out, nil
+	t.arguments, err = newArguments(t.input)
+	return t, err
 }
 
 // encode returns a message as compact JSON with all fields, because output schemas require

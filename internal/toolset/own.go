@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/toolschema"
 )
 
 // maxOwnTools is above the number of tools that a tenant may have.
@@ -89,7 +90,10 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 		return nil, err
 	}
 	var err error
-	t.arguments, err = newArguments(t.definition.InputSchema)
+	if t.input, err = toolschema.Foreign(t.definition.InputSchema); err != nil {
+		return nil, err
+	}
+	t.arguments, err = newArguments(t.input)
 	t.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
 		c.Arguments = arguments.json
 		return runner.Run(ctx, made, c)
@@ -126,10 +130,9 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	d := &o.definition
 	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()
 	d.Kind, d.Builtin = made.GetKind(), false
-	if d.InputSchema, err = o.schema(kind.definition.InputSchema, made.GetArguments()); err != nil {
-		return nil, err
-	}
-	o.arguments, err = newArguments(d.InputSchema)
+	o.input, o.output = o.schema(kind.input, made.GetArguments()), kind.output
+	d.InputSchema = o.input.Shown()
+	o.arguments, err = newArguments(o.input)
 	return &o.tool, err
 }
 
@@ -138,36 +141,16 @@ var alternatives = [][]string{{"queryText", "queryVector"}, {"text", "content"}}
 
 // schema returns the part of the kind's input schema that a model may use, with the
 // tool's settings as defaults.
-func (o *ownTool) schema(kind json.RawMessage, arguments []string) (json.RawMessage, error) {
-	var whole struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(kind, &whole); err != nil {
-		return nil, err
-	}
-	var properties, required []string
+func (o *ownTool) schema(kind toolschema.Schema, arguments []string) toolschema.Schema {
+	var required []string
 	for _, name := range arguments {
-		property := whole.Properties[name]
-		if property == nil {
-			continue // a field for programs, which the tool's schema does not have
-		}
-		if value := o.settings[name]; value != nil && name != "filter" { // filters are and-ed
-			property = append([]byte(`{"default":`+string(value)+`,`), property[1:]...)
-		}
-		key, err := json.Marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		properties = append(properties, string(key)+":"+string(property))
 		if o.requires(name, arguments) {
-			required = append(required, string(key))
+			required = append(required, name)
 		}
 	}
-	schema := `{"type":"object","additionalProperties":false,"properties":{` + strings.Join(properties, ",") + `}`
-	if len(required) > 0 {
-		schema += `,"required":[` + strings.Join(required, ",") + `]`
-	}
-	return json.RawMessage(schema + `}`), nil
+	defaults := maps.Clone(o.settings)
+	delete(defaults, "filter") // filters are and-ed
+	return kind.Pick(arguments, required, defaults)
 }
 
 // requires reports whether a call of the tool must give the argument.

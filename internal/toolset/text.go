@@ -82,7 +82,8 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 			line = append(line, "\n\n"...)
 		}
 		line = append(strconv.AppendInt(append(line, '['), int64(i+1), 10), ']')
-		for _, part := range []string{source.GetTitle(), source.GetUri()} {
+		name, metadata := nameOf(source)
+		for _, part := range []string{name, source.GetUri()} {
 			if part != "" {
 				line = append(append(line, ' '), oneLine(part)...)
 			}
@@ -96,9 +97,70 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 		if source.GetPath() != "" {
 			line = append(append(append(line, "path: "...), oneLine(source.GetPath())...), '\n')
 		}
-		b.Write(appendMetadata(line, withoutText(source)))
+		b.Write(appendMetadata(line, metadata))
 		b.WriteString(source.GetDocument())
 	}
+}
+
+// maxNameBytes limits a name with headings; longer ones stay in the metadata.
+const maxNameBytes = 300
+
+// nameOf returns the title of a passage's document with the headings above the passage,
+// and the metadata that says more than the name and the passage.
+func nameOf(source *ragdv1.Source) (string, *structpb.Struct) {
+	title, metadata := source.GetTitle(), withoutText(source)
+	fields := metadata.GetFields()
+	path := headings(fields["headings"])
+	section := strings.Join(path, " > ")
+	if len(path) > 0 && path[0] == title {
+		path = path[1:]
+	}
+	whole := path
+	if title != "" {
+		whole = append([]string{title}, path...)
+	}
+	name := strings.Join(whole, " > ")
+	named := len(name) <= maxNameBytes
+	if !named {
+		name = title
+	}
+	rest := maps.Clone(fields)
+	for _, key := range []string{"title", "documentTitle"} {
+		if said, ok := rest[key].GetKind().(*structpb.Value_StringValue); ok && said.StringValue == title {
+			delete(rest, key)
+		}
+	}
+	if section != "" && named {
+		delete(rest, "headings")
+		if position := rest["position"].GetStructValue(); position.GetFields()["section"].GetStringValue() == section {
+			if rest["position"] = withoutSection(position); rest["position"] == nil {
+				delete(rest, "position")
+			}
+		}
+	}
+	return name, &structpb.Struct{Fields: rest}
+}
+
+// withoutSection returns a position without its section, nil if it says nothing else.
+func withoutSection(position *structpb.Struct) *structpb.Value {
+	rest := maps.Clone(position.GetFields())
+	delete(rest, "section")
+	if len(rest) == 0 {
+		return nil
+	}
+	return structpb.NewStructValue(&structpb.Struct{Fields: rest})
+}
+
+// headings returns a list of texts, nil for any other value.
+func headings(value *structpb.Value) (path []string) {
+	for _, v := range value.GetListValue().GetValues() {
+		text, ok := v.GetKind().(*structpb.Value_StringValue)
+		if !ok {
+			return nil
+		}
+		path = append(path, text.StringValue)
+	}
+	return path
 }
 
 // oneLine returns a uri or title for use in a sentence: quoted if it has line breaks or

@@ -44,6 +44,7 @@ type API interface {
 	DeleteDocument(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	DeleteDocuments(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
 	SyncSource(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
+	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	CancelJob(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 
@@ -205,8 +206,12 @@ func New(cfg Config) (*Set, error) {
 	if s.override == nil {
 		s.override = Override
 	}
+	shared, err := readShared()
+	if err != nil {
+		return nil, fmt.Errorf("read the shared schemas: %w", err)
+	}
 	for name, run := range s.runs() {
-		t, err := readTool(name, run)
+		t, err := readTool(name, shared, run)
 		if err != nil {
 			return nil, fmt.Errorf("read the definition of tool %s: %w", name, err)
 		}
