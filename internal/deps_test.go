@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"internal/localmodel/tokenize":    {},
 	"internal/localmodel/transformer": {"internal/localmodel/kernel", "internal/localmodel/safetensors"},
 	"internal/logrepeat":              {},
-	"internal/mcp":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/event", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/mcp/mcphttp", "internal/server", "internal/tenant", "internal/toolset"},
+	"internal/mcp":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/event", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/mcp/mcphttp", "internal/server", "internal/tenant", "internal/textlimit", "internal/toolset"},
 	"internal/mcp/mcphttp":            {"internal/admission", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},
 	"internal/mcptool":                {"internal/fault", "internal/outbound", "internal/remote", "internal/schema", "internal/secret", "internal/tenant", "internal/textlimit"},
 	"internal/metadata":               {"internal/fault"},

@@ -123,6 +123,7 @@ var documentedLimits = []struct {
 	{"limits", "content of a document of `UploadDocuments`", "ingest.MaxDocumentBytes/bytes"},
 	{"limits", "documents of one stream", "ingest.MaxStreamDocuments"},
 	{"limits", "range of a text of `ReadDocument`", "ingest.MaxTextRange/bytes ingest.defaultTextRange/bytes"},
+	{"limits", "original of a document read as an MCP resource", "mcp.maxOriginalBytes/bytes"},
 	{"limits", "large documents being received", "ingest.maxSpooledBytes/bytes"},
 	{"limits", "`fingerprint`", "ingest.maxFingerprintBytes"},
 	{"limits", "`documentIds` or `uris`", "ingest.MaxDeletedNamed ingest.maxDeletedShown"},

@@ -34,6 +34,8 @@ type Document struct {
 	Error         string // safe to show to callers
 	ChunkCount    int
 	ByteSize      int64
+	TextBytes     *int64 // size of the text that was read from the content; nil if there is none
+	TextType      string // its content type
 	JobID         string
 	Fingerprint   string // the uploader's
 	CreatedAt     time.Time

@@ -179,9 +179,7 @@ func whole(text []byte, start, end int64) (int64, int64) {
 // textRow is a document with a range of its text.
 type textRow struct {
 	Document
-	TextBytes *int64 // nil without a text
-	TextType  string
-	Text      []byte
+	Text []byte
 }
 
 // textOf returns a document and a range of its text, whose end may be beyond that of the text,
@@ -190,7 +188,7 @@ func textOf(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visib
 	args := filter.NewArgs(indexID, part.Start, part.End, segmentBytes)
 	where := refSQL(ref, args)
 	row, err := tenant.Get[textRow](ctx, q, `
-		SELECT `+documentColumns+`, d.text_bytes, d.text_type, t.text
+		SELECT `+documentColumns+`, t.text
 		FROM tenant.documents AS d CROSS JOIN LATERAL (
 			SELECT string_agg(substring(s.content FROM (greatest($2::bigint - s.start, 0) + 1)::int FOR (least($3::bigint - s.start, $4::bigint) - greatest($2::bigint - s.start, 0))::int), ''::bytea ORDER BY s.start) AS text
 			FROM (

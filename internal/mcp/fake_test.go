@@ -32,6 +32,7 @@ type fakeAPI struct {
 	deleteDocument  func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	deleteDocuments func(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
 	listChunks      func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
+	readDocument    func(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
 	getJob          func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	syncSource      func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
 	cancelJob       func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
@@ -89,6 +90,14 @@ func (f *fakeAPI) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocumen
 
 func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
 	return f.listChunks(ctx, req)
+}
+
+func (f *fakeAPI) ReadDocument(ctx context.Context, req *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error) {
+	return f.readDocument(ctx, req)
+}
+
+func (f *fakeAPI) Download(context.Context, *ragdv1.DownloadDocumentRequest, func(*ragdv1.DownloadDocumentResponse) error) error {
+	return fault.New(fault.NotFound, "not found")
 }
 
 func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {

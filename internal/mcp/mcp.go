@@ -35,6 +35,9 @@ type API interface {
 	toolset.API
 
 	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
+	ReadDocument(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
+	// Download calls a function with the messages of DownloadDocument.
+	Download(context.Context, *ragdv1.DownloadDocumentRequest, func(*ragdv1.DownloadDocumentResponse) error) error
 }
 
 // NewClient returns the API of the server at baseURL. The options must add the
@@ -43,16 +46,36 @@ func NewClient(client connect.HTTPClient, baseURL string, options ...connect.Cli
 	return struct {
 		ragdv1connect.QueryServiceClient
 		ragdv1connect.IndexServiceClient
-		ragdv1connect.DocumentServiceClient
+		documentClient
 		ragdv1connect.ChunkServiceClient
 		ragdv1connect.ToolServiceClient
 	}{
 		ragdv1connect.NewQueryServiceClient(client, baseURL, options...),
 		ragdv1connect.NewIndexServiceClient(client, baseURL, options...),
-		ragdv1connect.NewDocumentServiceClient(client, baseURL, options...),
+		documentClient{ragdv1connect.NewDocumentServiceClient(client, baseURL, options...)},
 		ragdv1connect.NewChunkServiceClient(client, baseURL, options...),
 		ragdv1connect.NewToolServiceClient(client, baseURL, options...),
 	}
+}
+
+// documentClient is a client of DocumentService with the method Download of API.
+type documentClient struct {
+	ragdv1connect.DocumentServiceClient
+}
+
+// Download implements API.
+func (c documentClient) Download(ctx context.Context, req *ragdv1.DownloadDocumentRequest, receive func(*ragdv1.DownloadDocumentResponse) error) error {
+	stream, err := c.DownloadDocument(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for stream.Receive() {
+		if err := receive(stream.Msg()); err != nil {
+			return err
+		}
+	}
+	return stream.Err()
 }
 
 // Config configures the tools. API is required; zero values mean the defaults.
@@ -139,6 +162,8 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 // notified of changes by it.
 func (s *protocol) server(w *watcher) *server.MCPServer {
 	hooks := &server.Hooks{}
+	s.refuseBadCursors(hooks)
+	hooks.AddBeforeReadResource(s.routeRead)
 	hooks.AddAfterListResources(s.listResources)
 	hooks.AddAfterListResourceTemplates(func(ctx context.Context, _ any, _ *mcpgo.ListResourceTemplatesRequest, result *mcpgo.ListResourceTemplatesResult) {
 		if hidesResources(ctx) {

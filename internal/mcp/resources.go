@@ -5,9 +5,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -18,6 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // The resources:
@@ -25,8 +30,11 @@ import (
 //	ragd://indexes                                              the indexes
 //	ragd://indexes/{index}                                      one of them
 //	ragd://indexes/{index}/topics                               what its documents are about
-//	ragd://indexes/{index}/documents/{documentId}               title, metadata and status of a document
-//	ragd://indexes/{index}/documents/{documentId}/chunks/{chunks}  its text: "7" or "0-99"
+//	ragd://indexes/{index}/documents/{documentId}               text of a document, and what is known of it
+//	ragd://indexes/{index}/documents/{documentId}/metadata      what is known of it alone
+//	ragd://indexes/{index}/documents/{documentId}/text{?start,end}  a range of its text, in bytes
+//	ragd://indexes/{index}/documents/{documentId}/original      its bytes as they were uploaded
+//	ragd://indexes/{index}/documents/{documentId}/chunks/{chunks}  its text in chunks: "7" or "0-99"
 const indexesURI = "ragd://indexes"
 
 const (
@@ -36,7 +44,13 @@ const (
 	maxChunksRead = 100
 	// maxEmptyIndexes limits the indexes without documents that one page skips.
 	maxEmptyIndexes = 20
+	// maxOriginalBytes limits the originals that are read as resources.
+	maxOriginalBytes = 8 << 20
 )
+
+// metaRange is the key in the _meta of a text that holds which range of the document's text it
+// is, and the URI of the next.
+const metaRange = "ragd/range"
 
 func indexURI(name string) string { return indexesURI + "/" + name }
 
@@ -44,50 +58,118 @@ func documentURI(index, documentID string) string {
 	return indexURI(index) + "/documents/" + documentID
 }
 
+// templates are the templates of resources below indexesURI.
+var templates = []struct{ path, name, title, mimeType, description string }{
+	{"/{index}", "index", "Index", "application/json", "How an index is set up and how much it holds."},
+	{"/{index}/topics", "topics", "Topics", "application/json", "What the documents of an index are about: its topics with their terms, central passages and documents."},
+	{"/{index}/documents/{documentId}", "document", "Document", "", "The text of a document as it was read, up to 1 MiB of it, and its title, uri, metadata and state as JSON."},
+	{"/{index}/documents/{documentId}/metadata", "metadata", "Metadata of a document", "application/json", "What is known of a document: title, uri, metadata, state, and how many chunks it has."},
+	{"/{index}/documents/{documentId}/text{?start,end}", "text", "Text of a document", "", "The text of a document as it was read, or a range of it in bytes, in which positions of chunks are counted."},
+	{"/{index}/documents/{documentId}/original", "original", "Original of a document", "", "A document as it was uploaded, if it has at most 8 MiB."},
+	{"/{index}/documents/{documentId}/chunks/{chunks}", "chunks", "Chunks of a document", "text/plain", "The text of a document in chunks: one by its number from 0, such as 7, or up to 100, such as 0-99."},
+}
+
 // addResources registers the resources with a server.
 func (s *protocol) addResources(to *server.MCPServer) {
-	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}", "index",
-		mcpgo.WithTemplateTitle("Index"), mcpgo.WithTemplateMIMEType("application/json"),
-		mcpgo.WithTemplateDescription("How an index is set up and how much it holds."),
-	), server.ResourceTemplateHandlerFunc(s.readResource))
-	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}/topics", "topics",
-		mcpgo.WithTemplateTitle("Topics"), mcpgo.WithTemplateMIMEType("application/json"),
-		mcpgo.WithTemplateDescription("What the documents of an index are about: its topics with their terms, central passages and documents."),
-	), server.ResourceTemplateHandlerFunc(s.readResource))
-	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}/documents/{documentId}", "document",
-		mcpgo.WithTemplateTitle("Document"), mcpgo.WithTemplateMIMEType("application/json"),
-		mcpgo.WithTemplateDescription("What is known of a document: title, uri, metadata, state, and how many chunks it has."),
-	), server.ResourceTemplateHandlerFunc(s.readResource))
-	to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+"/{index}/documents/{documentId}/chunks/{chunks}", "chunks",
-		mcpgo.WithTemplateTitle("Text of a document"), mcpgo.WithTemplateMIMEType("text/plain"),
-		mcpgo.WithTemplateDescription(fmt.Sprintf("The text of a document in chunks: one by its number from 0, such as 7, or up to %d, such as 0-99.", maxChunksRead)),
-	), server.ResourceTemplateHandlerFunc(s.readResource))
+	for _, t := range templates {
+		to.AddResourceTemplate(mcpgo.NewResourceTemplate(indexesURI+t.path, t.name,
+			mcpgo.WithTemplateTitle(t.title), mcpgo.WithTemplateMIMEType(t.mimeType), mcpgo.WithTemplateDescription(t.description),
+		), server.ResourceTemplateHandlerFunc(answerRead))
+	}
 	to.AddResource(mcpgo.NewResource(indexesURI, "indexes",
 		mcpgo.WithResourceTitle("Indexes"), mcpgo.WithMIMEType("application/json"),
 		mcpgo.WithResourceDescription("The indexes and how much each holds."),
-	), s.readResource)
+	), answerRead)
 }
 
-// readResource handles a read. The library sends the text of its errors to the caller.
-func (s *protocol) readResource(ctx context.Context, req mcpgo.ReadResourceRequest) (_ []mcpgo.ResourceContents, err error) {
+// metaRead is the key in the _meta of a read with its outcome. Nothing that a client sends
+// decodes to an outcome.
+const metaRead = "ragd/read"
+
+type outcome struct {
+	contents []mcpgo.ResourceContents
+	err      error
+}
+
+// routeRead reads a resource and passes the outcome to answerRead. The library answers errors of
+// handlers as internal errors, and has a code only for resources that it does not find: a
+// resource that is not found gets a URI that the library does not know, with the reason.
+func (s *protocol) routeRead(ctx context.Context, _ any, req *mcpgo.ReadResourceRequest) {
+	contents, err := s.readResource(ctx, req.Params.URI)
+	if kind := problemOf(err).kind; err != nil && (kind == fault.NotFound || kind == fault.Invalid) {
+		req.Params.URI += ": " + publicError(ctx, err).Error()
+		return
+	}
+	meta := mcpgo.Meta{}
+	if req.Params.Meta != nil {
+		meta = *req.Params.Meta
+	}
+	meta.AdditionalFields = maps.Clone(meta.AdditionalFields)
+	if meta.AdditionalFields == nil {
+		meta.AdditionalFields = map[string]any{}
+	}
+	meta.AdditionalFields[metaRead] = outcome{contents, err}
+	req.Params.Meta, req.Params.URI = &meta, indexesURI
+}
+
+// answerRead handles all reads. The library sends the text of its errors to the caller.
+func answerRead(ctx context.Context, req mcpgo.ReadResourceRequest) ([]mcpgo.ResourceContents, error) {
+	var read outcome
+	if req.Params.Meta != nil {
+		read, _ = req.Params.Meta.AdditionalFields[metaRead].(outcome)
+	}
+	if read.err != nil {
+		return nil, publicError(ctx, read.err)
+	}
+	return read.contents, nil
+}
+
+// readResource returns the contents of a resource. Errors: NotFound and Invalid for a URI of no
+// resource.
+func (s *protocol) readResource(ctx context.Context, uri string) (_ []mcpgo.ResourceContents, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
-		if err != nil {
-			err = publicError(ctx, err)
-		}
 	}()
 	if hidesResources(ctx) {
-		return nil, fault.New(fault.NotFound, "no resource has the URI %q", req.Params.URI)
+		return nil, fault.New(fault.NotFound, "no resource has the URI %q", uri)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
-	r, err := parseResource(req.Params.URI)
+	r, err := parseResource(uri)
 	if err != nil {
 		return nil, err
 	}
 	return s.read(ctx, r)
+}
+
+// badCursor is a cursor that the library refuses with the code of invalid parameters.
+const badCursor = "!"
+
+// refuseBadCursors registers hooks that refuse cursors which a list did not give out. The lists
+// of tools and templates have one page.
+func (s *protocol) refuseBadCursors(hooks *server.Hooks) {
+	hooks.AddBeforeListTools(func(_ context.Context, _ any, req *mcpgo.ListToolsRequest) {
+		if req.Params.Cursor != "" {
+			req.Params.Cursor = badCursor
+		}
+	})
+	hooks.AddBeforeListPrompts(func(_ context.Context, _ any, req *mcpgo.ListPromptsRequest) {
+		if req.Params.Cursor != "" {
+			req.Params.Cursor = badCursor
+		}
+	})
+	hooks.AddBeforeListResourceTemplates(func(_ context.Context, _ any, req *mcpgo.ListResourceTemplatesRequest) {
+		if req.Params.Cursor != "" {
+			req.Params.Cursor = badCursor
+		}
+	})
+	hooks.AddBeforeListResources(func(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest) {
+		if given := req.Params.Cursor; given != "" && new(cursor).decode(ctx, given) != nil {
+			req.Params.Cursor = badCursor
+		}
+	})
 }
 
 // publicError returns the public part of an error and logs the whole of it with the
@@ -105,46 +187,57 @@ func publicError(ctx context.Context, err error) error {
 type resource struct {
 	uri         string
 	index       string
-	topics      bool
 	documentID  string
-	first, last int // range of chunks; last is -1 without one
+	aspect      string // of an index: topics; of a document: metadata, text, original or chunks
+	first, last int    // range of chunks
+	start, end  uint32 // range of the text; an end of 0 is none
 }
 
-// parseResource parses a URI. Errors: NotFound.
+// resourcePattern matches what follows indexesURI.
+var resourcePattern = regexp.MustCompile(`^(?:/([^/?]+)(?:/(topics)|/documents/([^/?]+)(?:/(metadata|text|original|chunks)(?:/([^/?]+))?(?:\?(.*))?)?)?)?$`)
+
+// parseResource parses a URI. Errors: NotFound; Invalid for a range that cannot be.
 func parseResource(uri string) (resource, error) {
-	p := resource{uri: uri, last: -1}
-	unknown := fault.New(fault.NotFound, "no resource has the URI %q", uri)
+	p := resource{uri: uri}
 	rest, ok := strings.CutPrefix(uri, indexesURI)
-	parts := strings.Split(rest, "/")
-	if !ok || parts[0] != "" || len(parts) > 6 {
-		return p, unknown
+	match := resourcePattern.FindStringSubmatch(rest)
+	if !ok || match == nil {
+		return p, unknownResource(uri)
 	}
-	for i, part := range parts[1:] {
-		var err error
-		switch {
-		case part == "":
-			err = unknown
-		case i == 0:
-			p.index = part
-		case i == 1 && part == "topics" && len(parts) == 3:
-			p.topics = true
-			return p, nil
-		case i == 1 && part == "documents", i == 3 && part == "chunks":
-		case i == 2:
-			p.documentID = part
-		case i == 4:
-			p.first, p.last, err = parseRange(part)
-		default:
-			err = unknown
+	p.index, p.documentID, p.aspect = match[1], match[3], match[2]+match[4]
+	chunks, query := match[5], match[6]
+	if (chunks != "") != (p.aspect == "chunks") || strings.Contains(rest, "?") && p.aspect != "text" {
+		return p, unknownResource(uri)
+	}
+	var err error
+	switch p.aspect {
+	case "chunks":
+		p.first, p.last, err = parseRange(chunks)
+	case "text":
+		err = p.parseQuery(query)
+	}
+	return p, err
+}
+
+func unknownResource(uri string) error {
+	return fault.New(fault.NotFound, "no resource has the URI %q", textlimit.Shorten(uri, 200))
+}
+
+// parseQuery parses "start=0&end=1000". Errors: Invalid.
+func (p *resource) parseQuery(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return fault.Field("uri", "has a query that cannot be read: write ?start=0&end=1000")
+	}
+	for name, given := range values {
+		into := map[string]*uint32{"start": &p.start, "end": &p.end}[name]
+		n, err := strconv.ParseUint(given[0], 10, 32)
+		if into == nil || err != nil || len(given) > 1 {
+			return fault.Field("uri", "has a query with %q, which is no position in bytes: write ?start=0&end=1000", textlimit.Shorten(name, 50))
 		}
-		if err != nil {
-			return p, err
-		}
+		*into = uint32(n)
 	}
-	if len(parts) == 3 || len(parts) == 5 { // a URI that ends with "documents" or "chunks"
-		return p, unknown
-	}
-	return p, nil
+	return nil
 }
 
 // parseRange parses "7" or "0-99". Errors: Invalid.
@@ -156,18 +249,25 @@ func parseRange(text string) (first, last int, err error) {
 	a, errA := strconv.ParseUint(from, 10, 31)
 	b, errB := strconv.ParseUint(to, 10, 31)
 	if errA != nil || errB != nil || b < a || b-a >= maxChunksRead {
-		return 0, -1, fault.Field("chunks", "must be the number of a chunk, or a range of at most %d such as 0-%d, got %q", maxChunksRead, maxChunksRead-1, text)
+		return 0, 0, fault.Field("chunks", "must be the number of a chunk, or a range of at most %d such as 0-%d, got %q", maxChunksRead, maxChunksRead-1, text)
 	}
 	return int(a), int(b), nil
 }
 
 func (s *protocol) read(ctx context.Context, p resource) ([]mcpgo.ResourceContents, error) {
 	switch {
-	case p.last >= 0:
+	case p.aspect == "chunks":
 		return s.readChunks(ctx, p)
-	case p.documentID != "":
+	case p.aspect == "text":
+		text, _, err := s.readText(ctx, p)
+		return []mcpgo.ResourceContents{text}, err
+	case p.aspect == "original":
+		return s.readOriginal(ctx, p)
+	case p.aspect == "metadata":
 		return jsonContents(p.uri)(s.api.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: p.index, DocumentId: p.documentID}))
-	case p.topics:
+	case p.documentID != "":
+		return s.readDocument(ctx, p)
+	case p.aspect == "topics":
 		return jsonContents(p.uri)(s.api.ListTopics(ctx, &ragdv1.ListTopicsRequest{IndexName: p.index, PageSize: 1000}))
 	case p.index != "":
 		return jsonContents(p.uri)(s.api.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: p.index}))
@@ -251,11 +351,10 @@ func (c *cursor) decode(ctx context.Context, given mcpgo.Cursor) error {
 	return fault.Rename("pageToken", "cursor", tenant.Pages(ctx, "resources").Decode(string(token), c))
 }
 
-// listResources adds the caller's indexes and documents to a page of the list. A hook
-// cannot return an error, so an invalid cursor yields an empty last page.
+// listResources adds the caller's indexes and documents to a page of the list.
 func (s *protocol) listResources(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest, result *mcpgo.ListResourcesResult) {
 	if hidesResources(ctx) {
-		result.Resources, result.NextCursor = []mcpgo.Resource{}, ""
+		result.Resources = []mcpgo.Resource{}
 		return
 	}
 	var at cursor
@@ -330,9 +429,19 @@ func (s *protocol) documentPage(ctx context.Context, at cursor) ([]mcpgo.Resourc
 func documentResources(index string, documents []*ragdv1.Document) []mcpgo.Resource {
 	list := make([]mcpgo.Resource, len(documents))
 	for i, d := range documents {
-		list[i] = mcpgo.NewResource(documentURI(index, d.GetDocumentId()), d.GetUri(),
-			mcpgo.WithResourceTitle(d.GetTitle()), mcpgo.WithMIMEType("application/json"),
-			mcpgo.WithResourceDescription(fmt.Sprintf("Document of index %s, %s, %d chunks", index, d.GetStatus(), d.GetChunkCount())))
+		options := []mcpgo.ResourceOption{
+			mcpgo.WithResourceTitle(d.GetTitle()), mcpgo.WithMIMEType(d.GetTextContentType()),
+			mcpgo.WithResourceDescription(fmt.Sprintf("Document of index %s, %s, %d chunks", index, d.GetStatus(), d.GetChunkCount())),
+			func(r *mcpgo.Resource) {
+				r.Annotations = &mcpgo.Annotations{
+					Audience: []mcpgo.Role{mcpgo.RoleUser, mcpgo.RoleAssistant}, LastModified: d.GetUpdateTime().AsTime().UTC().Format(time.RFC3339),
+				}
+			},
+		}
+		if d.GetTextByteSize() > 0 {
+			options = append(options, mcpgo.WithResourceSize(int64(d.GetTextByteSize())))
+		}
+		list[i] = mcpgo.NewResource(documentURI(index, d.GetDocumentId()), d.GetUri(), options...)
 	}
 	return list
 }

@@ -10,11 +10,17 @@ import (
 func TestParseResource(t *testing.T) {
 	t.Parallel()
 	for uri, want := range map[string]resource{
-		"ragd://indexes":                              {last: -1},
-		"ragd://indexes/docs":                         {index: "docs", last: -1},
-		"ragd://indexes/docs/documents/d1":            {index: "docs", documentID: "d1", last: -1},
-		"ragd://indexes/docs/documents/d1/chunks/7":   {index: "docs", documentID: "d1", first: 7, last: 7},
-		"ragd://indexes/docs/documents/d1/chunks/2-5": {index: "docs", documentID: "d1", first: 2, last: 5},
+		"ragd://indexes":                                          {},
+		"ragd://indexes/docs":                                     {index: "docs"},
+		"ragd://indexes/docs/topics":                              {index: "docs", aspect: "topics"},
+		"ragd://indexes/docs/documents/d1":                        {index: "docs", documentID: "d1"},
+		"ragd://indexes/docs/documents/d1/metadata":               {index: "docs", documentID: "d1", aspect: "metadata"},
+		"ragd://indexes/docs/documents/d1/original":               {index: "docs", documentID: "d1", aspect: "original"},
+		"ragd://indexes/docs/documents/d1/text":                   {index: "docs", documentID: "d1", aspect: "text"},
+		"ragd://indexes/docs/documents/d1/text?start=5":           {index: "docs", documentID: "d1", aspect: "text", start: 5},
+		"ragd://indexes/docs/documents/d1/text?start=5&end=90000": {index: "docs", documentID: "d1", aspect: "text", start: 5, end: 90000},
+		"ragd://indexes/docs/documents/d1/chunks/7":               {index: "docs", documentID: "d1", aspect: "chunks", first: 7, last: 7},
+		"ragd://indexes/docs/documents/d1/chunks/2-5":             {index: "docs", documentID: "d1", aspect: "chunks", first: 2, last: 5},
 	} {
 		want.uri = uri
 		got, err := parseResource(uri)
@@ -26,6 +32,9 @@ func TestParseResource(t *testing.T) {
 		"", "ragd://", "ragd://indexesx", "file:///etc/passwd", "ragd://indexes/", "ragd://indexes//documents/d1", "ragd://indexes/docs/documents",
 		"ragd://indexes/docs/documents/", "ragd://indexes/docs/other/d1", "ragd://indexes/docs/documents/d1/chunks", "ragd://indexes/docs/documents/d1/chunks/x",
 		"ragd://indexes/docs/documents/d1/chunks/5-2", "ragd://indexes/docs/documents/d1/chunks/0-100", "ragd://indexes/docs/documents/d1/chunks/-1",
+		"ragd://indexes/docs/documents/d1/text/1", "ragd://indexes/docs/documents/d1/original?start=1", "ragd://indexes/docs/documents/d1?start=1",
+		"ragd://indexes/docs/documents/d1/text?start=-1", "ragd://indexes/docs/documents/d1/text?begin=1", "ragd://indexes/docs/documents/d1/text?start=1&start=2",
+		"ragd://indexes/docs/documents/d1/text?start=4294967296", "ragd://indexes/docs/documents/d1/topics", "ragd://indexes/docs?x=1", "ragd://indexes?",
 		"ragd://indexes/docs/documents/d1/chunks/1/2", "ragd://indexes/docs/documents/d1/chunks/99999999999",
 	} {
 		if got, err := parseResource(uri); err == nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -191,11 +190,17 @@ func (w *watcher) notify() {
 	}
 }
 
-// affects reports whether the resource of a URI has changed; chunks change with their
-// document.
+// affects reports whether the resource of a URI has changed: what is below a document or an
+// index changes with it.
 func (w *watcher) affects(uri string) bool {
-	if document, _, ok := strings.Cut(uri, "/chunks/"); ok {
-		uri = document
+	p, err := parseResource(uri)
+	switch {
+	case err != nil:
+		return false
+	case p.documentID != "":
+		return w.changed[uri] || w.changed[documentURI(p.index, p.documentID)]
+	case p.index != "":
+		return w.changed[uri] || w.changed[indexURI(p.index)]
 	}
 	return w.changed[uri]
 }
@@ -272,8 +277,6 @@ func sendUpdate(session server.ClientSession, uri string) bool {
 
 // readable reports whether the caller may read a resource.
 func (s *protocol) readable(ctx context.Context, uri string) bool {
-	var req mcpgo.ReadResourceRequest
-	req.Params.URI = uri
-	_, err := s.readResource(ctx, req)
+	_, err := s.readResource(ctx, uri)
 	return err == nil
 }

@@ -233,13 +233,17 @@ func (h *Handlers) RetryJob(ctx context.Context, req *ragdv1.RetryJobRequest) (*
 
 func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, error) {
 	metadata, err := structOf(d.Metadata)
-	return &ragdv1.Document{
+	m := &ragdv1.Document{
 		DocumentId: d.DocumentID, IndexName: indexName, Uri: d.URI, Title: d.Title, ContentType: d.ContentType,
 		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error,
 		ChunkCount: int32(d.ChunkCount), ByteSize: uint32(d.ByteSize),
 		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt), Fingerprint: d.Fingerprint,
 		Namespace: d.Namespace, ContentSha256: hex.EncodeToString(d.ContentSHA256),
-	}, err
+	}
+	if d.TextBytes != nil {
+		m.TextByteSize, m.TextContentType = uint32(*d.TextBytes), d.TextType
+	}
+	return m, err
 }
 
 func storedChunkMessage(c ingest.Chunk) (*ragdv1.Chunk, error) {

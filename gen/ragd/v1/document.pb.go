@@ -54,8 +54,12 @@ type Document struct {
 	Namespace string `protobuf:"bytes,16,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// SHA-256 of the uploaded bytes, in hex.
 	ContentSha256 string `protobuf:"bytes,17,opt,name=content_sha256,json=contentSha256,proto3" json:"content_sha256,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Size in bytes and media type of the text that ReadDocument returns; 0 and empty while there
+	// is none.
+	TextByteSize    uint32 `protobuf:"varint,18,opt,name=text_byte_size,json=textByteSize,proto3" json:"text_byte_size,omitempty"`
+	TextContentType string `protobuf:"bytes,19,opt,name=text_content_type,json=textContentType,proto3" json:"text_content_type,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Document) Reset() {
@@ -203,6 +207,20 @@ func (x *Document) GetNamespace() string {
 func (x *Document) GetContentSha256() string {
 	if x != nil {
 		return x.ContentSha256
+	}
+	return ""
+}
+
+func (x *Document) GetTextByteSize() uint32 {
+	if x != nil {
+		return x.TextByteSize
+	}
+	return 0
+}
+
+func (x *Document) GetTextContentType() string {
+	if x != nil {
+		return x.TextContentType
 	}
 	return ""
 }
@@ -2570,7 +2588,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xd4\x04\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xa6\x05\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -2594,7 +2612,9 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"updateTime\x12 \n" +
 	"\vfingerprint\x18\x0f \x01(\tR\vfingerprint\x12\x1c\n" +
 	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12%\n" +
-	"\x0econtent_sha256\x18\x11 \x01(\tR\rcontentSha256\"\x9b\x03\n" +
+	"\x0econtent_sha256\x18\x11 \x01(\tR\rcontentSha256\x12$\n" +
+	"\x0etext_byte_size\x18\x12 \x01(\rR\ftextByteSize\x12*\n" +
+	"\x11text_content_type\x18\x13 \x01(\tR\x0ftextContentType\"\x9b\x03\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
