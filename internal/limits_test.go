@@ -54,6 +54,8 @@ var documentedLimits = []struct {
 	{"limits", "streams of events of all", "event/journal.maxWatchers"},
 	{"limits", "`indexes`, `tools` of a stream", "event/journal.maxFilterNames event/journal.maxFilterNameBytes"},
 	{"limits", "events that are kept", "event/journal.Retention event/journal.MaxEvents event/journal.MaxBytes/bytes event/journal.sweepEvery"},
+	{"limits", "arguments, result of one event", "event/journal.maxRecordedBytes/bytes"},
+	{"limits", "events of tools that wait", "event/journal.maxWaitingBytes/bytes event/journal.maxWaitingBytesPerTenant/bytes"},
 	{"limits", "time between two messages of a stream", "event/journal.heartbeat"},
 	{"limits", "hooks of a tenant", "hook.maxHooks"},
 	{"limits", "`description` of a hook", "hook.maxDescriptionBytes"},

@@ -3,11 +3,10 @@ package hook
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -38,7 +37,7 @@ func encode(id tenant.ID, h Hook, d Delivery) ([]byte, error) {
 	for most := h.MaxPayloadBytes / 2; err == nil && len(body) > h.MaxPayloadBytes; most /= 2 {
 		p.Data = map[string]any{}
 		if most > 0 {
-			p.Data = shorten(full, most).(map[string]any)
+			p.Data = journal.Shorten(full, most).(map[string]any)
 		}
 		p.Data["truncated"] = true
 		if body, err = json.Marshal(p); most == 0 {
@@ -47,39 +46,3 @@ func encode(id tenant.ID, h Hook, d Delivery) ([]byte, error) {
 	}
 	return body, err
 }
-
-// bytesPerItem is how many bytes of a text count as one item of a list.
-const bytesPerItem = 64
-
-// shorten returns a JSON value whose texts have at most so many bytes, and whose lists and
-// objects proportionally few items.
-func shorten(value any, most int) any {
-	items := most/bytesPerItem + 1
-	switch v := value.(type) {
-	case string:
-		if len(v) <= most {
-			return v
-		}
-		for most > 0 && !utf8.RuneStart(v[most]) {
-			most--
-		}
-		return v[:most] + "…"
-	case []any:
-		short := make([]any, min(len(v), items))
-		for i := range short {
-			short[i] = shorten(v[i], most/2)
-		}
-		return short
-	case map[string]any:
-		short := map[string]any{}
-		keys := slices.Sorted(maps.Keys(v)) // so that every attempt has the same body
-		for _, key := range keys[:min(len(keys), items+minFields)] {
-			short[key] = shorten(v[key], most)
-		}
-		return short
-	}
-	return value
-}
-
-// minFields is how many fields of an object are kept at least: those of an event are fewer.
-const minFields = 20

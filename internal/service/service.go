@@ -48,6 +48,7 @@ import (
 	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
+	"github.com/ragdhq/ragd/internal/toolset"
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
@@ -74,6 +75,7 @@ type Service struct {
 	issuer   *identity.Issuer
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
+	calls    *journal.Recorder // of tools
 }
 
 // New opens the listener and the database, migrates the control schema and connects the
@@ -191,6 +193,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Busy: func() bool { return s.gate.Running() > 0 },
 	})
 	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
+	s.calls = journal.NewRecorder(work, s.Events, s.log)
 	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log})
 	runners := job.Join(
 		hooks.Runners(),
@@ -254,8 +257,12 @@ func (s *Service) newMCP() (*mcphttp.Handler, error) {
 		ctx, _, err := s.Handlers.Servers.Enter(ctx, name)
 		return ctx, err
 	}
+	tools, err := toolset.New(toolset.Config{API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls}})
+	if err != nil {
+		return nil, err
+	}
 	return mcp.NewHandler(mcp.Config{
-		API: s.Handlers, Events: s.Events, Logger: s.config.Logger, Version: s.config.Version, HTTP: cfg,
+		Tools: tools, API: s.Handlers, Events: s.Events, Logger: s.config.Logger, Version: s.config.Version, HTTP: cfg,
 	})
 }
 
@@ -292,6 +299,7 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 	}
+	group.Go(func() error { return s.calls.Run(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
 	group.Go(func() error { return s.Events.Run(groupCtx) })

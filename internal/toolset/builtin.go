@@ -15,6 +15,7 @@ import (
 // tool is a tool that can be called.
 type tool struct {
 	source     string // its name outside of views
+	index      string // of its settings
 	definition Definition
 	input      toolschema.Schema
 	output     toolschema.Schema

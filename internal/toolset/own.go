@@ -127,6 +127,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 			return nil, err
 		}
 	}
+	o.index = textOf(o.settings[indexArgument])
 	d := &o.definition
 	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()
 	d.Kind, d.Builtin = made.GetKind(), false

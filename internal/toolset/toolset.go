@@ -170,6 +170,8 @@ type Event struct {
 	Phase     Phase
 	CallID    string // the same for all events of a call
 	Tool      Definition
+	Source    string // the tool's name outside of views
+	Index     string // that the call is over, if its arguments or the tool name one
 	Arguments json.RawMessage
 	Result    Result        // of Output
 	Err       error         // of Failed
@@ -178,6 +180,8 @@ type Event struct {
 
 // Observer hears of calls of all tenants.
 type Observer interface {
+	// Wants reports whether the observer hears of a call of this caller. It must not block.
+	Wants(ctx context.Context) bool
 	// Observe must not block, nor keep the context.
 	Observe(ctx context.Context, e Event)
 }
@@ -339,7 +343,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if err != nil {
 		return Result{}, err
 	}
-	if s.observer == nil {
+	if s.observer == nil || !s.observer.Wants(ctx) {
 		return t.run(ctx, c, arguments)
 	}
 	return s.observed(ctx, t, c, arguments)
