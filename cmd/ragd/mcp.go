@@ -2,36 +2,73 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
+	"net/url"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
-	"github.com/ragdhq/ragd/internal/mcp"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/mcp/stdio"
 )
 
 func (p *program) mcpCommand() *cobra.Command {
-	return p.clientFlags(&cobra.Command{
+	cmd := p.clientFlags(&cobra.Command{
 		Use:   "mcp",
-		Short: "Serve the MCP tools on standard input and output",
-		Long: `Serve the MCP tools on standard input and output, for clients that start their
-servers themselves. The tools work on a running service, this machine's or the one
-that --server names, with the rights of the key, and are those that the key may use. It ends at once if
-the service does not answer or refuses the key.`,
+		Short: "Serve MCP on standard input and output",
+		Long: `Serve MCP on standard input and output, for clients that start their servers
+themselves. Messages are passed on to a running service, this machine's or the one
+that --server names, with the rights of the key. The client finds what it would find over
+HTTP, and is notified of changes. It ends at once if the service does not answer or
+refuses the key.`,
 		Example: `  ragd mcp
+  ragd mcp --mcp-server handbook
   RAGD_API_KEY=... ragd mcp --server https://ragd.example.com`,
 		Args: arguments(),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
-			api := mcp.NewClient(c.http, c.server, connect.WithInterceptors(c.access))
-			readOnly, err := mcp.ReadsOnly(ctx, api)
-			if err != nil {
-				return err // the client shows it, unlike errors of calls
-			}
-			return mcp.ServeStdio(ctx, mcp.Config{
-				API: api, ReadOnly: readOnly,
-				Logger:  slog.New(slog.NewTextHandler(p.out.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-				Version: readBuild().Version,
-			}, p.stdin, p.out.Stdout)
-		}),
 	})
+	name := cmd.Flags().String("mcp-server", "", "MCP server of the tenant (default the one at /mcp)")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		if _, err := c.tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{}); err != nil {
+			return err // the client shows it, unlike errors of calls
+		}
+		address := c.server + "/mcp"
+		if *name != "" {
+			address += "/" + url.PathEscape(*name)
+		}
+		cfg := stdio.Config{
+			URL: address, Client: c.http, Sign: c.access.sign, Version: readBuild().Version,
+			Logger: slog.New(slog.NewTextHandler(p.out.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		}
+		if err := stdio.Check(ctx, cfg); err != nil {
+			return refusedBy(err)
+		}
+		return stdio.Serve(ctx, cfg, p.stdin, p.out.Stdout)
+	})
+	return cmd
+}
+
+// refusedBy returns the error of an MCP endpoint as one of the API.
+func refusedBy(err error) error {
+	var refused *stdio.RefusalError
+	if !errors.As(err, &refused) {
+		return connect.NewError(connect.CodeUnavailable, err)
+	}
+	code := connect.CodeInternal
+	switch refused.Status {
+	case http.StatusBadRequest:
+		code = connect.CodeInvalidArgument
+	case http.StatusUnauthorized:
+		code = connect.CodeUnauthenticated
+	case http.StatusForbidden:
+		code = connect.CodePermissionDenied
+	case http.StatusNotFound:
+		code = connect.CodeNotFound
+	case http.StatusTooManyRequests:
+		code = connect.CodeResourceExhausted
+	case http.StatusServiceUnavailable:
+		code = connect.CodeUnavailable
+	}
+	return connect.NewError(code, errors.New(refused.Message))
 }

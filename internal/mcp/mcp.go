@@ -1,13 +1,13 @@
-// Package mcp serves the API to agents over the Model Context Protocol: as an HTTP
-// endpoint next to the RPC services, and on standard input and output.
+// Package mcp serves the API to agents over the Model Context Protocol, as an HTTP endpoint next
+// to the RPC services.
 //
 // It passes calls of tools to a toolset.Set, and resources and prompts to API: the handlers
-// of internal/rpc inside the server, or the client of a remote server.
+// of internal/rpc.
 //
 //	handler, err := mcp.NewHandler(mcp.Config{API: handlers, HTTP: mcphttp.Config{Authenticate: auth.Middleware}})
-//	err := mcp.ServeStdio(ctx, mcp.Config{API: mcp.NewClient(http.DefaultClient, address)}, os.Stdin, os.Stdout)
 //
-// Package mcphttp is the HTTP transport, which separates callers and tenants.
+// Package mcphttp is the HTTP transport, which separates callers and tenants. Package stdio
+// connects clients on standard input and output to it.
 package mcp
 
 import (
@@ -17,12 +17,10 @@ import (
 	"log/slog"
 	"time"
 
-	"connectrpc.com/connect"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -40,44 +38,6 @@ type API interface {
 	Download(context.Context, *ragdv1.DownloadDocumentRequest, func(*ragdv1.DownloadDocumentResponse) error) error
 }
 
-// NewClient returns the API of the server at baseURL. The options must add the
-// credential.
-func NewClient(client connect.HTTPClient, baseURL string, options ...connect.ClientOption) API {
-	return struct {
-		ragdv1connect.QueryServiceClient
-		ragdv1connect.IndexServiceClient
-		documentClient
-		ragdv1connect.ChunkServiceClient
-		ragdv1connect.ToolServiceClient
-	}{
-		ragdv1connect.NewQueryServiceClient(client, baseURL, options...),
-		ragdv1connect.NewIndexServiceClient(client, baseURL, options...),
-		documentClient{ragdv1connect.NewDocumentServiceClient(client, baseURL, options...)},
-		ragdv1connect.NewChunkServiceClient(client, baseURL, options...),
-		ragdv1connect.NewToolServiceClient(client, baseURL, options...),
-	}
-}
-
-// documentClient is a client of DocumentService with the method Download of API.
-type documentClient struct {
-	ragdv1connect.DocumentServiceClient
-}
-
-// Download implements API.
-func (c documentClient) Download(ctx context.Context, req *ragdv1.DownloadDocumentRequest, receive func(*ragdv1.DownloadDocumentResponse) error) error {
-	stream, err := c.DownloadDocument(ctx, req)
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
-	for stream.Receive() {
-		if err := receive(stream.Msg()); err != nil {
-			return err
-		}
-	}
-	return stream.Err()
-}
-
 // Config configures the tools. API is required; zero values mean the defaults.
 type Config struct {
 	API API
@@ -86,12 +46,9 @@ type Config struct {
 	// Events delivers the changes that clients are notified of; nil for none.
 	Events *event.Listener
 	// HTTP configures the HTTP endpoint. NewHandler sets its Server, Forget, Needs and
-	// Detached, and its Logger if it has none. ServeStdio does not use it.
+	// Detached, and its Logger if it has none.
 	HTTP   mcphttp.Config
 	Logger *slog.Logger
-	// ReadOnly leaves the tools that write out of the list, see ReadsOnly. NewHandler does
-	// not use it: it knows the rights of each caller.
-	ReadOnly bool
 	// Tools are the tools over API. Default: the builtin ones and tenants' tools of their
 	// kinds.
 	Tools *toolset.Set
@@ -106,7 +63,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// protocol serves tools, resources and prompts to the clients of one transport.
+// protocol serves tools, resources and prompts.
 type protocol struct {
 	tools       *toolset.Set
 	api         API
@@ -115,12 +72,12 @@ type protocol struct {
 	version     string
 }
 
-func newProtocol(cfg Config, override toolset.Overrider) (*protocol, error) {
+func newProtocol(cfg Config) (*protocol, error) {
 	tools := cfg.Tools
 	if tools == nil {
 		var err error
 		tools, err = toolset.New(toolset.Config{
-			API: cfg.API, CallTimeout: cfg.CallTimeout, Logger: cfg.Logger, Override: override, ReadOnly: cfg.ReadOnly,
+			API: cfg.API, CallTimeout: cfg.CallTimeout, Logger: cfg.Logger,
 		})
 		if err != nil {
 			return nil, err
@@ -133,7 +90,7 @@ func newProtocol(cfg Config, override toolset.Overrider) (*protocol, error) {
 // in the context.
 func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 	cfg = cfg.withDefaults()
-	p, err := newProtocol(cfg, toolset.Override)
+	p, err := newProtocol(cfg)
 	if err != nil {
 		return nil, err
 	}

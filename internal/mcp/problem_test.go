@@ -3,20 +3,13 @@ package mcp
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 )
@@ -92,77 +85,4 @@ func TestCallsEnd(t *testing.T) {
 	if result, text := mcptest.Call(t, connectClient(t, address, nil, nil), "vector_query", nil, nil); !result.IsError || !strings.HasPrefix(text, "the deadline passed") {
 		t.Errorf("%s", text)
 	}
-}
-
-// A client's errors come from a server, whose text is public, or from the network, whose
-// text is not.
-func TestErrorsOfAClient(t *testing.T) {
-	t.Parallel()
-	ofServer := func(code connect.Code, text string, details ...proto.Message) http.Handler {
-		_, handler := ragdv1connect.NewQueryServiceHandler(failing{err: func() error {
-			err := connect.NewError(code, errors.New(text))
-			for _, d := range details {
-				detail, _ := connect.NewErrorDetail(d)
-				err.AddDetail(detail)
-			}
-			return err
-		}})
-		return handler
-	}
-	status := func(code int) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "10.0.0.7 has no upstream", code) })
-	}
-	for _, tc := range []struct {
-		name   string
-		server http.Handler
-		want   problem
-	}{
-		{"a bad field", ofServer(connect.CodeInvalidArgument, "topK: too much", &errdetails.BadRequest{
-			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "topK", Description: "too much"}},
-		}), problem{kind: fault.Invalid, text: "topK: too much", violations: []fault.Violation{{Field: "topK", Reason: "too much"}}}},
-		{"a quota", ofServer(connect.CodeResourceExhausted, "slow down", &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}),
-			problem{kind: fault.Exhausted, text: "slow down", retryAfter: time.Second}},
-		{"no credential", ofServer(connect.CodeUnauthenticated, "a valid API key is needed"), problem{kind: fault.Unauthenticated, text: "a valid API key is needed"}},
-		{"a bug of the server", ofServer(connect.CodeInternal, "internal error (request id 1)"), problem{kind: fault.Internal, text: "internal error"}},
-		{"a code that no server of ours sends", ofServer(connect.CodeUnknown, "hunter2"), problem{kind: fault.Internal, text: "internal error"}},
-		{"a proxy without a server", status(http.StatusBadGateway), problem{kind: fault.Unavailable, text: "the ragd server cannot be reached"}},
-		{"something else behind the address", status(http.StatusNotFound), problem{kind: fault.Internal, text: "internal error"}},
-		{"nothing behind the address", nil, problem{kind: fault.Unavailable, text: "the ragd server cannot be reached"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(tc.server)
-			if tc.server == nil {
-				server.Close()
-			} else {
-				t.Cleanup(server.Close)
-			}
-			_, err := NewClient(server.Client(), server.URL).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{})
-			if diff := cmp.Diff(tc.want, problemOf(err), cmp.AllowUnexported(problem{})); diff != "" {
-				t.Errorf("%v: %s", err, diff)
-			}
-		})
-	}
-	t.Run("a deadline", func(t *testing.T) {
-		t.Parallel()
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		t.Cleanup(server.Close)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		_, err := NewClient(server.Client(), server.URL).GetJob(ctx, &ragdv1.GetJobRequest{})
-		want := problem{kind: fault.Deadline, text: "the deadline passed before the work was done"}
-		if diff := cmp.Diff(want, problemOf(err), cmp.AllowUnexported(problem{})); diff != "" {
-			t.Errorf("%v: %s", err, diff)
-		}
-	})
-}
-
-// failing answers every query with an error.
-type failing struct {
-	ragdv1connect.UnimplementedQueryServiceHandler
-	err func() error
-}
-
-func (f failing) VectorQuery(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
-	return nil, f.err()
 }

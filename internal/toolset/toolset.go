@@ -61,11 +61,6 @@ type Config struct {
 	Logger      *slog.Logger
 	// Observer hears of calls; nil for none.
 	Observer Observer
-	// Override passes the request context of a call to the API. Default: Override.
-	Override Overrider
-	// ReadOnly leaves out the tools that write: the one credential of all callers lacks the
-	// scope write. A Set in the server knows the rights of each caller.
-	ReadOnly bool
 	// Runners run the tools of further kinds, by the name of the kind.
 	Runners map[string]Runner
 }
@@ -193,9 +188,7 @@ type Set struct {
 	indexes  *indexNames
 	api      API
 	waits    *limit.Limiter[tenant.ID] // limits calls that wait for a job
-	override Overrider
 	observer Observer
-	readOnly bool
 	timeout  time.Duration
 	log      *slog.Logger
 }
@@ -204,11 +197,8 @@ type Set struct {
 func New(cfg Config) (*Set, error) {
 	s := &Set{
 		builtin: map[string]*tool{}, api: cfg.API, indexes: newIndexNames(cfg.API), waits: newWaits(),
-		override: cfg.Override, observer: cfg.Observer, readOnly: cfg.ReadOnly,
-		timeout: cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
-	}
-	if s.override == nil {
-		s.override = Override
+		observer: cfg.Observer,
+		timeout:  cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	shared, err := readShared()
 	if err != nil {
@@ -267,7 +257,7 @@ func (s *Set) allowed(ctx context.Context, t *tool) bool {
 	if ok && !r.Bounds.MayUseTool(t.source) {
 		return false
 	}
-	return !t.definition.Writes() || !s.readOnly && (!ok || r.Principal.Has(tenant.Write))
+	return !t.definition.Writes() || !ok || r.Principal.Has(tenant.Write)
 }
 
 // Find returns the definition of a tool by its name in the view. Errors: NotFound for one that
@@ -332,7 +322,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if ctx, err = s.override.apply(ctx, c.Context, t.fixed); err != nil {
+	if ctx, err = withContext(ctx, c.Context, t.fixed); err != nil {
 		return Result{}, err
 	}
 	if ctx, err = deeper(ctx); err != nil {
