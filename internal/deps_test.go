@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"internal/tenant":                 {"internal/cache", "internal/fault", "internal/filter", "internal/limit", "internal/metadata", "internal/nearest", "internal/pagination", "internal/postgres", "internal/storage", "internal/textlimit", "migrations"},
 	"internal/tenant/oauth":           {"internal/cache", "internal/fault", "internal/filter", "internal/limit", "internal/outbound", "internal/tenant"},
 	"internal/textlimit":              {"internal/fault"},
-	"internal/tool":                   {"internal/fault", "internal/filter", "internal/index", "internal/nearest", "internal/pagination", "internal/tenant", "internal/textlimit"},
+	"internal/tool":                   {"internal/fault", "internal/filter", "internal/index", "internal/nearest", "internal/pagination", "internal/schema", "internal/tenant", "internal/textlimit"},
 	"internal/toolschema":             {"internal/textlimit"},
 	"internal/toolset":                {"gen/ragd/v1", "internal/admission", "internal/cache", "internal/fault", "internal/filter", "internal/jsonmessage", "internal/limit", "internal/nearest", "internal/tenant", "internal/textlimit", "internal/toolschema"},
 	"internal/vector":                 {"internal/fault", "internal/filter", "internal/index", "internal/job", "internal/metadata", "internal/tenant", "internal/textlimit"},

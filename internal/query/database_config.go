@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/nearest"
 )
 
 // DatabaseConfig holds options under the names that other vector stores use. Only the
@@ -59,14 +60,33 @@ const (
 	storeChroma   = "chroma"
 )
 
-// configure applies the block of the store and warns of other blocks. Errors:
-// Invalid.
-func (p *prepared) configure(store string, c DatabaseConfig) error {
-	if !slices.Contains([]string{"", storeRagd, storePGVector, storePinecone, storeChroma}, store) {
-		return fault.Field("vectorStoreName", "unknown store %q; leave it out, or say ragd, pgvector, pinecone or chroma", store)
+// blockOf returns the block of the options that applies to a store. A name of the tenant's own
+// means the store that there is, whose block is the only one given, else that of PGVector.
+// Errors: Invalid.
+func blockOf(store string, own []string, c DatabaseConfig) (string, error) {
+	known := []string{storePGVector, storePinecone, storeChroma}
+	switch lower := strings.ToLower(store); {
+	case store == "" || lower == storeRagd:
+		return storePGVector, nil
+	case slices.Contains(known, lower):
+		return lower, nil
+	case !slices.Contains(own, store):
+		names := append([]string{storeRagd}, append(known, own...)...)
+		return "", fault.Field("vectorStoreName", "unknown store %q%s; leave it out, or take one of %s", store, nearest.Hint(store, names), strings.Join(names, ", "))
+	case c.PGVector == nil && c.Pinecone != nil && c.Chroma == nil:
+		return storePinecone, nil
+	case c.PGVector == nil && c.Pinecone == nil && c.Chroma != nil:
+		return storeChroma, nil
 	}
-	if store == "" || store == storeRagd {
-		store = storePGVector
+	return storePGVector, nil
+}
+
+// configure applies the block of the store, which own lists the tenant's names of, and warns
+// of other blocks. Errors: Invalid.
+func (p *prepared) configure(store string, own []string, c DatabaseConfig) error {
+	store, err := blockOf(store, own, c)
+	if err != nil {
+		return err
 	}
 	blocks := []struct {
 		store string

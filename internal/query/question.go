@@ -45,6 +45,7 @@ type Question struct {
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64
 
+	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds
 	asked  filter.Filter // Filter without access
 }
@@ -60,6 +61,7 @@ func (q Question) Effective(r *tenant.Request) (Question, error) {
 	q.access, q.asked = r.Principal.MandatoryFilter, filter.And(o.Filter, asked)
 	q.IndexName = *cmp.Or(o.IndexName, &q.IndexName)
 	q.VectorStoreName = *cmp.Or(o.VectorStoreName, &q.VectorStoreName)
+	q.stores = r.Stores
 	q.TopK = cmp.Or(o.TopK, q.TopK)
 	q.IncludeVectors = cmp.Or(o.IncludeVectors, q.IncludeVectors)
 	q.IncludeSources = cmp.Or(o.IncludeSources, q.IncludeSources)

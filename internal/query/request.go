@@ -131,7 +131,7 @@ func (r Request) prepare() (prepared, error) {
 		return p, err
 	}
 	p.sparse, p.sparseField = r.SparseVector, "sparseVector"
-	if err := p.configure(r.VectorStoreName, r.DatabaseConfig); err != nil {
+	if err := p.configure(r.VectorStoreName, r.stores, r.DatabaseConfig); err != nil {
 		return p, err
 	}
 	if err := p.scope.check(); err != nil {

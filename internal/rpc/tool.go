@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"maps"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -88,9 +90,11 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 			return fault.Field("arguments", "%s takes no %q%s", kind, name, jsonmessage.Hint(name, request.ProtoReflect().Descriptor()))
 		}
 	}
+	settings = requestSettings(kind, settings)
 	for name := range settings.GetFields() {
 		if fields.ByJSONName(name) == nil { // protojson would accept the proto's own name too
-			return fault.Field("settings."+name, "is not known to %s%s", kind, jsonmessage.Hint(name, request.ProtoReflect().Descriptor()))
+			reason := cmp.Or(elsewhere[name], "is not known to "+string(kind)+jsonmessage.Hint(name, request.ProtoReflect().Descriptor()))
+			return fault.Field("settings."+name, "%s", reason)
 		}
 	}
 	raw, err := protojson.Marshal(settings)
@@ -110,6 +114,28 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 		}
 	}
 	return nil
+}
+
+// elsewhere are options that tools have in other systems, by the names that they have there,
+// and where they are here.
+var elsewhere = map[string]string{
+	"id":              "is the toolName of a tool here",
+	"description":     "is beside the settings, not among them",
+	"model":           "is a setting of the index here, which knows the model of its embeddings",
+	"providerOptions": "is not needed: the index knows the model of its embeddings",
+	"vectorStore":     "is not needed: name the store in vectorStoreName, or leave it out",
+	"params":          "has the name chunking here",
+	"doc":             "has the name text here",
+}
+
+// requestSettings returns the settings without those that are not fields of the request.
+func requestSettings(kind tool.Kind, settings *structpb.Struct) *structpb.Struct {
+	if kind == tool.DocumentChunker || settings.GetFields()[tool.EnableFilter] == nil {
+		return settings
+	}
+	fields := maps.Clone(settings.GetFields())
+	delete(fields, tool.EnableFilter)
+	return &structpb.Struct{Fields: fields}
 }
 
 func toolMessage(t tool.Tool) (*ragdv1.Tool, error) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
@@ -113,6 +114,10 @@ func TestInvalidToolsAreRejected(t *testing.T) {
 		{"a setting of another type", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "topK": "many"}, connect.CodeInvalidArgument, "settings"},
 		{"an invalid filter", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "filter": map[string]any{"$where": 1}}, connect.CodeInvalidArgument, "settings.filter"},
 		{"invalid chunking", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"chunking": map[string]any{"strategy": "guess"}}, connect.CodeInvalidArgument, "settings.chunking"},
+		{"an option of another system", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "id": "a"}, connect.CodeInvalidArgument, "toolName"},
+		{"enableFilter that is no boolean", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "graph_rag"}, map[string]any{"indexName": "docs", "enableFilter": "yes"}, connect.CodeInvalidArgument, "settings.enableFilter"},
+		{"enableFilter of a chunker", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"enableFilter": true}, connect.CodeInvalidArgument, "settings.enableFilter"},
+		{"an invalid name of a store", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "vectorStoreName": "my store"}, connect.CodeInvalidArgument, "settings.vectorStoreName"},
 		{"an unknown argument", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"tenant"}}, docs, connect.CodeInvalidArgument, "arguments"},
 		{"an argument twice", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"topK", "topK"}}, docs, connect.CodeInvalidArgument, "arguments"},
 		{"a long description", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Description: strings.Repeat("x", 5000)}, docs, connect.CodeInvalidArgument, "description"},
@@ -145,5 +150,74 @@ func TestTheNumberOfToolsPerTenantIsLimited(t *testing.T) {
 		if n == limit {
 			servicetest.WantCode(t, "one more", err, connect.CodeResourceExhausted)
 		}
+	}
+}
+
+func TestEnableFilterDecidesWhetherAModelMayFilter(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	enabled := func(on bool) map[string]any { return map[string]any{"indexName": "docs", "enableFilter": on} }
+	for name, tc := range map[string]struct {
+		arguments []string
+		enabled   bool
+		want      string
+	}{
+		"without":  {nil, false, "queryText topK"},
+		"with":     {nil, true, "queryText topK filter"},
+		"adds":     {[]string{"queryText"}, true, "queryText filter"},
+		"takes":    {[]string{"filter", "queryText"}, false, "queryText"},
+		"no_twice": {[]string{"filter", "queryText"}, true, "filter queryText"},
+	} {
+		made, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
+			ToolName: name, Kind: "vector_query", Arguments: tc.arguments, Settings: servicetest.Object(t, enabled(tc.enabled)),
+		})
+		if err != nil || strings.Join(made.GetArguments(), " ") != tc.want {
+			t.Errorf("%s: %v, %v, want arguments %s", name, made, err, tc.want)
+		}
+	}
+	changed, err := acme.UpdateTool(t.Context(), &ragdv1.UpdateToolRequest{ToolName: "with", Settings: servicetest.Object(t, enabled(false))})
+	if err != nil || strings.Join(changed.GetArguments(), " ") != "queryText topK" {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+}
+
+func TestATenantHasItsOwnNamesOfItsStore(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	operator := s.Client(servicetest.OperatorKey)
+	set := func(names ...any) error {
+		_, err := operator.UpdateTenant(t.Context(), &ragdv1.UpdateTenantRequest{TenantId: "acme", Settings: servicetest.Object(t, map[string]any{"vectorStoreNames": names})})
+		return err
+	}
+	if err := set("postgres", "my-store"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []servicetest.Client{acme, bolt} {
+		c.Index(t, "docs")
+		c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "a", Source: &ragdv1.UploadDocumentRequest_Text{Text: "tide"}})
+	}
+	ask := func(c servicetest.Client, store string) (*ragdv1.VectorQueryResponse, error) {
+		return c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "tide", IndexName: "docs", VectorStoreName: store, DatabaseConfig: &ragdv1.DatabaseConfig{
+			Chroma: &ragdv1.ChromaConfig{WhereDocument: structpb.NewStructValue(servicetest.Object(t, map[string]any{"$contains": "nothing of the sort"}))},
+		}})
+	}
+	for _, name := range []string{"postgres", "my-store"} {
+		if res, err := ask(acme, name); err != nil || len(res.GetSources()) != 0 || len(res.GetWarnings()) != 0 {
+			t.Errorf("%s: %v, %v, want the only block to apply", name, res, err)
+		}
+		_, err := ask(bolt, name)
+		servicetest.WantCode(t, "another tenant's "+name, err, connect.CodeInvalidArgument)
+	}
+	if res, err := ask(acme, "pgVector"); err != nil || len(res.GetSources()) != 1 {
+		t.Errorf("pgVector: %v, %v", res, err)
+	}
+	if _, err := ask(acme, "mystore"); err == nil || !strings.Contains(err.Error(), "did you mean my-store?") {
+		t.Errorf("an unknown store: %v", err)
+	}
+	for _, names := range [][]any{{"a b"}, {1}, make([]any, 17)} {
+		servicetest.WantCode(t, "names that are invalid", set(names...), connect.CodeInvalidArgument)
 	}
 }

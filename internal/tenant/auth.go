@@ -44,10 +44,10 @@ type cachedKey struct {
 	caller caller
 }
 
-// caller is who makes a request, and the quotas of the principal's tenant.
+// caller is who makes a request, and what the settings of the principal's tenant say.
 type caller struct {
 	principal Principal
-	quotas    Quotas
+	settings  tenantSettings
 }
 
 func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authenticator {
@@ -115,7 +115,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret, named string, hash [
 	c := caller{Principal{
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
 		Bounds: key.Bounds, Attributes: key.Attributes,
-	}, quotasOf(settings)}
+	}, settingsOf(settings)}
 	a.keys.PutLoaded(hash, cachedKey{key, c}, now)
 	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read
 		a.keys.Remove(hash)
@@ -176,7 +176,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		return nil, err
 	}
 	principal := from.principal
-	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.quotas, pages: a.pages}
+	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.settings.quotas, Stores: from.settings.stores, pages: a.pages}
 	request.Depth = depthOf(header.Get(DepthHeader))
 	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
@@ -187,7 +187,8 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		if err != nil {
 			return nil, err
 		}
-		request.Tenant, request.Quotas = row.TenantID, quotasOf(row.Settings)
+		named := settingsOf(row.Settings)
+		request.Tenant, request.Quotas, request.Stores = row.TenantID, named.quotas, named.stores
 	}
 	if raw := header.Get("Ragd-Context"); raw != "" {
 		if request.Overrides, err = ParseOverrides([]byte(raw)); err != nil {

@@ -28,6 +28,9 @@ type Request struct {
 	// that an operator named. Empty for an operator who named none.
 	Tenant ID
 	Quotas Quotas // of Tenant
+	// Stores are the tenant's own names of its vector store, which a vectorStoreName may be
+	// beside those that the service knows. Do not change them; see WithStore.
+	Stores []string
 	// Server is the name of the tenant's MCP server that the request came through; empty
 	// for none.
 	Server string

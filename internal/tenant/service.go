@@ -250,7 +250,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if err := s.store.updateTenant(ctx, id, displayName, settings); err != nil {
 		return Tenant{}, err
 	}
-	s.Auth.forget() // the quotas
+	s.Auth.forget() // the settings
 	return s.tenant(ctx, id)
 }
 
@@ -265,7 +265,7 @@ func checkTenant(displayName string, settings map[string]any) error {
 	if len(raw) > maxSettingsBytes {
 		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
 	}
-	return checkQuotas(settings)
+	return checkKnown(settings)
 }
 
 func checkDisplayName(name string) error {

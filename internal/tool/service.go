@@ -81,6 +81,39 @@ type Change struct {
 	Settings    map[string]any
 	Arguments   []string
 	Fixed       *bool
+	Annotations *Annotations
+	// Meta and OutputSchema replace the old ones; empty maps remove them.
+	Meta         map[string]any
+	OutputSchema map[string]any
+}
+
+// apply changes the tool.
+func (c Change) apply(t *Tool) {
+	for to, from := range map[*string]*string{&t.Title: c.Title, &t.Description: c.Description} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if c.Settings != nil {
+		t.Settings = c.Settings
+	}
+	if len(c.Arguments) > 0 {
+		t.Arguments = c.Arguments
+	}
+	if c.Fixed != nil {
+		t.Fixed = *c.Fixed
+	}
+	if c.Annotations != nil {
+		t.Annotations = *c.Annotations
+	}
+	for to, from := range map[*map[string]any]map[string]any{&t.Meta: c.Meta, &t.OutputSchema: c.OutputSchema} {
+		if from != nil {
+			*to = from
+		}
+		if len(*to) == 0 {
+			*to = nil
+		}
+	}
 }
 
 // Update changes a tool. Errors: NotFound; Invalid; Conflict when another call changed it
@@ -95,21 +128,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, erro
 		return Tool{}, err
 	}
 	changed := old
-	if c.Title != nil {
-		changed.Title = *c.Title
-	}
-	if c.Description != nil {
-		changed.Description = *c.Description
-	}
-	if c.Settings != nil {
-		changed.Settings = c.Settings
-	}
-	if len(c.Arguments) > 0 {
-		changed.Arguments = c.Arguments
-	}
-	if c.Fixed != nil {
-		changed.Fixed = *c.Fixed
-	}
+	c.apply(&changed)
 	if err := s.complete(ctx, &changed); err != nil {
 		return Tool{}, err
 	}

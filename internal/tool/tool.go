@@ -1,5 +1,5 @@
 // Package tool stores and checks the tools that tenants define for their agents: a
-// builtin kind of tool with a name, a description and settings. Package mcp lists and
+// builtin kind of tool with a name, a description and settings. Package toolset lists and
 // runs them.
 package tool
 
@@ -12,6 +12,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -50,10 +52,28 @@ type Tool struct {
 	// Arguments are the fields of the kind's request that a model may give.
 	Arguments []string
 	// Fixed keeps the request context from changing the settings.
-	Fixed     bool
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Fixed bool
+	// Annotations are hints that replace those of the kind.
+	Annotations Annotations
+	// Meta is the _meta of the tool for MCP clients; nil for none.
+	Meta map[string]any
+	// OutputSchema is a JSON Schema of an object that replaces the one of the kind; nil
+	// leaves that.
+	OutputSchema map[string]any
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
+
+// Annotations are hints to clients how a tool behaves. Nil leaves what is known of the kind.
+type Annotations struct {
+	ReadOnlyHint    *bool `json:"readOnlyHint,omitempty"`
+	DestructiveHint *bool `json:"destructiveHint,omitempty"`
+	IdempotentHint  *bool `json:"idempotentHint,omitempty"`
+	OpenWorldHint   *bool `json:"openWorldHint,omitempty"`
+}
+
+// EnableFilter is the setting of a query that says whether the model may give a filter.
+const EnableFilter = "enableFilter"
 
 // Limits.
 const (
@@ -62,6 +82,7 @@ const (
 	maxDescriptionBytes = 4 << 10
 	maxSettingsBytes    = 16 << 10
 	maxArguments        = 64
+	maxMetaBytes        = 8 << 10
 )
 
 // reserved are names that tenants cannot use: those of builtin tools, present and
@@ -105,7 +126,83 @@ func (t *Tool) complete() error {
 	if t.Settings == nil {
 		t.Settings = map[string]any{}
 	}
-	return t.check()
+	if err := t.enableFilter(); err != nil {
+		return err
+	}
+	for _, check := range []func() error{t.check, t.checkFilter, t.checkStore, t.checkPresentation} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enableFilter makes filter an argument, or none, as the setting EnableFilter says. Errors:
+// Invalid.
+func (t *Tool) enableFilter() error {
+	given, ok := t.Settings[EnableFilter]
+	if !ok || t.Kind == DocumentChunker {
+		return nil
+	}
+	enabled, ok := given.(bool)
+	if !ok {
+		return fault.Field("settings."+EnableFilter, "must be true or false")
+	}
+	const filter = "filter"
+	without := slices.DeleteFunc(slices.Clone(t.Arguments), func(name string) bool { return name == filter })
+	switch {
+	case !enabled:
+		t.Arguments = without
+	case !slices.Contains(t.Arguments, filter):
+		t.Arguments = append(without, filter)
+	}
+	return nil
+}
+
+// checkFilter validates the filter of the settings. Errors: Invalid.
+func (t *Tool) checkFilter() error {
+	given, ok := t.Settings["filter"]
+	if !ok {
+		return nil
+	}
+	_, err := filter.Parse(given)
+	return fault.Under("settings", err)
+}
+
+// checkStore validates the name that the settings give the vector store. Errors: Invalid.
+func (t *Tool) checkStore() error {
+	name, ok := t.Settings["vectorStoreName"].(string)
+	if !ok || name == "" {
+		return nil
+	}
+	return tenant.CheckStore("settings.vectorStoreName", name)
+}
+
+// checkPresentation validates what MCP clients see besides texts. Errors: Invalid.
+func (t *Tool) checkPresentation() error {
+	raw, err := json.Marshal(t.Meta)
+	if err != nil {
+		return fault.Field("meta", "cannot be written as JSON")
+	}
+	if len(raw) > maxMetaBytes {
+		return fault.Field("meta", "must be at most %d bytes of JSON, got %d", maxMetaBytes, len(raw))
+	}
+	for key := range t.Meta {
+		if strings.HasPrefix(key, "ragd/") {
+			return fault.Field("meta", "must have no key that begins with ragd/, got %q", key)
+		}
+	}
+	if t.OutputSchema == nil {
+		return nil
+	}
+	if raw, err = json.Marshal(t.OutputSchema); err != nil {
+		return fault.Field("outputSchema", "cannot be written as JSON")
+	}
+	if t.OutputSchema["type"] != "object" {
+		return fault.Field("outputSchema", `must have the type "object"`)
+	}
+	_, err = schema.Compile("outputSchema", raw)
+	return err
 }
 
 func (t *Tool) check() error {
@@ -129,11 +226,6 @@ func (t *Tool) check() error {
 	}
 	if len(raw) > maxSettingsBytes {
 		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
-	}
-	if given, ok := t.Settings["filter"]; ok {
-		if _, err := filter.Parse(given); err != nil {
-			return fault.Under("settings", err)
-		}
 	}
 	_, named := t.Settings["indexName"]
 	if t.Kind != DocumentChunker && !named && !slices.Contains(t.Arguments, "indexName") {

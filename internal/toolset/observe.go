@@ -51,25 +51,24 @@ func textOf(raw json.RawMessage) string {
 // maxDepth bounds the calls of tools within calls of tools.
 const maxDepth = 8
 
-type depthKey struct{}
+type insideKey struct{}
 
-// Depth returns how many calls of tools the context is within.
-func Depth(ctx context.Context) int {
-	depth, _ := ctx.Value(depthKey{}).(int)
-	return depth
-}
-
-// WithDepth returns a context that is within so many calls of tools, as a caller from outside
-// has told.
-func WithDepth(ctx context.Context, depth int) context.Context {
-	return context.WithValue(ctx, depthKey{}, depth)
-}
-
-// deeper returns the context of one more call. Errors: Invalid for too many.
+// deeper returns the context of a call. For a call within a call of this process, the depth of
+// the request is one more, which counts those of other processes too. Errors: Precondition for
+// too many.
 func deeper(ctx context.Context) (context.Context, error) {
-	depth := Depth(ctx) + 1
-	if depth > maxDepth {
-		return ctx, fault.New(fault.Invalid, "tools called each other %d times: a call ends there, as it may never end by itself", maxDepth)
+	r, ok := tenant.FromContext(ctx)
+	if !ok {
+		return ctx, nil
 	}
-	return WithDepth(ctx, depth), nil
+	if ctx.Value(insideKey{}) != nil {
+		changed := *r
+		changed.Depth++
+		r = &changed
+		ctx = tenant.NewContext(ctx, r)
+	}
+	if r.Depth >= maxDepth {
+		return ctx, fault.New(fault.Precondition, "tools call each other in a circle, or are nested deeper than %d calls", maxDepth)
+	}
+	return context.WithValue(ctx, insideKey{}, true), nil
 }

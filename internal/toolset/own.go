@@ -11,6 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/toolschema"
 )
 
@@ -106,7 +107,15 @@ type ownTool struct {
 	tool
 
 	settings map[string]json.RawMessage
+	store    string // the name that the settings give the vector store; "" for none
 }
+
+const (
+	// storeArgument is the argument that names the vector store.
+	storeArgument = "vectorStoreName"
+	// enableFilter is a setting that is not a field of the request.
+	enableFilter = "enableFilter"
+)
 
 // newTenantTool returns a builtin tool with the settings of a stored one.
 func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
@@ -116,6 +125,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	}
 	o := &ownTool{tool: tool{source: made.GetToolName(), definition: kind.definition, fixed: made.GetFixed()}}
 	o.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
+		ctx = tenant.WithStore(ctx, o.store)
 		merged, err := o.merge(arguments.json)
 		if err != nil {
 			return Result{}, err
@@ -128,6 +138,8 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 		}
 	}
 	o.index = textOf(o.settings[indexArgument])
+	delete(o.settings, enableFilter) // the arguments follow from it
+	o.store = textOf(o.settings[storeArgument])
 	d := &o.definition
 	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()
 	d.Kind, d.Builtin = made.GetKind(), false

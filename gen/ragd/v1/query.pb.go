@@ -32,8 +32,9 @@ type VectorQueryRequest struct {
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// Default: the tenant's index, if it has exactly one.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma.
-	// It has no other effect.
+	// Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
+	// any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
+	// a tool) selects the only block that is given, else that of pgvector. It has no other effect.
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	// Number of sources to return, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
@@ -680,7 +681,7 @@ type GraphRagRequest struct {
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// Default: the tenant's index, if it has exactly one.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Accepted for compatibility; only "ragd", "pgvector" or empty.
+	// Accepted for compatibility, as in VectorQuery.
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	// Number of sources to return, 1 to 1000; default 10.
 	TopK *int32 `protobuf:"varint,5,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
