@@ -101,7 +101,7 @@ filters are joined.`,
   ragd tool create cut_sentences --kind document_chunker --settings '{"chunking": {"strategy": "sentence", "maxSize": 400}}'`,
 		Args: arguments("TOOL"),
 	}
-	kind := cmd.Flags().String("kind", "vector_query", "vector_query, graph_rag or document_chunker")
+	kind := cmd.Flags().String("kind", "vector_query", "vector_query, graph_rag, document_chunker, http or mcp")
 	flags := newToolFlags(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		tool, err := c.tools.CreateTool(ctx, &ragdv1.CreateToolRequest{

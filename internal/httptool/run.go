@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
@@ -25,10 +26,15 @@ type Block struct {
 }
 
 // Runner checks and calls tools. Safe for concurrent use.
-type Runner struct{ client *remote.Client }
+type Runner struct {
+	client *remote.Client
+	known  *cache.Cache[definitionKey, *Definition]
+}
 
 // New returns a Runner.
-func New(client *remote.Client) *Runner { return &Runner{client} }
+func New(client *remote.Client) *Runner {
+	return &Runner{client, cache.New(cache.Config[definitionKey, *Definition]{Entries: maxCached})}
+}
 
 // Check checks the settings of a tool that the caller creates or changes. Errors: Invalid;
 // Precondition for an address inside the operator's network, and for a token without master

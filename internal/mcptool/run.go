@@ -22,6 +22,10 @@ import (
 
 // Runner checks and calls tools. Safe for concurrent use.
 type Runner struct {
+	// TakeOver stores what a server says about a tool that has changed; nil for nothing. It must
+	// leave title and description as they are.
+	TakeOver func(ctx context.Context, toolName string, d Description)
+
 	client *remote.Client
 	pool   *pool
 }

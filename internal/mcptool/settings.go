@@ -49,6 +49,15 @@ type Description struct {
 	Annotations  *Annotations    `json:"annotations,omitempty"`
 }
 
+// Schemas returns the schemas and annotations by their JSON names; nil for what there is not.
+func (d Description) Schemas() map[string]any {
+	all := map[string]any{"inputSchema": d.InputSchema, "outputSchema": nil, "annotations": d.Annotations}
+	if len(d.OutputSchema) > 0 {
+		all["outputSchema"] = d.OutputSchema
+	}
+	return all
+}
+
 // Annotations tell how a tool behaves, as its server says; nil means unknown.
 type Annotations struct {
 	ReadOnlyHint    *bool `json:"readOnlyHint,omitempty"`
@@ -84,6 +93,9 @@ func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 	d := &Definition{Tool: s.Tool, toolName: s.ToolName, timeout: time.Duration(s.TimeoutMS) * time.Millisecond}
 	if s.TimeoutMS == 0 {
 		d.timeout = defaultTimeout
+	}
+	if d.Tool != nil && string(d.Tool.OutputSchema) == "null" {
+		d.Tool.OutputSchema = nil
 	}
 	if err := d.parse(s, guard); err != nil {
 		return nil, fault.Under("settings", err)

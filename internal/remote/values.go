@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Values are what the placeholders of one call stand for.
@@ -42,6 +44,31 @@ func (v Values) Lookup(path string) (any, bool) {
 	}
 	value, ok := v.Request(path)
 	return value, ok && value != nil
+}
+
+// RequestValues returns the function that looks up values of the request in ctx: tenant,
+// subject, server, claims of an access token and, below key, attributes of an API key.
+func RequestValues(ctx context.Context) func(path string) (any, bool) {
+	r, ok := tenant.FromContext(ctx)
+	if !ok {
+		return nil
+	}
+	return func(path string) (any, bool) {
+		root, rest, _ := strings.Cut(path, ".")
+		switch {
+		case path == "tenant":
+			return string(r.Tenant), true
+		case path == "subject":
+			return r.Principal.Subject, true
+		case path == "server":
+			return r.Server, r.Server != ""
+		case root == "claims" && rest != "":
+			return Below(r.Principal.Claims, rest)
+		case root == "key" && rest != "":
+			return Below(r.Principal.Attributes, rest)
+		}
+		return nil, false
+	}
 }
 
 // Below returns the value at a path of names and positions, separated by dots, in a JSON

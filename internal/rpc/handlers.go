@@ -57,6 +57,8 @@ type Handlers struct {
 	Secrets   *secret.Service
 	Journal   *journal.Journal
 	Hooks     *hook.Service
+	// Remote checks tools that call other services.
+	Remote RemoteKinds
 
 	Evaluations *evaluate.Service
 

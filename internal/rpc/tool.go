@@ -21,10 +21,14 @@ func (h *Handlers) CreateTool(ctx context.Context, req *ragdv1.CreateToolRequest
 	if err := h.checkTool(ctx, kind, req.GetSettings(), req.GetArguments()); err != nil {
 		return nil, err
 	}
-	made, err := h.Tools.Create(ctx, tool.Tool{
+	wanted := tool.Tool{
 		Name: req.GetToolName(), Kind: kind, Title: req.GetTitle(), Description: req.GetDescription(),
 		Settings: req.GetSettings().AsMap(), Arguments: req.GetArguments(), Fixed: req.GetFixed(),
-	})
+	}
+	if err := h.checkRemote(ctx, &wanted); err != nil {
+		return nil, err
+	}
+	made, err := h.Tools.Create(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +66,18 @@ func (h *Handlers) UpdateTool(ctx context.Context, req *ragdv1.UpdateToolRequest
 	change := tool.Change{Title: req.Title, Description: req.Description, Arguments: req.GetArguments(), Fixed: req.Fixed}
 	if req.GetSettings() != nil {
 		change.Settings = req.GetSettings().AsMap()
+	}
+	if change.Settings != nil || req.Title == nil && req.Description == nil && req.Fixed == nil {
+		wanted := old
+		if change.Settings != nil {
+			wanted.Settings = change.Settings
+		}
+		if err := h.checkRemote(ctx, &wanted); err != nil {
+			return nil, err
+		}
+		if wanted.Kind.Remote() {
+			change.Settings = wanted.Settings
+		}
 	}
 	changed, err := h.Tools.Update(ctx, req.GetToolName(), change)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/hook"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/httptool"
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -36,11 +37,13 @@ import (
 	"github.com/ragdhq/ragd/internal/logrepeat"
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/mcptool"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/secret"
@@ -73,6 +76,7 @@ type Service struct {
 	worker   *ingest.Worker
 	guard    *httpserver.Guard
 	issuer   *identity.Issuer
+	remote   rpc.RemoteKinds
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 	calls    *journal.Recorder // of tools
@@ -151,6 +155,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	}
 	s.issuer = identity.NewIssuer(s.database.requests, keys, cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()))
 	secrets := secret.New(db, keys)
+	client := remote.New(remote.Config{Guard: guard, Secrets: secrets, Issuer: s.issuer, Version: s.config.Version})
+	s.remote = rpc.RemoteKinds{HTTP: httptool.New(client), MCP: mcptool.New(client)}
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys, secrets)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
 	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
@@ -216,6 +222,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Servers:   servers,
 		Endpoints: owned,
 		Secrets:   secrets,
+		Remote:    s.remote,
 
 		Evaluations: evaluations,
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
@@ -224,6 +231,11 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		PublicURL: s.config.MCP.PublicURL,
 		Processor: processor,
 		Ready:     s.checkReady,
+	}
+	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
+		if err := s.Handlers.Tools.TakeOver(ctx, name, said.Schemas()); err != nil {
+			s.log.WarnContext(ctx, "store the new schemas of a tool of another server", "err", err)
+		}
 	}
 	s.Events.Subscribe(func(e event.Event) {
 		if e.Kind == event.Server || e.Tenant == "" {
@@ -257,7 +269,10 @@ func (s *Service) newMCP() (*mcphttp.Handler, error) {
 		ctx, _, err := s.Handlers.Servers.Enter(ctx, name)
 		return ctx, err
 	}
-	tools, err := toolset.New(toolset.Config{API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls}})
+	tools, err := toolset.New(toolset.Config{
+		API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls},
+		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -329,6 +344,9 @@ func (s *Service) Close() error {
 	}
 	if s.parsers != nil {
 		s.parsers.Close()
+	}
+	if s.remote.MCP != nil {
+		s.remote.MCP.Close()
 	}
 	err = errors.Join(err, s.tracing.close(ctx), s.database.close(ctx))
 	s.repeats.Close()

@@ -135,6 +135,25 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, erro
 	return update(ctx, h, changed, old.UpdatedAt)
 }
 
+// TakeOver stores what another MCP server says about its tool, when that has changed, as the
+// member tool of the settings. It leaves what the tenant has set, and needs no right to write,
+// because the tenant chose the server. Errors: NotFound.
+func (s *Service) TakeOver(ctx context.Context, name string, said map[string]any) error {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return err
+	}
+	h := s.db.Handle(r.Tenant)
+	n, err := h.Exec(ctx, `
+		UPDATE ragd_shared.tools SET settings = jsonb_set(settings, '{tool}', settings -> 'tool' || $2),
+			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+		WHERE tool_name = $1 AND kind = 'mcp' AND settings ? 'tool'`, name, said)
+	if err == nil && n == 0 {
+		err = notFound(ctx, h, name)
+	}
+	return err
+}
+
 // Delete removes a tool. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	h, err := s.whole(ctx)

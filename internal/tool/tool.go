@@ -25,7 +25,17 @@ const (
 	VectorQuery     Kind = "vector_query"
 	GraphRag        Kind = "graph_rag"
 	DocumentChunker Kind = "document_chunker"
+
+	HTTP Kind = "http" // a request to an HTTP service
+	MCP  Kind = "mcp"  // a tool of another MCP server
 )
+
+// Remote reports whether a tool of the kind calls another service. Its arguments are those of
+// its input schema.
+func (k Kind) Remote() bool { return k == HTTP || k == MCP }
+
+// Kinds lists the kinds for messages.
+const Kinds = "vector_query, graph_rag, document_chunker, http or mcp"
 
 // arguments are the default arguments of each kind.
 var arguments = map[Kind][]string{
@@ -81,6 +91,7 @@ const (
 	maxTitleBytes       = 200
 	maxDescriptionBytes = 4 << 10
 	maxSettingsBytes    = 16 << 10
+	maxRemoteBytes      = 96 << 10 // of the settings of a tool that calls another service, with its schemas
 	maxArguments        = 64
 	maxMetaBytes        = 8 << 10
 )
@@ -109,10 +120,10 @@ func (t *Tool) complete() error {
 		return fault.Field("toolName", "%q is a name of the service's own tools: take another", t.Name)
 	}
 	if t.Kind == "" {
-		return fault.Field("kind", "is missing: take vector_query, graph_rag or document_chunker")
+		return fault.Field("kind", "is missing: take %s", Kinds)
 	}
-	if arguments[t.Kind] == nil {
-		return fault.Field("kind", "must be vector_query, graph_rag or document_chunker, got %q", t.Kind)
+	if arguments[t.Kind] == nil && !t.Kind.Remote() {
+		return fault.Field("kind", "must be %s, got %q", Kinds, t.Kind)
 	}
 	if t.Title == "" {
 		t.Title = t.Name
@@ -121,7 +132,7 @@ func (t *Tool) complete() error {
 		t.Description = descriptions[t.Kind]
 	}
 	if len(t.Arguments) == 0 {
-		t.Arguments = arguments[t.Kind]
+		t.Arguments = append([]string{}, arguments[t.Kind]...)
 	}
 	if t.Settings == nil {
 		t.Settings = map[string]any{}
@@ -224,12 +235,29 @@ func (t *Tool) check() error {
 	if err != nil {
 		return fault.Field("settings", "cannot be written as JSON")
 	}
-	if len(raw) > maxSettingsBytes {
-		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
+	most := maxSettingsBytes
+	if t.Kind.Remote() {
+		most = maxRemoteBytes
+	}
+	if len(raw) > most {
+		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", most, len(raw))
+	}
+	if t.Kind.Remote() {
+		return t.checkRemote()
 	}
 	_, named := t.Settings["indexName"]
 	if t.Kind != DocumentChunker && !named && !slices.Contains(t.Arguments, "indexName") {
 		return fault.Field("settings.indexName", "is missing: name the index that the tool is over, or have the model give indexName")
+	}
+	return nil
+}
+
+func (t *Tool) checkRemote() error {
+	switch {
+	case t.Description == "":
+		return fault.Field("description", "is missing: say for models what the tool does, and when to use it")
+	case len(t.Arguments) > 0:
+		return fault.Field("arguments", "are those of settings.inputSchema for a tool of the kind %s", t.Kind)
 	}
 	return nil
 }

@@ -35,6 +35,9 @@ type arguments struct {
 	source  map[string]any
 	shape   *admission.Shape
 	vectors []string // names of arguments that are plain lists of numbers
+	// given is set for a schema that is not the service's own and replaces schema; its checks
+	// are bounded.
+	given *givenSchema
 }
 
 func newArguments(input toolschema.Schema) (*arguments, error) {
@@ -136,6 +139,10 @@ func (a *arguments) detach(raw json.RawMessage) (json.RawMessage, map[string][]f
 // accept returns the arguments of a call. Errors: Invalid with a violation for each argument
 // that does not fit the schema.
 func (a *arguments) accept(c Call) (accepted, error) {
+	if a.given != nil {
+		fitting, err := a.checkGiven(c.Arguments, c.Answers)
+		return accepted{json: fitting}, err
+	}
 	raw, vectors := a.detach(c.Arguments)
 	fitting, err := a.check(raw, c.Answers)
 	return accepted{fitting, vectors}, err
@@ -166,17 +173,11 @@ func (a *arguments) check(raw, answers json.RawMessage) ([]byte, error) {
 		return nil, fault.Field("arguments", "must be an object")
 	}
 	changed = a.input.Repair(given) || changed
-	if answers != nil {
-		var answered map[string]any
-		if err := json.Unmarshal(answers, &answered); err != nil {
-			return nil, fault.Field("answers", "must be an object")
-		}
-		for name, value := range answered {
-			if given[name] == nil && a.property(name) != nil {
-				given[name], changed = value, true
-			}
-		}
+	answered, err := a.answer(given, answers)
+	if err != nil {
+		return nil, err
 	}
+	changed = answered || changed
 	var invalid *jsonschema.ValidationError
 	if err := a.schema.Validate(given); errors.As(err, &invalid) {
 		return nil, a.explain(invalid)
@@ -187,6 +188,24 @@ func (a *arguments) check(raw, answers json.RawMessage) ([]byte, error) {
 		return raw, nil
 	}
 	return json.Marshal(given)
+}
+
+// answer adds the user's answers to arguments where one is missing. It reports whether it
+// changed anything. Errors: Invalid.
+func (a *arguments) answer(given map[string]any, answers json.RawMessage) (changed bool, err error) {
+	if answers == nil {
+		return false, nil
+	}
+	var answered map[string]any
+	if err := json.Unmarshal(answers, &answered); err != nil {
+		return false, fault.Field("answers", "must be an object")
+	}
+	for name, value := range answered {
+		if given[name] == nil && a.property(name) != nil {
+			given[name], changed = value, true
+		}
+	}
+	return changed, nil
 }
 
 // strict reports whether protojson accepts raw, which encoding/json does. protojson

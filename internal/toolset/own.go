@@ -94,7 +94,7 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 	if t.input, err = toolschema.Foreign(t.definition.InputSchema); err != nil {
 		return nil, err
 	}
-	t.arguments, err = newArguments(t.input)
+	t.arguments, err = newGivenArguments(t.input)
 	t.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
 		c.Arguments = arguments.json
 		return runner.Run(ctx, made, c)

@@ -142,8 +142,9 @@ type Question struct {
 
 // Runner runs the tools of a kind that is not builtin.
 type Runner interface {
-	// Define completes the definition of a tool: its schemas and annotations. Errors: those of
-	// a tool whose settings are no longer valid.
+	// Define completes the definition of a tool: its schemas and annotations. An error hides
+	// all tools of the tenant: a tool whose settings are no longer valid is defined, and its
+	// calls fail.
 	Define(t *ragdv1.Tool, d *Definition) error
 	// Run runs a call, whose arguments fit the input schema. Errors are shown to the caller
 	// as fault.Public does.
