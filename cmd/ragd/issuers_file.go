@@ -79,6 +79,7 @@ func parseIssuer(raw json.RawMessage) (oauth.Config, error) {
 		Issuer: e.Issuer, Audiences: e.Audiences, JWKSURL: e.JWKSURL, IntrospectionURL: e.IntrospectionURL, ClientID: e.ClientID,
 		ClientSecret: e.ClientSecret, TenantClaim: e.TenantClaim, ScopeClaim: e.ScopeClaim, ScopePrefix: e.ScopePrefix, Scopes: e.Scopes,
 		FilterClaim: e.FilterClaim, BoundsClaim: e.BoundsClaim, Tenants: e.Tenants,
+		QualifySubjects: true,
 	}, nil
 }
 

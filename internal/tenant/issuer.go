@@ -37,6 +37,7 @@ type OwnIssuer struct {
 const (
 	maxIssuers           = 10
 	maxIssuerAudiences   = 10
+	maxIssuerURLBytes    = 500 // it is in the subjects of callers
 	maxAudienceBytes     = 2048
 	maxIssuerClaimBytes  = 200 // the name of a claim, and the prefix of scopes
 	maxIssuerNameChars   = 63
@@ -50,6 +51,9 @@ var issuerNamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$
 func (i *OwnIssuer) complete() error {
 	if !issuerNamePattern.MatchString(i.Name) {
 		return fault.Field("issuerName", "must be 1 to %d lower case letters, digits and -, the first and last no -", maxIssuerNameChars)
+	}
+	if err := textlimit.Check("url", i.URL, maxIssuerURLBytes); err != nil {
+		return err
 	}
 	if len(i.Audiences) > maxIssuerAudiences {
 		return fault.Field("audiences", "must be at most %d, got %d", maxIssuerAudiences, len(i.Audiences))

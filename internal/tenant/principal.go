@@ -53,7 +53,8 @@ func ScopesUpTo(need Scope, prefix string) string {
 // Principal is the authenticated caller of a request.
 type Principal struct {
 	// Subject identifies the credential: the id of an API key, "operator" for the
-	// configured key, or for an access token "user:" or "client:" and its subject.
+	// configured key, or for an access token "user:" or "client:" and its subject. Further
+	// issuers, and those of tenants, are in it, as "user@https://id.example.com alice".
 	Subject string
 	// Tenant is the credential's tenant; empty for an operator.
 	Tenant ID
@@ -68,8 +69,8 @@ type Principal struct {
 	// Claims are all claims of an access token, with numbers as json.Number; nil for other
 	// credentials. Do not change them.
 	Claims map[string]any
-	// Issuer is the address of the authorization server of an access token, which makes
-	// Subject unique; empty for other credentials.
+	// Issuer is the address of the authorization server of an access token; empty for other
+	// credentials.
 	Issuer string
 	// ScopePrefix is what the scopes of an access token's issuer begin with.
 	ScopePrefix string

@@ -163,7 +163,7 @@ type CreateIssuerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. 1 to 63 lower case letters, digits and -.
 	IssuerName string `protobuf:"bytes,1,opt,name=issuer_name,json=issuerName,proto3" json:"issuer_name,omitempty"`
-	// Required. An https address, exactly as in the claim iss.
+	// Required. An https address of at most 500 bytes, exactly as in the claim iss.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// At most 10. Default: only the addresses of the tenant.
 	Audiences []string `protobuf:"bytes,3,rep,name=audiences,proto3" json:"audiences,omitempty"`

@@ -1079,7 +1079,8 @@ func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
 type WhoAmIResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of an API key, `operator` for the operator's configured key, or the subject of an
-	// access token as `user:` or `client:` and its name.
+	// access token as `user:` or `client:` and its name, with several issuers as
+	// `user@https://id.example.com alice`.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
 	// The tenant whose data the call may use. Empty for an operator who named none.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`

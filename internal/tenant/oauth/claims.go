@@ -67,13 +67,13 @@ func (v *Verifier) token(c claims) (tenant.Token, error) {
 	t := tenant.Token{Scopes: v.scopes(c), Issuer: v.cfg.Issuer, ScopePrefix: v.cfg.ScopePrefix}
 	switch {
 	case c.Subject != "":
-		t.Subject = "user:" + c.Subject
+		t.Subject = v.subject("user", c.Subject)
 	case c.text("client_id") != "":
-		t.Subject = "client:" + c.text("client_id")
+		t.Subject = v.subject("client", c.text("client_id"))
 	default:
 		return t, refused("it names no subject")
 	}
-	if len(t.Subject) > maxSubjectBytes {
+	if len(t.Subject) > maxSubjectBytes+len(v.cfg.Issuer) {
 		return t, refused("its subject is longer than %d bytes", maxSubjectBytes)
 	}
 	var err error
@@ -144,6 +144,15 @@ func (v *Verifier) bounds(c claims) (tenant.Bounds, error) {
 		return tenant.Bounds{}, wrong
 	}
 	return checked, nil
+}
+
+// subject returns the subject of a principal. An address has no space, so that those of two
+// issuers are never equal.
+func (v *Verifier) subject(kind, name string) string {
+	if v.cfg.QualifySubjects {
+		return kind + "@" + v.cfg.Issuer + " " + name
+	}
+	return kind + ":" + name
 }
 
 // tenant returns the name of the tenant of a token: its own for the issuer of a tenant, whatever

@@ -175,7 +175,7 @@ func (s *Issuers) configOf(own tenant.OwnIssuer) Config {
 	return Config{
 		Issuer: own.URL, Audiences: own.Audiences, JWKSURL: own.JWKSURL, ScopeClaim: own.ScopeClaim, ScopePrefix: own.ScopePrefix,
 		Scopes: own.Scopes, FilterClaim: own.FilterClaim, BoundsClaim: own.BoundsClaim, PublicURL: s.publicURL, Now: s.now,
-		client: s.client, owner: own.TenantID,
+		QualifySubjects: true, client: s.client, owner: own.TenantID,
 	}
 }
 

@@ -168,7 +168,7 @@ func TestATenantsIssuerSpeaksForNobodyElse(t *testing.T) {
 		"a scope that it may not give": claims(map[string]any{"scope": "read write admin operator"}),
 	} {
 		got, err := s.Verify(t.Context(), token, at)
-		if err != nil || describe(got) != "user:alice of acme may [read write]" || got.Issuer != acmes.URL {
+		if err != nil || describe(got) != "user@"+acmes.URL+" alice of acme may [read write]" || got.Issuer != acmes.URL {
 			t.Errorf("%s: %s, %v", what, describe(got), err)
 		}
 	}

@@ -66,6 +66,9 @@ type Config struct {
 	// ScopePrefix is the issuer's prefix of this service's scopes, such as api://ragd/;
 	// scopes without it are ignored. Default: none.
 	ScopePrefix string
+	// QualifySubjects puts the issuer into subjects, as "user@https://id.example.com alice" for
+	// "user:alice", so that those of several issuers differ.
+	QualifySubjects bool
 	// Scopes are the scopes that tokens can give; others are ignored. Default: read, write
 	// and admin.
 	Scopes []tenant.Scope
