@@ -17,7 +17,22 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/server"
 )
+
+// packageFlag is a flag whose value is a package of a registry.
+type packageFlag struct{ to **server.Package }
+
+func (f packageFlag) String() string { return "" }
+func (f packageFlag) Type() string   { return "PACKAGE" }
+
+func (f packageFlag) Set(text string) error {
+	parsed, err := server.ParsePackage(text)
+	if err == nil {
+		*f.to = &parsed
+	}
+	return err
+}
 
 func (p *program) serverCommands() *cobra.Command {
 	return p.clientFlags(p.group("server", "Compose MCP servers of one's own for agents", `

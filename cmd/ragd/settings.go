@@ -102,6 +102,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.IntVar(&c.TenantConcurrentRequests, "tenant-concurrent-requests", 500, "requests of a tenant at once on this instance, besides streams, unless its settings have another concurrentRequests; others wait; 0 for no limit")
 	flags.BoolVar(&c.MCP.LegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
 	flags.BoolVar(&c.MCP.Stateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
+	flags.Var(packageFlag{&c.RegistryPackage}, "mcp-registry-package", "package with ragd for the registry documents of tenants' MCP servers, such as oci:registry.example.com/ragd:1.2.0 (default none)")
 	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions: at least 32 bytes, the same on all instances (default: random)")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
@@ -117,7 +118,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.EndpointsFile, "endpoints-file", "", "file with further endpoints for all tenants, as a JSON list of what CreateEndpoint takes (default none)")
 	config.MarkSecrets(flags, "master-key")
 	config.MarkSettings(flags, "record-no-questions", "endpoints-file", "allowed-private-networks", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
-		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "traces-url", "traces-share")
+		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "mcp-registry-package", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
 	s.registerOAuth(flags)

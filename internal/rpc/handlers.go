@@ -65,6 +65,8 @@ type Handlers struct {
 	// PublicURL is the address of the service for clients. Empty for the one under which each
 	// request called it.
 	PublicURL string
+	// RegistryPackage contains ragd, for the registry documents of MCP servers; nil for none.
+	RegistryPackage *server.Package
 	// Processor is used to convert large answers; nil is no limit.
 	Processor *limit.Processor
 	// Ready returns an error while the service cannot answer requests, for health checks;

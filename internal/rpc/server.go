@@ -37,7 +37,7 @@ func (h *Handlers) GetServer(ctx context.Context, req *ragdv1.GetServerRequest) 
 	if r, ok := tenant.FromContext(ctx); ok {
 		id = r.Tenant
 	}
-	message.RegistryDocument, err = structOf(found.Document(id, h.baseURL(ctx)))
+	message.RegistryDocument, err = structOf(found.Document(id, h.baseURL(ctx), h.RegistryPackage))
 	return message, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -151,7 +152,7 @@ func TestInvalidServersAreRejected(t *testing.T) {
 // A document that breaks a rule of the registry's schema of 2025-12-11 cannot be published.
 func TestRegistryDocumentsFollowTheRegistrysRules(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{NoWorkers: true})
+	s := servicetest.New(t, service.Config{NoWorkers: true, RegistryPackage: &server.Package{Type: "oci", Identifier: "registry.example.com/ragd:1.2.0"}})
 	acme := s.Tenant(t, "acme")
 	for name, req := range map[string]*ragdv1.CreateServerRequest{
 		"least": {},
@@ -191,6 +192,13 @@ func checkDocument(t *testing.T, document map[string]any, address string) {
 	header := remote["headers"].([]any)[0].(map[string]any)
 	if remote["type"] != "streamable-http" || remote["url"] != address || header["name"] != "Authorization" || header["isSecret"] != true {
 		t.Errorf("remote = %v", remote)
+	}
+	of := document["packages"].([]any)[0].(map[string]any)
+	arguments := of["packageArguments"].([]any)
+	name := arguments[len(arguments)-1].(map[string]any)
+	if of["registryType"] != "oci" || of["identifier"] != "registry.example.com/ragd:1.2.0" || of["version"] != nil ||
+		of["transport"].(map[string]any)["type"] != "stdio" || name["name"] != "--mcp-server" || !strings.HasSuffix(address, "/"+name["value"].(string)) {
+		t.Errorf("package = %v", of)
 	}
 	if website, ok := document["websiteUrl"]; ok && website != "https://example.com/handbook" {
 		t.Errorf("websiteUrl = %v", website)

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,10 +30,49 @@ func (s *Server) URL(base string) string {
 	return base + "/mcp/" + s.Name
 }
 
+// Package is a package of a registry such as npm or OCI that contains the program ragd, with which
+// clients can reach a server over standard input and output.
+type Package struct {
+	Type       string // oci, npm, pypi, nuget or mcpb
+	Identifier string // name or address
+	Version    string // empty if the identifier has it
+}
+
+var packagePattern = regexp.MustCompile(`^(oci|npm|pypi|nuget|mcpb):([^\s@]+|@[^\s@]+)(?:@([^\s@]+))?$`)
+
+// ParsePackage parses a package, such as oci:registry.example.com/ragd:1.2.0 or npm:@acme/ragd@1.2.0.
+func ParsePackage(text string) (Package, error) {
+	m := packagePattern.FindStringSubmatch(text)
+	if m == nil || m[3] == "latest" || m[1] != "oci" && m[1] != "mcpb" && m[3] == "" {
+		return Package{}, fmt.Errorf("%q is not a package such as oci:registry.example.com/ragd:1.2.0 or npm:@acme/ragd@1.2.0", text)
+	}
+	return Package{Type: m[1], Identifier: m[2], Version: m[3]}, nil
+}
+
+// entry returns the package as the registry describes it, for the server of the name on the
+// service at base.
+func (p Package) entry(name, base string) map[string]any {
+	arguments := []any{map[string]any{"type": "positional", "value": "mcp"}}
+	named := func(flag, value string) {
+		arguments = append(arguments, map[string]any{"type": "named", "name": flag, "value": value})
+	}
+	named("--server", base)
+	if name != Default {
+		named("--mcp-server", name)
+	}
+	return strip(map[string]any{
+		"registryType": p.Type, "identifier": p.Identifier, "version": p.Version,
+		"transport": map[string]any{"type": "stdio"}, "packageArguments": arguments,
+		"environmentVariables": []any{map[string]any{
+			"name": "RAGD_API_KEY", "description": "A key of the service.", "isRequired": true, "isSecret": true,
+		}},
+	})
+}
+
 // Document returns the document server.json of the MCP registry for a server of the tenant on
-// the service at base. Icons in data URIs are left out, because the registry takes addresses
-// only.
-func (s *Server) Document(id tenant.ID, base string) map[string]any {
+// the service at base, with the package of ragd if there is one. Icons in data URIs are left
+// out, because the registry takes addresses only.
+func (s *Server) Document(id tenant.ID, base string, of *Package) map[string]any {
 	document := map[string]any{
 		"$schema":     registrySchema,
 		"name":        s.registryName(id, base),
@@ -45,6 +86,9 @@ func (s *Server) Document(id tenant.ID, base string) map[string]any {
 				"variables": map[string]any{"api_key": map[string]any{"description": "A key of the service.", "isRequired": true, "isSecret": true}},
 			}},
 		}},
+	}
+	if of != nil {
+		document["packages"] = []any{of.entry(s.Name, base)}
 	}
 	if document["description"] == "" {
 		document["description"] = cut(s.Title, registryDescription)

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -115,6 +116,9 @@ type Config struct {
 	// use before it is replaced, which bounds the memory of the server's process. Default:
 	// that of postgres.Config.
 	IndexesPerConnection int
+	// RegistryPackage contains ragd, for the registry documents of tenants' MCP servers.
+	// Default: they name no package.
+	RegistryPackage *server.Package
 	// StatementsPerTenant is the number of processors of the database, divided by the number
 	// of instances. It bounds the statements of one tenant that requests run in the database
 	// at once (see tenant.NewDB); others wait. Default: the number of CPUs, at least 2.

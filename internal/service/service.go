@@ -228,9 +228,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
 		Hooks:       hooks,
 
-		PublicURL: s.config.MCP.PublicURL,
-		Processor: processor,
-		Ready:     s.checkReady,
+		PublicURL:       s.config.MCP.PublicURL,
+		RegistryPackage: s.config.RegistryPackage,
+		Processor:       processor,
+		Ready:           s.checkReady,
 	}
 	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
 		if err := s.Handlers.Tools.TakeOver(ctx, name, said.Schemas()); err != nil {

@@ -52,8 +52,8 @@ const (
 // ServerServiceClient is a client for the ragd.v1.ServerService service.
 type ServerServiceClient interface {
 	// CreateServer creates a server. Errors: ALREADY_EXISTS for a name in use;
-	// INVALID_ARGUMENT, also for a tool or an index that does not exist;
-	// RESOURCE_EXHAUSTED for too many servers.
+	// INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many servers. Tools, prompts and indexes
+	// need not exist: they are shown once they do.
 	CreateServer(context.Context, *v1.CreateServerRequest) (*v1.Server, error)
 	// GetServer returns a server with its registry document. Errors: NOT_FOUND, also for a
 	// server that the credential may not use.
@@ -170,8 +170,8 @@ func (c *serverServiceClient) DeleteServer(ctx context.Context, req *v1.DeleteSe
 // ServerServiceHandler is an implementation of the ragd.v1.ServerService service.
 type ServerServiceHandler interface {
 	// CreateServer creates a server. Errors: ALREADY_EXISTS for a name in use;
-	// INVALID_ARGUMENT, also for a tool or an index that does not exist;
-	// RESOURCE_EXHAUSTED for too many servers.
+	// INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many servers. Tools, prompts and indexes
+	// need not exist: they are shown once they do.
 	CreateServer(context.Context, *v1.CreateServerRequest) (*v1.Server, error)
 	// GetServer returns a server with its registry document. Errors: NOT_FOUND, also for a
 	// server that the credential may not use.
