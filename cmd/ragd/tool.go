@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -13,13 +14,14 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/rpc"
 )
 
 func (p *program) toolCommands() *cobra.Command {
 	return p.clientFlags(p.group("tool", "Make tools of one's own for agents", `
 A tool is a search or a chunker with a name, a description and settings of its own.
 Over MCP the agents of the tenant see it beside the builtin ones.`,
-		p.toolCreate(), p.toolUpdate(), p.toolGet(), p.toolList(), p.toolDelete(),
+		p.toolCreate(), p.toolUpdate(), p.toolGet(), p.toolList(), p.toolDelete(), p.toolCall(),
 	))
 }
 
@@ -80,6 +82,7 @@ func showTool(tool *ragdv1.Tool) func(io.Writer) {
 		output.Field(w, "description", tool.GetDescription())
 		output.Field(w, "settings", output.CompactJSON(tool.GetSettings()))
 		output.Field(w, "arguments", strings.Join(tool.GetArguments(), ", "))
+		output.Field(w, "input schema", output.CompactJSON(tool.GetInputSchema()))
 		if tool.GetFixed() {
 			output.Field(w, "fixed", "yes")
 		}
@@ -141,32 +144,52 @@ are replaced as a whole.`,
 }
 
 func (p *program) toolGet() *cobra.Command {
-	return &cobra.Command{
-		Use:     "get TOOL",
-		Short:   "Show a tool",
-		Example: `  ragd tool get ask_handbook --json`,
-		Args:    arguments("TOOL"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-			tool, err := c.tools.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.out.Show(tool, showTool(tool))
-		}),
+	cmd := &cobra.Command{
+		Use:   "get TOOL",
+		Short: "Show a tool",
+		Example: `  ragd tool get ask_handbook --json
+  ragd tool get vector_query --json | jq .inputSchema`,
+		Args: arguments("TOOL"),
+	}
+	through := toolServerFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		tool, err := c.tools.GetTool(through(ctx), &ragdv1.GetToolRequest{ToolName: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(tool, showTool(tool))
+	})
+	return cmd
+}
+
+// toolServerFlag adds --mcp-server. The returned function gives a context for calls through
+// that server.
+func toolServerFlag(flags *pflag.FlagSet) func(context.Context) context.Context {
+	name := flags.String("mcp-server", "", "MCP server of the tenant on which tools have the names that it gives them (default none)")
+	return func(ctx context.Context) context.Context {
+		if *name == "" {
+			return ctx
+		}
+		ctx, info := connect.NewClientContext(ctx)
+		info.RequestHeader().Set(rpc.ServerHeader, *name)
+		return ctx
 	}
 }
 
 func (p *program) toolList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the tools in the order of their names",
-		Example: `  ragd tool list`,
-		Args:    arguments(),
+		Use:   "list",
+		Short: "List the tools in the order of their names",
+		Example: `  ragd tool list
+  ragd tool list --builtin`,
+		Args: arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
+	builtin := cmd.Flags().Bool("builtin", false, "list the builtin tools too")
+	through := toolServerFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
 		tools := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tool, string, error) {
-			page, err := c.tools.ListTools(ctx, &ragdv1.ListToolsRequest{PageSize: size, PageToken: token})
+			page, err := c.tools.ListTools(through(ctx), &ragdv1.ListToolsRequest{PageSize: size, PageToken: token, IncludeBuiltin: *builtin})
 			return page.GetTools(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "tools", tools, "TOOL KIND INDEX DESCRIPTION", func(t *ragdv1.Tool) []any {

@@ -94,7 +94,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.HTTP.Needs, cfg.HTTP.Detached = p.needs, true
+	cfg.HTTP.Needs, cfg.HTTP.Detached = func(ctx context.Context, tool string) tenant.Scope { return p.tools.Needs(ctx, viewOf(ctx), tool) }, true
 	cfg.HTTP.Logger = cmp.Or(cfg.HTTP.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.HTTP.Server = func(tenant.ID, string) *server.MCPServer { return p.server(nil) }

@@ -11,7 +11,6 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	own "github.com/ragdhq/ragd/internal/server"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -28,30 +27,7 @@ const (
 )
 
 // viewOf returns how the server of the request shows tools.
-func viewOf(ctx context.Context) toolset.View {
-	of := own.FromContext(ctx)
-	if of == nil || len(of.Presented) == 0 {
-		return toolset.View{}
-	}
-	presented := map[string]toolset.Presentation{}
-	for _, p := range of.Presented {
-		if _, ok := of.Shown(p.Tool); !ok {
-			continue // its name is free for another tool
-		}
-		presented[p.Tool] = toolset.Presentation{Name: p.Name, Title: p.Title, Description: p.Description}
-	}
-	return toolset.NewView(presented)
-}
-
-// needs returns the scope that a tool needs by its name on the server of the request; Read for one
-// that the server does not show, so that the answer does not tell that it exists.
-func (s *protocol) needs(ctx context.Context, name string) tenant.Scope {
-	tool, ok := own.FromContext(ctx).ToolOf(name)
-	if r, found := tenant.FromContext(ctx); !ok || found && !r.Bounds.MayUseTool(tool) {
-		return tenant.Read
-	}
-	return s.tools.Needs(tool)
-}
+func viewOf(ctx context.Context) toolset.View { return own.FromContext(ctx).View() }
 
 // listTools replaces the library's list of tools by the caller's.
 func (s *protocol) listTools(ctx context.Context, _ any, _ *mcpgo.ListToolsRequest, result *mcpgo.ListToolsResult) {

@@ -149,8 +149,7 @@ func (w *watcher) shows(e event.Event) bool {
 	}
 	switch e.Kind {
 	case event.Tool:
-		_, ok := of.Shown(e.Name)
-		return ok
+		return of.Bounds().MayUseTool(e.Name)
 	case event.Prompt:
 		return of.Bounds().MayUsePrompt(e.Name)
 	case event.Index:

@@ -16,8 +16,10 @@ const ServerHeader = "Ragd-Server"
 // callsOfTools are the methods for credentials that are bound to tools or servers: those that
 // list and call tools, which check the bounds. WhoAmI tells each caller about itself.
 var callsOfTools = map[string]bool{
-	ragdv1connect.ToolServiceListToolsProcedure: true,
-	ragdv1connect.ToolServiceGetToolProcedure:   true,
+	ragdv1connect.ToolServiceListToolsProcedure:      true,
+	ragdv1connect.ToolServiceGetToolProcedure:        true,
+	ragdv1connect.ToolServiceCallToolProcedure:       true,
+	ragdv1connect.ToolServiceCallToolStreamProcedure: true,
 }
 
 // Errors for methods that a credential may not call. They do not depend on what exists.

@@ -120,7 +120,7 @@ func TestKeysOfToolsOnlyCallTools(t *testing.T) {
 	_, err = bound.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "two"})
 	servicetest.WantCode(t, "another tool", err, connect.CodeNotFound)
 	ofServer := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, Servers: names("front")})
-	allowed := []string{"ListTools", "GetTool", "CallTool", "WhoAmI"}
+	allowed := []string{"ListTools", "GetTool", "CallTool", "CallToolStream", "WhoAmI"}
 	for _, m := range methods(t) {
 		if slices.Contains(allowed, string(m.Name())) {
 			continue

@@ -101,7 +101,7 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 		return "vector_query"
 	case f.Message() != nil && f.Message().ParentFile().Package() == "ragd.v1" && f.IsList() && depth > 0:
 		return to.fields(f.Message(), depth-1)
-	case f.FullName() == "ragd.v1.UploadDocumentsRequest.document":
+	case f.FullName() == "ragd.v1.UploadDocumentsRequest.document", f.FullName() == "ragd.v1.CallToolStreamRequest.call":
 		return to.fields(f.Message(), 0)
 	case f.IsList() && f.Kind() == protoreflect.FloatKind || f.IsList() && f.Kind() == protoreflect.DoubleKind:
 		return 0.5

@@ -30,6 +30,7 @@ import (
 	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
+	"github.com/ragdhq/ragd/internal/toolset"
 	"github.com/ragdhq/ragd/internal/vector"
 )
 
@@ -44,14 +45,16 @@ const compressMinBytes = 16 << 10
 // Handlers implements the API by calling the services in its fields, all of which must be
 // set.
 type Handlers struct {
-	Tenants   *tenant.Service
-	Indexes   *index.Service
-	Ingest    *ingest.Service
-	Jobs      *job.Service
-	Vectors   *vector.Service
-	Queries   *query.Service
-	Graphs    *graph.Service
-	Tools     *tool.Service
+	Tenants *tenant.Service
+	Indexes *index.Service
+	Ingest  *ingest.Service
+	Jobs    *job.Service
+	Vectors *vector.Service
+	Queries *query.Service
+	Graphs  *graph.Service
+	Tools   *tool.Service
+	// Toolset has the tools that callers may call. It calls the Handlers.
+	Toolset   *toolset.Set
 	Servers   *server.Service
 	Endpoints *own.Service
 	Secrets   *secret.Service

@@ -3,8 +3,13 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
+	"sync"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -12,7 +17,11 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/server"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
 // CreateTool implements ToolService.
@@ -32,20 +41,165 @@ func (h *Handlers) CreateTool(ctx context.Context, req *ragdv1.CreateToolRequest
 	if err != nil {
 		return nil, err
 	}
+	h.forgetTools(ctx)
 	return toolMessage(made)
 }
 
 // GetTool implements ToolService.
 func (h *Handlers) GetTool(ctx context.Context, req *ragdv1.GetToolRequest) (*ragdv1.Tool, error) {
-	found, err := h.Tools.Get(ctx, req.GetToolName())
+	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
+		return nil, err
+	}
+	defined, err := h.Toolset.Find(ctx, viewOf(ctx), req.GetToolName())
 	if err != nil {
 		return nil, err
 	}
-	return toolMessage(found)
+	return h.definedTool(ctx, defined)
+}
+
+// viewOf returns how the server of the request shows tools.
+func viewOf(ctx context.Context) toolset.View { return server.FromContext(ctx).View() }
+
+// definedTool returns a tool that a caller may call, with its settings if it is the tenant's.
+func (h *Handlers) definedTool(ctx context.Context, d toolset.Definition) (*ragdv1.Tool, error) {
+	message := &ragdv1.Tool{Kind: d.Kind, Builtin: d.Builtin}
+	if !d.Builtin {
+		stored, err := h.Tools.Get(ctx, d.Source)
+		if err != nil {
+			return nil, err
+		}
+		if message, err = toolMessage(stored); err != nil {
+			return nil, err
+		}
+	}
+	message.ToolName, message.Title, message.Description, message.Writes = d.Name, d.Title, d.Description, d.Writes()
+	a := d.Annotations
+	message.Annotations = &ragdv1.ToolAnnotations{
+		ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint, IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint,
+	}
+	var err error
+	if message.InputSchema, err = rawStruct(d.InputSchema); err != nil {
+		return nil, err
+	}
+	if message.OutputSchema, err = rawStruct(d.OutputSchema); err != nil {
+		return nil, err
+	}
+	message.Meta, err = structOf(d.Meta)
+	return message, err
+}
+
+// rawStruct converts the JSON of an object; nil gives nil.
+func rawStruct(raw json.RawMessage) (*structpb.Struct, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	return new(objectReader).read(string(raw))
+}
+
+// callableTools returns a page of the tools that the caller may call.
+func (h *Handlers) callableTools(ctx context.Context, req *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, err
+	}
+	all := h.Toolset.List(ctx, viewOf(ctx))
+	found, next, err := pagination.List(tenant.Pages(ctx, "callable tools", r.Server), req.GetPageSize(), req.GetPageToken(), "",
+		func(d toolset.Definition) string { return d.Name },
+		func(after string, most int) ([]toolset.Definition, error) {
+			first, _ := slices.BinarySearchFunc(all, after, func(d toolset.Definition, name string) int {
+				if d.Name <= name {
+					return -1
+				}
+				return 1
+			})
+			return all[first:min(first+most, len(all))], nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	tools, err := convertAll(ctx, found, func(d toolset.Definition) (*ragdv1.Tool, error) { return h.definedTool(ctx, d) })
+	return &ragdv1.ListToolsResponse{Tools: tools, NextPageToken: next}, err
+}
+
+// CallTool implements ToolService.
+func (h *Handlers) CallTool(ctx context.Context, req *ragdv1.CallToolRequest) (*ragdv1.CallToolResponse, error) {
+	return h.callTool(ctx, req, nil)
+}
+
+// CallToolStream implements ToolService.
+func (h *Handlers) CallToolStream(ctx context.Context, req *ragdv1.CallToolStreamRequest, stream *connect.ServerStream[ragdv1.CallToolEvent]) error {
+	var mu sync.Mutex
+	res, err := h.callTool(ctx, req.GetCall(), func(_ context.Context, p toolset.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		// A message that cannot be sent does not fail the call; its end will show the reason.
+		_ = stream.Send(&ragdv1.CallToolEvent{Event: &ragdv1.CallToolEvent_Progress{
+			Progress: &ragdv1.ToolProgress{Done: p.Done, Total: p.Total, Message: p.Message},
+		}})
+	})
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return stream.Send(&ragdv1.CallToolEvent{Event: &ragdv1.CallToolEvent_Response{Response: res}})
+}
+
+func (h *Handlers) callTool(ctx context.Context, req *ragdv1.CallToolRequest, progress func(context.Context, toolset.Progress)) (*ragdv1.CallToolResponse, error) {
+	if req.GetToolName() == "" {
+		return nil, fault.Field("toolName", "is missing: ListTools with includeBuiltin lists the tools")
+	}
+	_, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, err
+	}
+	call := toolset.Call{Name: req.GetToolName(), CanAsk: req.GetCanAsk(), Progress: progress}
+	for to, given := range map[*json.RawMessage]*structpb.Struct{&call.Arguments: req.GetArguments(), &call.Context: req.GetContext(), &call.Answers: req.GetAnswers()} {
+		if given == nil {
+			continue
+		}
+		if *to, err = jsonmessage.Append(nil, given); err != nil {
+			return nil, fmt.Errorf("read the call: %w", err)
+		}
+	}
+	result, err := h.Toolset.Call(ctx, viewOf(ctx), call)
+	if err != nil {
+		return nil, fault.Rename("Ragd-Context", "context", err)
+	}
+	return toolResult(result)
+}
+
+func toolResult(r toolset.Result) (*ragdv1.CallToolResponse, error) {
+	res := &ragdv1.CallToolResponse{Text: r.Text}
+	if q := r.Question; q != nil {
+		schema, err := json.Marshal(q.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("write the question: %w", err)
+		}
+		asked, err := rawStruct(schema)
+		return &ragdv1.CallToolResponse{Question: &ragdv1.ToolQuestion{Message: q.Message, Schema: asked}}, err
+	}
+	var err error
+	if res.StructuredContent, err = rawStruct(r.Structured); err != nil {
+		return nil, err
+	}
+	if res.Meta, err = structOf(r.Meta); err != nil || r.Content == nil {
+		return res, err
+	}
+	var blocks []any
+	if err := json.Unmarshal(r.Content, &blocks); err != nil {
+		return nil, fmt.Errorf("read the content of a result: %w", err)
+	}
+	list, err := structpb.NewList(blocks)
+	res.Content = list.GetValues()
+	return res, err
 }
 
 // ListTools implements ToolService.
 func (h *Handlers) ListTools(ctx context.Context, req *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
+	if req.GetIncludeBuiltin() {
+		return h.callableTools(ctx, req)
+	}
 	found, next, err := h.Tools.List(ctx, req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
@@ -83,12 +237,22 @@ func (h *Handlers) UpdateTool(ctx context.Context, req *ragdv1.UpdateToolRequest
 	if err != nil {
 		return nil, err
 	}
+	h.forgetTools(ctx)
 	return toolMessage(changed)
 }
 
 // DeleteTool implements ToolService.
 func (h *Handlers) DeleteTool(ctx context.Context, req *ragdv1.DeleteToolRequest) (*ragdv1.DeleteToolResponse, error) {
+	defer h.forgetTools(ctx)
 	return &ragdv1.DeleteToolResponse{}, h.Tools.Delete(ctx, req.GetToolName())
+}
+
+// forgetTools has the next call see a change of the tenant's tools at once, also before this
+// instance is notified of it.
+func (h *Handlers) forgetTools(ctx context.Context) {
+	if r, ok := tenant.FromContext(ctx); ok {
+		h.Toolset.ForgetTools(r.Tenant)
+	}
 }
 
 // checkTool rejects settings and arguments that are not fields of the request message of

@@ -221,3 +221,120 @@ func TestATenantHasItsOwnNamesOfItsStore(t *testing.T) {
 		servicetest.WantCode(t, "names that are invalid", set(names...), connect.CodeInvalidArgument)
 	}
 }
+
+func TestToolsAreCalledWithoutMCP(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	ctx := t.Context()
+	for name, c := range map[string]servicetest.Client{"acme": acme, "bolt": bolt} {
+		c.Index(t, "docs")
+		res, err := c.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "gates", Source: servicetest.Text("The harbour of " + name + " has two gates.")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Await(t, "docs", res.Job.JobId, res.Document.DocumentId)
+		if _, err := c.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "ask_docs", Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": "docs"})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := &ragdv1.CallToolRequest{ToolName: "ask_docs", Arguments: servicetest.Object(t, map[string]any{"queryText": "How many gates?", "topK": "1"})}
+	for name, c := range map[string]servicetest.Client{"acme": acme, "bolt": bolt} {
+		res, err := c.CallTool(ctx, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(res.Text, "harbour of "+name) || len(res.StructuredContent.GetFields()["sources"].GetListValue().GetValues()) != 1 {
+			t.Errorf("%s gets %v", name, res)
+		}
+	}
+	listed, err := acme.ListTools(ctx, &ragdv1.ListToolsRequest{IncludeBuiltin: true, PageSize: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]*ragdv1.Tool{}
+	for _, tool := range listed.Tools {
+		seen[tool.ToolName] = tool
+	}
+	if own, query := seen["ask_docs"], seen["vector_query"]; own.GetBuiltin() || own.GetSettings() == nil || own.GetInputSchema().GetFields()["properties"] == nil ||
+		!query.GetBuiltin() || query.GetOutputSchema() == nil || !query.GetAnnotations().GetReadOnlyHint() || query.GetWrites() || !seen["delete_document"].GetWrites() {
+		t.Errorf("own %v\nbuiltin %v", own, query)
+	}
+	got, err := acme.GetTool(ctx, &ragdv1.GetToolRequest{ToolName: "rerank"})
+	if err != nil || !got.Builtin || got.Kind != "rerank" {
+		t.Errorf("rerank is %v, %v", got, err)
+	}
+	page, err := acme.ListTools(ctx, &ragdv1.ListToolsRequest{IncludeBuiltin: true, PageSize: 2})
+	if err != nil || len(page.Tools) != 2 || page.Tools[0].ToolName != listed.Tools[0].ToolName || page.NextPageToken == "" {
+		t.Fatalf("the first page is %v, %v", page, err)
+	}
+	page, err = acme.ListTools(ctx, &ragdv1.ListToolsRequest{IncludeBuiltin: true, PageSize: 2, PageToken: page.NextPageToken})
+	if err != nil || len(page.Tools) != 2 || page.Tools[0].ToolName != listed.Tools[2].ToolName {
+		t.Errorf("the second page is %v, %v", page, err)
+	}
+
+	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
+	for what, tc := range map[string]struct {
+		client servicetest.Client
+		call   *ragdv1.CallToolRequest
+		code   connect.Code
+		field  string
+	}{
+		"no name":            {acme, &ragdv1.CallToolRequest{}, connect.CodeInvalidArgument, "toolName"},
+		"an unknown tool":    {acme, &ragdv1.CallToolRequest{ToolName: "ask_doc"}, connect.CodeNotFound, ""},
+		"a wrong argument":   {acme, &ragdv1.CallToolRequest{ToolName: "ask_docs", Arguments: servicetest.Object(t, map[string]any{"queryText": "a", "topK": 0})}, connect.CodeInvalidArgument, "topK"},
+		"a wrong context":    {acme, &ragdv1.CallToolRequest{ToolName: "ask_docs", Context: servicetest.Object(t, map[string]any{"topk": 1})}, connect.CodeInvalidArgument, "context"},
+		"a tool that writes": {reader, &ragdv1.CallToolRequest{ToolName: "delete_document", Arguments: servicetest.Object(t, map[string]any{"uri": "gates"})}, connect.CodeNotFound, ""},
+	} {
+		_, err := tc.client.CallTool(ctx, tc.call)
+		if connect.CodeOf(err) != tc.code || fieldOf(err) != tc.field {
+			t.Errorf("%s: %v, which blames %q", what, err, fieldOf(err))
+		}
+	}
+}
+
+func TestACallWithProgressIsStreamed(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
+	acme.Index(t, "docs")
+	stream, err := acme.CallToolStream(t.Context(), &ragdv1.CallToolStreamRequest{Call: &ragdv1.CallToolRequest{
+		ToolName: "upload_document", Arguments: servicetest.Object(t, map[string]any{"indexName": "docs", "uri": "a", "text": "The harbour has two gates."}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last *ragdv1.CallToolEvent
+	progress := 0
+	for stream.Receive() {
+		last = stream.Msg()
+		if last.GetProgress() != nil {
+			progress++
+		}
+	}
+	if err := stream.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if progress == 0 || !strings.Contains(last.GetResponse().GetText(), "It can be searched") {
+		t.Errorf("%d messages of progress, then %v", progress, last)
+	}
+}
+
+func TestAQuestionIsAskedOfTheUser(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
+	acme.Index(t, "docs")
+	acme.Index(t, "more")
+	call := &ragdv1.CallToolRequest{ToolName: "vector_query", Arguments: servicetest.Object(t, map[string]any{"queryText": "gates"}), CanAsk: true}
+	res, err := acme.CallTool(t.Context(), call)
+	if err != nil || res.Question.GetSchema().GetFields()["properties"].GetStructValue().GetFields()["indexName"] == nil {
+		t.Fatalf("%v, %v", res, err)
+	}
+	call.Answers = servicetest.Object(t, map[string]any{"indexName": "more"})
+	if res, err = acme.CallTool(t.Context(), call); err != nil || res.Question != nil {
+		t.Errorf("with an answer: %v, %v", res, err)
+	}
+	call.Answers = servicetest.Object(t, map[string]any{})
+	if _, err = acme.CallTool(t.Context(), call); fieldOf(err) != "indexName" {
+		t.Errorf("without an answer: %v", err)
+	}
+}

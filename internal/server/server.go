@@ -212,7 +212,7 @@ func (s *Server) checkPresented() error {
 	}
 	for _, p := range s.Presented {
 		shown := s.Tools != nil && slices.Contains(s.Tools, p.Name)
-		if p.Name != "" && p.Name != p.Tool && s.lists(p.Tool) && shown && !s.renamed(p.Name) {
+		if p.Name != "" && p.Name != p.Tool && s.Bounds().MayUseTool(p.Tool) && shown && !s.renamed(p.Name) {
 			return fault.Field("presented.name", "%q is a tool that this server shows under its own name", p.Name)
 		}
 	}

@@ -2,7 +2,8 @@ package server
 
 import (
 	"context"
-	"slices"
+
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
 type contextKey struct{}
@@ -19,45 +20,18 @@ func FromContext(ctx context.Context) *Server {
 	return s
 }
 
-// Shown returns how the server shows a tool, with the name set. It returns false for a tool that
-// it does not show. A nil Server shows every tool as it is.
-func (s *Server) Shown(tool string) (Presentation, bool) {
-	shown := Presentation{Tool: tool, Name: tool}
-	if s == nil {
-		return shown, true
+// View returns how the server shows tools; the zero View for a nil Server. Which tools it shows
+// at all is said by the bounds of the request.
+func (s *Server) View() toolset.View {
+	if s == nil || len(s.Presented) == 0 {
+		return toolset.View{}
 	}
-	if !s.lists(tool) {
-		return shown, false
-	}
+	presented := map[string]toolset.Presentation{}
 	for _, p := range s.Presented {
-		switch {
-		case p.Tool == tool:
-			if p.Name == "" {
-				p.Name = tool
-			}
-			if p.Name != tool {
-				return p, true
-			}
-			shown = p
-		case p.Name == tool && s.lists(p.Tool): // another tool has taken its name
-			return shown, false
+		if !s.Bounds().MayUseTool(p.Tool) {
+			continue // its name there is free for others
 		}
+		presented[p.Tool] = toolset.Presentation{Name: p.Name, Title: p.Title, Description: p.Description}
 	}
-	return shown, true
+	return toolset.NewView(presented)
 }
-
-// ToolOf returns the tenant's name of the tool that the server shows under a name. It returns
-// false if it shows none.
-func (s *Server) ToolOf(name string) (string, bool) {
-	if s != nil {
-		for _, p := range s.Presented {
-			if p.Name == name && s.lists(p.Tool) {
-				return p.Tool, true
-			}
-		}
-	}
-	shown, ok := s.Shown(name)
-	return name, ok && shown.Name == name
-}
-
-func (d Definition) lists(tool string) bool { return d.Tools == nil || slices.Contains(d.Tools, tool) }

@@ -238,6 +238,13 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 			s.log.WarnContext(ctx, "store the new schemas of a tool of another server", "err", err)
 		}
 	}
+	s.Handlers.Toolset, err = toolset.New(toolset.Config{
+		API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls},
+		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
+	})
+	if err != nil {
+		return err
+	}
 	s.Events.Subscribe(func(e event.Event) {
 		if e.Kind == event.Server || e.Tenant == "" {
 			servers.Forget(e.Tenant, e.Name)
@@ -270,15 +277,8 @@ func (s *Service) newMCP() (*mcphttp.Handler, error) {
 		ctx, _, err := s.Handlers.Servers.Enter(ctx, name)
 		return ctx, err
 	}
-	tools, err := toolset.New(toolset.Config{
-		API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls},
-		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
-	})
-	if err != nil {
-		return nil, err
-	}
 	return mcp.NewHandler(mcp.Config{
-		Tools: tools, API: s.Handlers, Events: s.Events, Logger: s.config.Logger, Version: s.config.Version, HTTP: cfg,
+		API: s.Handlers, Tools: s.Handlers.Toolset, Events: s.Events, Logger: s.config.Logger, Version: s.config.Version, HTTP: cfg,
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 
 // tool is a tool that can be called.
 type tool struct {
-	source     string // its name outside of views
 	index      string // of its settings
 	definition Definition
 	input      toolschema.Schema
@@ -117,7 +116,7 @@ func readTool(name string, shared toolschema.Shared, run method) (*tool, error) 
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return nil, err
 	}
-	t := &tool{source: d.Name, run: run.run}
+	t := &tool{run: run.run}
 	if t.input, err = shared.Parse(d.InputSchema); err != nil {
 		return nil, err
 	}
@@ -125,7 +124,7 @@ func readTool(name string, shared toolschema.Shared, run method) (*tool, error) 
 		return nil, err
 	}
 	t.definition = Definition{
-		Name: d.Name, Title: d.Title, Description: d.Description, Kind: d.Name, Builtin: true, Annotations: d.Annotations,
+		Name: d.Name, Source: d.Name, Title: d.Title, Description: d.Description, Kind: d.Name, Builtin: true, Annotations: d.Annotations,
 		InputSchema: t.input.Shown(), OutputSchema: t.output.Shown(),
 	}
 	t.arguments, err = newArguments(t.input)

@@ -84,8 +84,8 @@ func (o *ownTools) find(ctx context.Context, name string) (*tool, error) {
 
 // newRunnerTool returns a tool that a runner runs.
 func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
-	t := &tool{source: made.GetToolName(), fixed: made.GetFixed(), definition: Definition{
-		Name: made.GetToolName(), Title: made.GetTitle(), Description: made.GetDescription(), Kind: made.GetKind(),
+	t := &tool{fixed: made.GetFixed(), definition: Definition{
+		Name: made.GetToolName(), Source: made.GetToolName(), Title: made.GetTitle(), Description: made.GetDescription(), Kind: made.GetKind(),
 	}}
 	if err := runner.Define(made, &t.definition); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &ownTool{tool: tool{source: made.GetToolName(), definition: kind.definition, fixed: made.GetFixed()}}
+	o := &ownTool{tool: tool{definition: kind.definition, fixed: made.GetFixed()}}
 	o.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
 		ctx = tenant.WithStore(ctx, o.store)
 		merged, err := o.merge(arguments.json)
@@ -141,6 +141,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	delete(o.settings, enableFilter) // the arguments follow from it
 	o.store = textOf(o.settings[storeArgument])
 	d := &o.definition
+	d.Source = made.GetToolName()
 	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()
 	d.Kind, d.Builtin = made.GetKind(), false
 	o.input, o.output = o.schema(kind.input, made.GetArguments()), kind.output

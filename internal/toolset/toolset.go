@@ -68,6 +68,7 @@ type Config struct {
 // Definition describes a tool to a client.
 type Definition struct {
 	Name        string
+	Source      string // the name outside of views
 	Title       string // for people
 	Description string // for models
 	// Kind is that of a tenant's tool, or the name of a builtin tool.
@@ -255,7 +256,7 @@ func (s *Set) visible(ctx context.Context, v View) map[string]*tool {
 // services check the rights.
 func (s *Set) allowed(ctx context.Context, t *tool) bool {
 	r, ok := tenant.FromContext(ctx)
-	if ok && !r.Bounds.MayUseTool(t.source) {
+	if ok && !r.Bounds.MayUseTool(t.definition.Source) {
 		return false
 	}
 	return !t.definition.Writes() || !ok || r.Principal.Has(tenant.Write)
@@ -340,12 +341,18 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	return s.observed(ctx, t, c, arguments)
 }
 
-// Needs returns the scope that a call of the builtin or own tool of this name needs.
-func (s *Set) Needs(name string) tenant.Scope {
-	if t := s.builtin[name]; t != nil && t.definition.Writes() {
-		return tenant.Write
+// Needs returns the scope that a call needs of a tool by its name in the view; Read for one that
+// the caller may not use or that does not exist, so that the answer does not tell.
+func (s *Set) Needs(ctx context.Context, v View, name string) tenant.Scope {
+	t := s.builtin[v.source(name)]
+	if t == nil || !t.definition.Writes() {
+		return tenant.Read
 	}
-	return tenant.Read
+	shown, ok := v.show(t)
+	if r, found := tenant.FromContext(ctx); !ok || shown.definition.Name != name || found && !r.Bounds.MayUseTool(t.definition.Source) {
+		return tenant.Read
+	}
+	return tenant.Write
 }
 
 // IndexNames returns the names of all indexes that the caller may see, or nil if there are

@@ -35,9 +35,9 @@ func (v View) source(name string) string {
 
 // show returns the tool as the view shows it, or false if another tool has its name there.
 func (v View) show(t *tool) (*tool, bool) {
-	p, ok := v.presented[t.source]
+	p, ok := v.presented[t.definition.Source]
 	if !ok {
-		return t, v.source(t.source) == t.source
+		return t, v.source(t.definition.Source) == t.definition.Source
 	}
 	shown := *t
 	d := &shown.definition

@@ -43,9 +43,21 @@ type Tool struct {
 	// Fields of the kind's request that the model may give.
 	Arguments []string `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	// Whether the request context may not change the settings. Its filter still applies.
-	Fixed         bool                   `protobuf:"varint,7,opt,name=fixed,proto3" json:"fixed,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	Fixed      bool                   `protobuf:"varint,7,opt,name=fixed,proto3" json:"fixed,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// Whether it is one of the service's own tools, which have no settings.
+	Builtin bool `protobuf:"varint,10,opt,name=builtin,proto3" json:"builtin,omitempty"`
+	// JSON Schema of the arguments. Set by GetTool, and by ListTools for the tools that the
+	// caller may call.
+	InputSchema *structpb.Struct `protobuf:"bytes,11,opt,name=input_schema,json=inputSchema,proto3" json:"input_schema,omitempty"`
+	// JSON Schema of the structured content; absent if it is not described.
+	OutputSchema *structpb.Struct `protobuf:"bytes,12,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	Annotations  *ToolAnnotations `protobuf:"bytes,13,opt,name=annotations,proto3" json:"annotations,omitempty"`
+	// Additional information for clients, which MCP lists as _meta.
+	Meta *structpb.Struct `protobuf:"bytes,14,opt,name=meta,proto3" json:"meta,omitempty"`
+	// Whether a call changes what the tenant has stored, and needs the scope write.
+	Writes        bool `protobuf:"varint,15,opt,name=writes,proto3" json:"writes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,6 +155,121 @@ func (x *Tool) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Tool) GetBuiltin() bool {
+	if x != nil {
+		return x.Builtin
+	}
+	return false
+}
+
+func (x *Tool) GetInputSchema() *structpb.Struct {
+	if x != nil {
+		return x.InputSchema
+	}
+	return nil
+}
+
+func (x *Tool) GetOutputSchema() *structpb.Struct {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return nil
+}
+
+func (x *Tool) GetAnnotations() *ToolAnnotations {
+	if x != nil {
+		return x.Annotations
+	}
+	return nil
+}
+
+func (x *Tool) GetMeta() *structpb.Struct {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+func (x *Tool) GetWrites() bool {
+	if x != nil {
+		return x.Writes
+	}
+	return false
+}
+
+// ToolAnnotations tell clients how a tool behaves. What is absent is not known.
+type ToolAnnotations struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool changes nothing.
+	ReadOnlyHint *bool `protobuf:"varint,1,opt,name=read_only_hint,json=readOnlyHint,proto3,oneof" json:"read_only_hint,omitempty"`
+	// It may delete or overwrite something.
+	DestructiveHint *bool `protobuf:"varint,2,opt,name=destructive_hint,json=destructiveHint,proto3,oneof" json:"destructive_hint,omitempty"`
+	// Another call with the same arguments changes nothing more.
+	IdempotentHint *bool `protobuf:"varint,3,opt,name=idempotent_hint,json=idempotentHint,proto3,oneof" json:"idempotent_hint,omitempty"`
+	// It deals with systems outside of the service.
+	OpenWorldHint *bool `protobuf:"varint,4,opt,name=open_world_hint,json=openWorldHint,proto3,oneof" json:"open_world_hint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolAnnotations) Reset() {
+	*x = ToolAnnotations{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolAnnotations) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolAnnotations) ProtoMessage() {}
+
+func (x *ToolAnnotations) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolAnnotations.ProtoReflect.Descriptor instead.
+func (*ToolAnnotations) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ToolAnnotations) GetReadOnlyHint() bool {
+	if x != nil && x.ReadOnlyHint != nil {
+		return *x.ReadOnlyHint
+	}
+	return false
+}
+
+func (x *ToolAnnotations) GetDestructiveHint() bool {
+	if x != nil && x.DestructiveHint != nil {
+		return *x.DestructiveHint
+	}
+	return false
+}
+
+func (x *ToolAnnotations) GetIdempotentHint() bool {
+	if x != nil && x.IdempotentHint != nil {
+		return *x.IdempotentHint
+	}
+	return false
+}
+
+func (x *ToolAnnotations) GetOpenWorldHint() bool {
+	if x != nil && x.OpenWorldHint != nil {
+		return *x.OpenWorldHint
+	}
+	return false
+}
+
 type CreateToolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. 1 to 64 letters, digits, _ and -.
@@ -164,7 +291,7 @@ type CreateToolRequest struct {
 
 func (x *CreateToolRequest) Reset() {
 	*x = CreateToolRequest{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[1]
+	mi := &file_ragd_v1_tool_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -176,7 +303,7 @@ func (x *CreateToolRequest) String() string {
 func (*CreateToolRequest) ProtoMessage() {}
 
 func (x *CreateToolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[1]
+	mi := &file_ragd_v1_tool_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -189,7 +316,7 @@ func (x *CreateToolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateToolRequest.ProtoReflect.Descriptor instead.
 func (*CreateToolRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CreateToolRequest) GetToolName() string {
@@ -251,7 +378,7 @@ type GetToolRequest struct {
 
 func (x *GetToolRequest) Reset() {
 	*x = GetToolRequest{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[2]
+	mi := &file_ragd_v1_tool_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -263,7 +390,7 @@ func (x *GetToolRequest) String() string {
 func (*GetToolRequest) ProtoMessage() {}
 
 func (x *GetToolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[2]
+	mi := &file_ragd_v1_tool_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -276,7 +403,7 @@ func (x *GetToolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetToolRequest.ProtoReflect.Descriptor instead.
 func (*GetToolRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetToolRequest) GetToolName() string {
@@ -291,14 +418,16 @@ type ListToolsRequest struct {
 	// 1 to 1000; 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the previous page; empty for the first page.
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Lists the builtin tools too, and of all tools those that the caller may call.
+	IncludeBuiltin bool `protobuf:"varint,3,opt,name=include_builtin,json=includeBuiltin,proto3" json:"include_builtin,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListToolsRequest) Reset() {
 	*x = ListToolsRequest{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[3]
+	mi := &file_ragd_v1_tool_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +439,7 @@ func (x *ListToolsRequest) String() string {
 func (*ListToolsRequest) ProtoMessage() {}
 
 func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[3]
+	mi := &file_ragd_v1_tool_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +452,7 @@ func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListToolsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListToolsRequest) GetPageSize() int32 {
@@ -340,6 +469,13 @@ func (x *ListToolsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListToolsRequest) GetIncludeBuiltin() bool {
+	if x != nil {
+		return x.IncludeBuiltin
+	}
+	return false
+}
+
 type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Tools []*Tool                `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
@@ -351,7 +487,7 @@ type ListToolsResponse struct {
 
 func (x *ListToolsResponse) Reset() {
 	*x = ListToolsResponse{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[4]
+	mi := &file_ragd_v1_tool_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +499,7 @@ func (x *ListToolsResponse) String() string {
 func (*ListToolsResponse) ProtoMessage() {}
 
 func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[4]
+	mi := &file_ragd_v1_tool_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +512,7 @@ func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
 func (*ListToolsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListToolsResponse) GetTools() []*Tool {
@@ -410,7 +546,7 @@ type UpdateToolRequest struct {
 
 func (x *UpdateToolRequest) Reset() {
 	*x = UpdateToolRequest{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[5]
+	mi := &file_ragd_v1_tool_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -422,7 +558,7 @@ func (x *UpdateToolRequest) String() string {
 func (*UpdateToolRequest) ProtoMessage() {}
 
 func (x *UpdateToolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[5]
+	mi := &file_ragd_v1_tool_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -435,7 +571,7 @@ func (x *UpdateToolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateToolRequest.ProtoReflect.Descriptor instead.
 func (*UpdateToolRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UpdateToolRequest) GetToolName() string {
@@ -490,7 +626,7 @@ type DeleteToolRequest struct {
 
 func (x *DeleteToolRequest) Reset() {
 	*x = DeleteToolRequest{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[6]
+	mi := &file_ragd_v1_tool_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -502,7 +638,7 @@ func (x *DeleteToolRequest) String() string {
 func (*DeleteToolRequest) ProtoMessage() {}
 
 func (x *DeleteToolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[6]
+	mi := &file_ragd_v1_tool_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -515,7 +651,7 @@ func (x *DeleteToolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteToolRequest.ProtoReflect.Descriptor instead.
 func (*DeleteToolRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DeleteToolRequest) GetToolName() string {
@@ -533,7 +669,7 @@ type DeleteToolResponse struct {
 
 func (x *DeleteToolResponse) Reset() {
 	*x = DeleteToolResponse{}
-	mi := &file_ragd_v1_tool_proto_msgTypes[7]
+	mi := &file_ragd_v1_tool_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -545,7 +681,7 @@ func (x *DeleteToolResponse) String() string {
 func (*DeleteToolResponse) ProtoMessage() {}
 
 func (x *DeleteToolResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tool_proto_msgTypes[7]
+	mi := &file_ragd_v1_tool_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -558,14 +694,425 @@ func (x *DeleteToolResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteToolResponse.ProtoReflect.Descriptor instead.
 func (*DeleteToolResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{8}
+}
+
+type CallToolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	// The arguments, as the tool's input schema describes them.
+	Arguments *structpb.Struct `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// Overrides of the request context, as in the header Ragd-Context, over which they take
+	// precedence.
+	Context *structpb.Struct `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
+	// Whether the caller can ask its user: if so, a call that lacks an argument may be answered
+	// with a question.
+	CanAsk bool `protobuf:"varint,4,opt,name=can_ask,json=canAsk,proto3" json:"can_ask,omitempty"`
+	// The user's answers to the question, for the call repeated with them; an empty object if the
+	// user gave none.
+	Answers       *structpb.Struct `protobuf:"bytes,5,opt,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolRequest) Reset() {
+	*x = CallToolRequest{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolRequest) ProtoMessage() {}
+
+func (x *CallToolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolRequest.ProtoReflect.Descriptor instead.
+func (*CallToolRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CallToolRequest) GetToolName() string {
+	if x != nil {
+		return x.ToolName
+	}
+	return ""
+}
+
+func (x *CallToolRequest) GetArguments() *structpb.Struct {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *CallToolRequest) GetContext() *structpb.Struct {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+func (x *CallToolRequest) GetCanAsk() bool {
+	if x != nil {
+		return x.CanAsk
+	}
+	return false
+}
+
+func (x *CallToolRequest) GetAnswers() *structpb.Struct {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+type CallToolStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	Call          *CallToolRequest `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolStreamRequest) Reset() {
+	*x = CallToolStreamRequest{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolStreamRequest) ProtoMessage() {}
+
+func (x *CallToolStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolStreamRequest.ProtoReflect.Descriptor instead.
+func (*CallToolStreamRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *CallToolStreamRequest) GetCall() *CallToolRequest {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+type CallToolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answer for programs, as the tool's output schema describes it.
+	StructuredContent *structpb.Struct `protobuf:"bytes,1,opt,name=structured_content,json=structuredContent,proto3" json:"structured_content,omitempty"`
+	// The answer as text for a model.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Content blocks in the JSON of MCP, of tools that answer with other content than text.
+	Content []*structpb.Value `protobuf:"bytes,3,rep,name=content,proto3" json:"content,omitempty"`
+	// Additional information for clients.
+	Meta *structpb.Struct `protobuf:"bytes,4,opt,name=meta,proto3" json:"meta,omitempty"`
+	// Set instead of all others if the call needs an answer of the user.
+	Question      *ToolQuestion `protobuf:"bytes,5,opt,name=question,proto3" json:"question,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolResponse) Reset() {
+	*x = CallToolResponse{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolResponse) ProtoMessage() {}
+
+func (x *CallToolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolResponse.ProtoReflect.Descriptor instead.
+func (*CallToolResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CallToolResponse) GetStructuredContent() *structpb.Struct {
+	if x != nil {
+		return x.StructuredContent
+	}
+	return nil
+}
+
+func (x *CallToolResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *CallToolResponse) GetContent() []*structpb.Value {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *CallToolResponse) GetMeta() *structpb.Struct {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+func (x *CallToolResponse) GetQuestion() *ToolQuestion {
+	if x != nil {
+		return x.Question
+	}
+	return nil
+}
+
+// ToolQuestion asks the user for arguments of a call.
+type ToolQuestion struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// JSON Schema of a flat object, whose properties are arguments.
+	Schema        *structpb.Struct `protobuf:"bytes,2,opt,name=schema,proto3" json:"schema,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolQuestion) Reset() {
+	*x = ToolQuestion{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolQuestion) ProtoMessage() {}
+
+func (x *ToolQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolQuestion.ProtoReflect.Descriptor instead.
+func (*ToolQuestion) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ToolQuestion) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ToolQuestion) GetSchema() *structpb.Struct {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
+}
+
+// CallToolEvent is a message of CallToolStream.
+type CallToolEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Event:
+	//
+	//	*CallToolEvent_Progress
+	//	*CallToolEvent_Response
+	Event         isCallToolEvent_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolEvent) Reset() {
+	*x = CallToolEvent{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolEvent) ProtoMessage() {}
+
+func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolEvent.ProtoReflect.Descriptor instead.
+func (*CallToolEvent) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CallToolEvent) GetEvent() isCallToolEvent_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *CallToolEvent) GetProgress() *ToolProgress {
+	if x != nil {
+		if x, ok := x.Event.(*CallToolEvent_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *CallToolEvent) GetResponse() *CallToolResponse {
+	if x != nil {
+		if x, ok := x.Event.(*CallToolEvent_Response); ok {
+			return x.Response
+		}
+	}
+	return nil
+}
+
+type isCallToolEvent_Event interface {
+	isCallToolEvent_Event()
+}
+
+type CallToolEvent_Progress struct {
+	Progress *ToolProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type CallToolEvent_Response struct {
+	// The answer; the last message.
+	Response *CallToolResponse `protobuf:"bytes,2,opt,name=response,proto3,oneof"`
+}
+
+func (*CallToolEvent_Progress) isCallToolEvent_Event() {}
+
+func (*CallToolEvent_Response) isCallToolEvent_Event() {}
+
+// ToolProgress is how far a call has come.
+type ToolProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Grows with each message.
+	Done float64 `protobuf:"fixed64,1,opt,name=done,proto3" json:"done,omitempty"`
+	// 0 if it is not known.
+	Total         float64 `protobuf:"fixed64,2,opt,name=total,proto3" json:"total,omitempty"`
+	Message       string  `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolProgress) Reset() {
+	*x = ToolProgress{}
+	mi := &file_ragd_v1_tool_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolProgress) ProtoMessage() {}
+
+func (x *ToolProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tool_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolProgress.ProtoReflect.Descriptor instead.
+func (*ToolProgress) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tool_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ToolProgress) GetDone() float64 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *ToolProgress) GetTotal() float64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ToolProgress) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
 }
 
 var File_ragd_v1_tool_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x12ragd/v1/tool.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\x02\n" +
+	"\x12ragd/v1/tool.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x04\n" +
 	"\x04Tool\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -577,7 +1124,23 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\xe5\x01\n" +
+	"updateTime\x12\x18\n" +
+	"\abuiltin\x18\n" +
+	" \x01(\bR\abuiltin\x12:\n" +
+	"\finput_schema\x18\v \x01(\v2\x17.google.protobuf.StructR\vinputSchema\x12<\n" +
+	"\routput_schema\x18\f \x01(\v2\x17.google.protobuf.StructR\foutputSchema\x12:\n" +
+	"\vannotations\x18\r \x01(\v2\x18.ragd.v1.ToolAnnotationsR\vannotations\x12+\n" +
+	"\x04meta\x18\x0e \x01(\v2\x17.google.protobuf.StructR\x04meta\x12\x16\n" +
+	"\x06writes\x18\x0f \x01(\bR\x06writes\"\x97\x02\n" +
+	"\x0fToolAnnotations\x12)\n" +
+	"\x0eread_only_hint\x18\x01 \x01(\bH\x00R\freadOnlyHint\x88\x01\x01\x12.\n" +
+	"\x10destructive_hint\x18\x02 \x01(\bH\x01R\x0fdestructiveHint\x88\x01\x01\x12,\n" +
+	"\x0fidempotent_hint\x18\x03 \x01(\bH\x02R\x0eidempotentHint\x88\x01\x01\x12+\n" +
+	"\x0fopen_world_hint\x18\x04 \x01(\bH\x03R\ropenWorldHint\x88\x01\x01B\x11\n" +
+	"\x0f_read_only_hintB\x13\n" +
+	"\x11_destructive_hintB\x12\n" +
+	"\x10_idempotent_hintB\x12\n" +
+	"\x10_open_world_hint\"\xe5\x01\n" +
 	"\x11CreateToolRequest\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -587,11 +1150,12 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\targuments\x18\x06 \x03(\tR\targuments\x12\x14\n" +
 	"\x05fixed\x18\a \x01(\bR\x05fixed\"-\n" +
 	"\x0eGetToolRequest\x12\x1b\n" +
-	"\ttool_name\x18\x01 \x01(\tR\btoolName\"N\n" +
+	"\ttool_name\x18\x01 \x01(\tR\btoolName\"w\n" +
 	"\x10ListToolsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"`\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12'\n" +
+	"\x0finclude_builtin\x18\x03 \x01(\bR\x0eincludeBuiltin\"`\n" +
 	"\x11ListToolsResponse\x12#\n" +
 	"\x05tools\x18\x01 \x03(\v2\r.ragd.v1.ToolR\x05tools\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x84\x02\n" +
@@ -607,7 +1171,32 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\x06_fixed\"0\n" +
 	"\x11DeleteToolRequest\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\"\x14\n" +
-	"\x12DeleteToolResponse2\xc7\x02\n" +
+	"\x12DeleteToolResponse\"\xe4\x01\n" +
+	"\x0fCallToolRequest\x12\x1b\n" +
+	"\ttool_name\x18\x01 \x01(\tR\btoolName\x125\n" +
+	"\targuments\x18\x02 \x01(\v2\x17.google.protobuf.StructR\targuments\x121\n" +
+	"\acontext\x18\x03 \x01(\v2\x17.google.protobuf.StructR\acontext\x12\x17\n" +
+	"\acan_ask\x18\x04 \x01(\bR\x06canAsk\x121\n" +
+	"\aanswers\x18\x05 \x01(\v2\x17.google.protobuf.StructR\aanswers\"E\n" +
+	"\x15CallToolStreamRequest\x12,\n" +
+	"\x04call\x18\x01 \x01(\v2\x18.ragd.v1.CallToolRequestR\x04call\"\x80\x02\n" +
+	"\x10CallToolResponse\x12F\n" +
+	"\x12structured_content\x18\x01 \x01(\v2\x17.google.protobuf.StructR\x11structuredContent\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x120\n" +
+	"\acontent\x18\x03 \x03(\v2\x16.google.protobuf.ValueR\acontent\x12+\n" +
+	"\x04meta\x18\x04 \x01(\v2\x17.google.protobuf.StructR\x04meta\x121\n" +
+	"\bquestion\x18\x05 \x01(\v2\x15.ragd.v1.ToolQuestionR\bquestion\"Y\n" +
+	"\fToolQuestion\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12/\n" +
+	"\x06schema\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06schema\"\x86\x01\n" +
+	"\rCallToolEvent\x123\n" +
+	"\bprogress\x18\x01 \x01(\v2\x15.ragd.v1.ToolProgressH\x00R\bprogress\x127\n" +
+	"\bresponse\x18\x02 \x01(\v2\x19.ragd.v1.CallToolResponseH\x00R\bresponseB\a\n" +
+	"\x05event\"R\n" +
+	"\fToolProgress\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage2\xd4\x03\n" +
 	"\vToolService\x127\n" +
 	"\n" +
 	"CreateTool\x12\x1a.ragd.v1.CreateToolRequest\x1a\r.ragd.v1.Tool\x126\n" +
@@ -616,7 +1205,9 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\n" +
 	"UpdateTool\x12\x1a.ragd.v1.UpdateToolRequest\x1a\r.ragd.v1.Tool\x12E\n" +
 	"\n" +
-	"DeleteTool\x12\x1a.ragd.v1.DeleteToolRequest\x1a\x1b.ragd.v1.DeleteToolResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"DeleteTool\x12\x1a.ragd.v1.DeleteToolRequest\x1a\x1b.ragd.v1.DeleteToolResponse\x12?\n" +
+	"\bCallTool\x12\x18.ragd.v1.CallToolRequest\x1a\x19.ragd.v1.CallToolResponse\x12J\n" +
+	"\x0eCallToolStream\x12\x1e.ragd.v1.CallToolStreamRequest\x1a\x16.ragd.v1.CallToolEvent0\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_tool_proto_rawDescOnce sync.Once
@@ -630,41 +1221,68 @@ func file_ragd_v1_tool_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tool_proto_rawDescData
 }
 
-var file_ragd_v1_tool_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_ragd_v1_tool_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_ragd_v1_tool_proto_goTypes = []any{
 	(*Tool)(nil),                  // 0: ragd.v1.Tool
-	(*CreateToolRequest)(nil),     // 1: ragd.v1.CreateToolRequest
-	(*GetToolRequest)(nil),        // 2: ragd.v1.GetToolRequest
-	(*ListToolsRequest)(nil),      // 3: ragd.v1.ListToolsRequest
-	(*ListToolsResponse)(nil),     // 4: ragd.v1.ListToolsResponse
-	(*UpdateToolRequest)(nil),     // 5: ragd.v1.UpdateToolRequest
-	(*DeleteToolRequest)(nil),     // 6: ragd.v1.DeleteToolRequest
-	(*DeleteToolResponse)(nil),    // 7: ragd.v1.DeleteToolResponse
-	(*structpb.Struct)(nil),       // 8: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*ToolAnnotations)(nil),       // 1: ragd.v1.ToolAnnotations
+	(*CreateToolRequest)(nil),     // 2: ragd.v1.CreateToolRequest
+	(*GetToolRequest)(nil),        // 3: ragd.v1.GetToolRequest
+	(*ListToolsRequest)(nil),      // 4: ragd.v1.ListToolsRequest
+	(*ListToolsResponse)(nil),     // 5: ragd.v1.ListToolsResponse
+	(*UpdateToolRequest)(nil),     // 6: ragd.v1.UpdateToolRequest
+	(*DeleteToolRequest)(nil),     // 7: ragd.v1.DeleteToolRequest
+	(*DeleteToolResponse)(nil),    // 8: ragd.v1.DeleteToolResponse
+	(*CallToolRequest)(nil),       // 9: ragd.v1.CallToolRequest
+	(*CallToolStreamRequest)(nil), // 10: ragd.v1.CallToolStreamRequest
+	(*CallToolResponse)(nil),      // 11: ragd.v1.CallToolResponse
+	(*ToolQuestion)(nil),          // 12: ragd.v1.ToolQuestion
+	(*CallToolEvent)(nil),         // 13: ragd.v1.CallToolEvent
+	(*ToolProgress)(nil),          // 14: ragd.v1.ToolProgress
+	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 17: google.protobuf.Value
 }
 var file_ragd_v1_tool_proto_depIdxs = []int32{
-	8,  // 0: ragd.v1.Tool.settings:type_name -> google.protobuf.Struct
-	9,  // 1: ragd.v1.Tool.create_time:type_name -> google.protobuf.Timestamp
-	9,  // 2: ragd.v1.Tool.update_time:type_name -> google.protobuf.Timestamp
-	8,  // 3: ragd.v1.CreateToolRequest.settings:type_name -> google.protobuf.Struct
-	0,  // 4: ragd.v1.ListToolsResponse.tools:type_name -> ragd.v1.Tool
-	8,  // 5: ragd.v1.UpdateToolRequest.settings:type_name -> google.protobuf.Struct
-	1,  // 6: ragd.v1.ToolService.CreateTool:input_type -> ragd.v1.CreateToolRequest
-	2,  // 7: ragd.v1.ToolService.GetTool:input_type -> ragd.v1.GetToolRequest
-	3,  // 8: ragd.v1.ToolService.ListTools:input_type -> ragd.v1.ListToolsRequest
-	5,  // 9: ragd.v1.ToolService.UpdateTool:input_type -> ragd.v1.UpdateToolRequest
-	6,  // 10: ragd.v1.ToolService.DeleteTool:input_type -> ragd.v1.DeleteToolRequest
-	0,  // 11: ragd.v1.ToolService.CreateTool:output_type -> ragd.v1.Tool
-	0,  // 12: ragd.v1.ToolService.GetTool:output_type -> ragd.v1.Tool
-	4,  // 13: ragd.v1.ToolService.ListTools:output_type -> ragd.v1.ListToolsResponse
-	0,  // 14: ragd.v1.ToolService.UpdateTool:output_type -> ragd.v1.Tool
-	7,  // 15: ragd.v1.ToolService.DeleteTool:output_type -> ragd.v1.DeleteToolResponse
-	11, // [11:16] is the sub-list for method output_type
-	6,  // [6:11] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	15, // 0: ragd.v1.Tool.settings:type_name -> google.protobuf.Struct
+	16, // 1: ragd.v1.Tool.create_time:type_name -> google.protobuf.Timestamp
+	16, // 2: ragd.v1.Tool.update_time:type_name -> google.protobuf.Timestamp
+	15, // 3: ragd.v1.Tool.input_schema:type_name -> google.protobuf.Struct
+	15, // 4: ragd.v1.Tool.output_schema:type_name -> google.protobuf.Struct
+	1,  // 5: ragd.v1.Tool.annotations:type_name -> ragd.v1.ToolAnnotations
+	15, // 6: ragd.v1.Tool.meta:type_name -> google.protobuf.Struct
+	15, // 7: ragd.v1.CreateToolRequest.settings:type_name -> google.protobuf.Struct
+	0,  // 8: ragd.v1.ListToolsResponse.tools:type_name -> ragd.v1.Tool
+	15, // 9: ragd.v1.UpdateToolRequest.settings:type_name -> google.protobuf.Struct
+	15, // 10: ragd.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
+	15, // 11: ragd.v1.CallToolRequest.context:type_name -> google.protobuf.Struct
+	15, // 12: ragd.v1.CallToolRequest.answers:type_name -> google.protobuf.Struct
+	9,  // 13: ragd.v1.CallToolStreamRequest.call:type_name -> ragd.v1.CallToolRequest
+	15, // 14: ragd.v1.CallToolResponse.structured_content:type_name -> google.protobuf.Struct
+	17, // 15: ragd.v1.CallToolResponse.content:type_name -> google.protobuf.Value
+	15, // 16: ragd.v1.CallToolResponse.meta:type_name -> google.protobuf.Struct
+	12, // 17: ragd.v1.CallToolResponse.question:type_name -> ragd.v1.ToolQuestion
+	15, // 18: ragd.v1.ToolQuestion.schema:type_name -> google.protobuf.Struct
+	14, // 19: ragd.v1.CallToolEvent.progress:type_name -> ragd.v1.ToolProgress
+	11, // 20: ragd.v1.CallToolEvent.response:type_name -> ragd.v1.CallToolResponse
+	2,  // 21: ragd.v1.ToolService.CreateTool:input_type -> ragd.v1.CreateToolRequest
+	3,  // 22: ragd.v1.ToolService.GetTool:input_type -> ragd.v1.GetToolRequest
+	4,  // 23: ragd.v1.ToolService.ListTools:input_type -> ragd.v1.ListToolsRequest
+	6,  // 24: ragd.v1.ToolService.UpdateTool:input_type -> ragd.v1.UpdateToolRequest
+	7,  // 25: ragd.v1.ToolService.DeleteTool:input_type -> ragd.v1.DeleteToolRequest
+	9,  // 26: ragd.v1.ToolService.CallTool:input_type -> ragd.v1.CallToolRequest
+	10, // 27: ragd.v1.ToolService.CallToolStream:input_type -> ragd.v1.CallToolStreamRequest
+	0,  // 28: ragd.v1.ToolService.CreateTool:output_type -> ragd.v1.Tool
+	0,  // 29: ragd.v1.ToolService.GetTool:output_type -> ragd.v1.Tool
+	5,  // 30: ragd.v1.ToolService.ListTools:output_type -> ragd.v1.ListToolsResponse
+	0,  // 31: ragd.v1.ToolService.UpdateTool:output_type -> ragd.v1.Tool
+	8,  // 32: ragd.v1.ToolService.DeleteTool:output_type -> ragd.v1.DeleteToolResponse
+	11, // 33: ragd.v1.ToolService.CallTool:output_type -> ragd.v1.CallToolResponse
+	13, // 34: ragd.v1.ToolService.CallToolStream:output_type -> ragd.v1.CallToolEvent
+	28, // [28:35] is the sub-list for method output_type
+	21, // [21:28] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tool_proto_init() }
@@ -672,14 +1290,19 @@ func file_ragd_v1_tool_proto_init() {
 	if File_ragd_v1_tool_proto != nil {
 		return
 	}
-	file_ragd_v1_tool_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_tool_proto_msgTypes[1].OneofWrappers = []any{}
+	file_ragd_v1_tool_proto_msgTypes[6].OneofWrappers = []any{}
+	file_ragd_v1_tool_proto_msgTypes[13].OneofWrappers = []any{
+		(*CallToolEvent_Progress)(nil),
+		(*CallToolEvent_Response)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tool_proto_rawDesc), len(file_ragd_v1_tool_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -43,6 +43,11 @@ const (
 	ToolServiceUpdateToolProcedure = "/ragd.v1.ToolService/UpdateTool"
 	// ToolServiceDeleteToolProcedure is the fully-qualified name of the ToolService's DeleteTool RPC.
 	ToolServiceDeleteToolProcedure = "/ragd.v1.ToolService/DeleteTool"
+	// ToolServiceCallToolProcedure is the fully-qualified name of the ToolService's CallTool RPC.
+	ToolServiceCallToolProcedure = "/ragd.v1.ToolService/CallTool"
+	// ToolServiceCallToolStreamProcedure is the fully-qualified name of the ToolService's
+	// CallToolStream RPC.
+	ToolServiceCallToolStreamProcedure = "/ragd.v1.ToolService/CallToolStream"
 )
 
 // ToolServiceClient is a client for the ragd.v1.ToolService service.
@@ -51,14 +56,24 @@ type ToolServiceClient interface {
 	// for the name of a builtin tool, and for settings that the kind does not have;
 	// NOT_FOUND for an index that does not exist.
 	CreateTool(context.Context, *v1.CreateToolRequest) (*v1.Tool, error)
-	// GetTool returns a tool. Errors: NOT_FOUND.
+	// GetTool returns a tool of the tenant or a builtin one, with its schemas. Errors: NOT_FOUND.
 	GetTool(context.Context, *v1.GetToolRequest) (*v1.Tool, error)
-	// ListTools returns the tools in the order of their names.
+	// ListTools returns the tools in the order of their names: those of the tenant or, with
+	// includeBuiltin, all that the caller may call, with their schemas. GetTool, ListTools with
+	// includeBuiltin, and calls know the tools as an MCP server of the tenant shows them if the
+	// header Ragd-Server names it.
 	ListTools(context.Context, *v1.ListToolsRequest) (*v1.ListToolsResponse, error)
 	// UpdateTool changes the given fields and leaves the others. Errors: as CreateTool.
 	UpdateTool(context.Context, *v1.UpdateToolRequest) (*v1.Tool, error)
 	// DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND.
 	DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error)
+	// CallTool calls a tool of the tenant or a builtin one, as an MCP client does, and returns
+	// the same answer. Errors: NOT_FOUND for a tool that does not exist or that the caller may not
+	// use; INVALID_ARGUMENT for arguments that do not fit the tool's input schema; those of the
+	// tool.
+	CallTool(context.Context, *v1.CallToolRequest) (*v1.CallToolResponse, error)
+	// CallToolStream is CallTool with progress: the last message is the answer.
+	CallToolStream(context.Context, *v1.CallToolStreamRequest) (*connect.ServerStreamForClient[v1.CallToolEvent], error)
 }
 
 // NewToolServiceClient constructs a client for the ragd.v1.ToolService service. By default, it uses
@@ -104,16 +119,30 @@ func NewToolServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(toolServiceMethods.ByName("DeleteTool")),
 			connect.WithClientOptions(opts...),
 		),
+		callTool: connect.NewClient[v1.CallToolRequest, v1.CallToolResponse](
+			httpClient,
+			baseURL+ToolServiceCallToolProcedure,
+			connect.WithSchema(toolServiceMethods.ByName("CallTool")),
+			connect.WithClientOptions(opts...),
+		),
+		callToolStream: connect.NewClient[v1.CallToolStreamRequest, v1.CallToolEvent](
+			httpClient,
+			baseURL+ToolServiceCallToolStreamProcedure,
+			connect.WithSchema(toolServiceMethods.ByName("CallToolStream")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // toolServiceClient implements ToolServiceClient.
 type toolServiceClient struct {
-	createTool *connect.Client[v1.CreateToolRequest, v1.Tool]
-	getTool    *connect.Client[v1.GetToolRequest, v1.Tool]
-	listTools  *connect.Client[v1.ListToolsRequest, v1.ListToolsResponse]
-	updateTool *connect.Client[v1.UpdateToolRequest, v1.Tool]
-	deleteTool *connect.Client[v1.DeleteToolRequest, v1.DeleteToolResponse]
+	createTool     *connect.Client[v1.CreateToolRequest, v1.Tool]
+	getTool        *connect.Client[v1.GetToolRequest, v1.Tool]
+	listTools      *connect.Client[v1.ListToolsRequest, v1.ListToolsResponse]
+	updateTool     *connect.Client[v1.UpdateToolRequest, v1.Tool]
+	deleteTool     *connect.Client[v1.DeleteToolRequest, v1.DeleteToolResponse]
+	callTool       *connect.Client[v1.CallToolRequest, v1.CallToolResponse]
+	callToolStream *connect.Client[v1.CallToolStreamRequest, v1.CallToolEvent]
 }
 
 // CreateTool calls ragd.v1.ToolService.CreateTool.
@@ -161,20 +190,44 @@ func (c *toolServiceClient) DeleteTool(ctx context.Context, req *v1.DeleteToolRe
 	return nil, err
 }
 
+// CallTool calls ragd.v1.ToolService.CallTool.
+func (c *toolServiceClient) CallTool(ctx context.Context, req *v1.CallToolRequest) (*v1.CallToolResponse, error) {
+	response, err := c.callTool.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// CallToolStream calls ragd.v1.ToolService.CallToolStream.
+func (c *toolServiceClient) CallToolStream(ctx context.Context, req *v1.CallToolStreamRequest) (*connect.ServerStreamForClient[v1.CallToolEvent], error) {
+	return c.callToolStream.CallServerStream(ctx, connect.NewRequest(req))
+}
+
 // ToolServiceHandler is an implementation of the ragd.v1.ToolService service.
 type ToolServiceHandler interface {
 	// CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
 	// for the name of a builtin tool, and for settings that the kind does not have;
 	// NOT_FOUND for an index that does not exist.
 	CreateTool(context.Context, *v1.CreateToolRequest) (*v1.Tool, error)
-	// GetTool returns a tool. Errors: NOT_FOUND.
+	// GetTool returns a tool of the tenant or a builtin one, with its schemas. Errors: NOT_FOUND.
 	GetTool(context.Context, *v1.GetToolRequest) (*v1.Tool, error)
-	// ListTools returns the tools in the order of their names.
+	// ListTools returns the tools in the order of their names: those of the tenant or, with
+	// includeBuiltin, all that the caller may call, with their schemas. GetTool, ListTools with
+	// includeBuiltin, and calls know the tools as an MCP server of the tenant shows them if the
+	// header Ragd-Server names it.
 	ListTools(context.Context, *v1.ListToolsRequest) (*v1.ListToolsResponse, error)
 	// UpdateTool changes the given fields and leaves the others. Errors: as CreateTool.
 	UpdateTool(context.Context, *v1.UpdateToolRequest) (*v1.Tool, error)
 	// DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND.
 	DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error)
+	// CallTool calls a tool of the tenant or a builtin one, as an MCP client does, and returns
+	// the same answer. Errors: NOT_FOUND for a tool that does not exist or that the caller may not
+	// use; INVALID_ARGUMENT for arguments that do not fit the tool's input schema; those of the
+	// tool.
+	CallTool(context.Context, *v1.CallToolRequest) (*v1.CallToolResponse, error)
+	// CallToolStream is CallTool with progress: the last message is the answer.
+	CallToolStream(context.Context, *v1.CallToolStreamRequest, *connect.ServerStream[v1.CallToolEvent]) error
 }
 
 // NewToolServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -216,6 +269,18 @@ func NewToolServiceHandler(svc ToolServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(toolServiceMethods.ByName("DeleteTool")),
 		connect.WithHandlerOptions(opts...),
 	)
+	toolServiceCallToolHandler := connect.NewUnaryHandlerSimple(
+		ToolServiceCallToolProcedure,
+		svc.CallTool,
+		connect.WithSchema(toolServiceMethods.ByName("CallTool")),
+		connect.WithHandlerOptions(opts...),
+	)
+	toolServiceCallToolStreamHandler := connect.NewServerStreamHandlerSimple(
+		ToolServiceCallToolStreamProcedure,
+		svc.CallToolStream,
+		connect.WithSchema(toolServiceMethods.ByName("CallToolStream")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.ToolService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ToolServiceCreateToolProcedure:
@@ -228,6 +293,10 @@ func NewToolServiceHandler(svc ToolServiceHandler, opts ...connect.HandlerOption
 			toolServiceUpdateToolHandler.ServeHTTP(w, r)
 		case ToolServiceDeleteToolProcedure:
 			toolServiceDeleteToolHandler.ServeHTTP(w, r)
+		case ToolServiceCallToolProcedure:
+			toolServiceCallToolHandler.ServeHTTP(w, r)
+		case ToolServiceCallToolStreamProcedure:
+			toolServiceCallToolStreamHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -255,4 +324,12 @@ func (UnimplementedToolServiceHandler) UpdateTool(context.Context, *v1.UpdateToo
 
 func (UnimplementedToolServiceHandler) DeleteTool(context.Context, *v1.DeleteToolRequest) (*v1.DeleteToolResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ToolService.DeleteTool is not implemented"))
+}
+
+func (UnimplementedToolServiceHandler) CallTool(context.Context, *v1.CallToolRequest) (*v1.CallToolResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ToolService.CallTool is not implemented"))
+}
+
+func (UnimplementedToolServiceHandler) CallToolStream(context.Context, *v1.CallToolStreamRequest, *connect.ServerStream[v1.CallToolEvent]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ToolService.CallToolStream is not implemented"))
 }
