@@ -134,3 +134,9 @@ func (h *Handlers) Embed(ctx context.Context, req *ragdv1.EmbedRequest) (*ragdv1
 	}
 	return res, nil
 }
+
+// DescribeFields returns the metadata fields of an index with some values, as a text for the
+// descriptions of tools; nothing for a caller with a filter.
+func (h *Handlers) DescribeFields(ctx context.Context, indexName string) (string, error) {
+	return h.Queries.DescribeFields(ctx, indexName)
+}

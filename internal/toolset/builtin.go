@@ -20,6 +20,8 @@ type tool struct {
 	output     toolschema.Schema
 	arguments  *arguments
 	run        run
+	// filtered tools search a part of their index, and do not show values of the others.
+	filtered bool
 	// fixed tools take only the filter from the request context.
 	fixed bool
 }

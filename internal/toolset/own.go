@@ -140,6 +140,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	o.index = textOf(o.settings[indexArgument])
 	delete(o.settings, enableFilter) // the arguments follow from it
 	o.store = textOf(o.settings[storeArgument])
+	o.filtered = o.settings["filter"] != nil || o.settings["databaseConfig"] != nil || o.settings["namespace"] != nil
 	d := &o.definition
 	d.Source = made.GetToolName()
 	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()

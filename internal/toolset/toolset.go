@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -220,18 +221,18 @@ func New(cfg Config) (*Set, error) {
 // List returns the tools of the view that the caller may use, in the order of their names. If
 // the tenant's own tools cannot be loaded, they are missing.
 func (s *Set) List(ctx context.Context, v View) []Definition {
-	var shown []Definition
-	for _, t := range s.visible(ctx, v) {
-		shown = append(shown, t.definition)
-	}
-	slices.SortFunc(shown, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	tools := slices.SortedFunc(maps.Values(s.visible(ctx, v)), func(a, b *tool) int {
+		return strings.Compare(a.definition.Name, b.definition.Name)
+	})
+	shown := make([]Definition, len(tools))
 	names := s.indexes.of(ctx)
-	if len(names) == 0 {
-		return shown
+	for i, t := range tools {
+		shown[i] = t.definition
+		if len(names) > 0 {
+			shown[i].InputSchema = nameIndexes(shown[i].InputSchema, names)
+		}
 	}
-	for i := range shown {
-		shown[i].InputSchema = nameIndexes(shown[i].InputSchema, names)
-	}
+	s.addFields(ctx, tools, shown, names)
 	return shown
 }
 

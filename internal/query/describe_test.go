@@ -1,0 +1,40 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestDescribeFields(t *testing.T) {
+	t.Parallel()
+	chunk := func(metadata map[string]any) sampledChunk { return sampledChunk{metadata: metadata} }
+	var varied, many []sampledChunk
+	for i := range 50 {
+		varied = append(varied, chunk(map[string]any{"year": float64(1990 + i), "id": fmt.Sprint("n", i), "startLine": float64(i)}))
+		many = append(many, chunk(map[string]any{fmt.Sprintf("field%02d", i): strings.Repeat("v", 30)}))
+	}
+	for name, tc := range map[string]struct {
+		chunks []sampledChunk
+		want   string
+	}{
+		"nothing": {},
+		"frequent values first": {[]sampledChunk{
+			chunk(map[string]any{"kind": "guide", "tags": []any{"a", "b"}, "draft": false}), chunk(map[string]any{"kind": "news", "tags": []any{"b"}}), chunk(map[string]any{"kind": "news"}),
+		}, `kind ("news", "guide"); tags (list of "b", "a"); draft (false)`},
+		"nested and empty": {[]sampledChunk{chunk(map[string]any{"author": map[string]any{"name": "Ada"}, "none": nil, "text": "x"})}, `author.name ("Ada")`},
+		"ranges":           {varied, `id ("n0", "n1", "n10"); year (1990 to 2039)`},
+		"no long or unprintable texts": {[]sampledChunk{chunk(map[string]any{"a": strings.Repeat("x", 41), "b": "line\nbreak", "c\n": 1.0, "d": map[string]any{"e": []any{"f"}}})},
+			`a; b; d.e (list of "f")`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := describeFields(tc.chunks); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+	if got := describeFields(many); len(got) > maxFieldsBytes || strings.Count(got, ";") > maxFields {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
