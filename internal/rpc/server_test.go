@@ -217,3 +217,24 @@ func checkDocument(t *testing.T, document map[string]any, address string) {
 		t.Errorf("icons = %v", icons)
 	}
 }
+
+// A key that is bound to an index does not learn of others from servers.
+func TestABoundKeySeesOfServersWhatItMayUse(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	_, err := acme.CreateServer(t.Context(), &ragdv1.CreateServerRequest{
+		ServerName: "front", Indexes: names("faq", "zebra-secret"), FixedContext: servicetest.Object(t, map[string]any{"indexName": "zebra-secret"}),
+	})
+	noError(t, err)
+	bound := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"write"}, Indexes: names("faq")}))
+	got, err := bound.GetServer(t.Context(), &ragdv1.GetServerRequest{ServerName: "front"})
+	noError(t, err)
+	list, err := bound.ListServers(t.Context(), &ragdv1.ListServersRequest{})
+	noError(t, err)
+	if strings.Contains(got.String()+list.String(), "zebra") || strings.Join(got.GetIndexes().GetNames(), " ") != "faq" || len(list.GetServers()) != 1 {
+		t.Errorf("GetServer = %v, ListServers = %v", got, list)
+	}
+	_, err = bound.UpdateServer(t.Context(), &ragdv1.UpdateServerRequest{ServerName: "front", AllIndexes: true})
+	servicetest.WantCode(t, "UpdateServer", err, connect.CodePermissionDenied)
+}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/cache"
@@ -78,7 +79,8 @@ func (s *Service) whole(ctx context.Context) (*tenant.Handle, error) {
 	return s.db.Handle(r.Tenant), nil
 }
 
-// Get returns a server. Errors: NotFound, also for one that the caller may not use.
+// Get returns a server, without what the caller may not use. Errors: NotFound, also for one that
+// the caller may not use.
 func (s *Service) Get(ctx context.Context, name string) (*Server, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -87,7 +89,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Server, error) {
 	h := s.db.Handle(r.Tenant)
 	if r.Bounds.MayUseServer(name) {
 		if found, err := get(ctx, h, name); found != nil || err != nil {
-			return found, err
+			return found.within(r.Bounds), err
 		}
 	}
 	return nil, notFound(ctx, h, r, name)
@@ -110,10 +112,24 @@ func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after stri
 	var found []*Server
 	for _, s := range all {
 		if r.Bounds.MayUseServer(s.Name) && len(found) < most {
-			found = append(found, s)
+			found = append(found, s.within(r.Bounds))
 		}
 	}
 	return found, err
+}
+
+// within returns the server without names that the bounds do not allow. A request context may
+// name anything, so with bounds it is left out. It returns nil for a nil Server.
+func (s *Server) within(bounds tenant.Bounds) *Server {
+	if s == nil || bounds.IsZero() {
+		return s
+	}
+	seen := *s
+	shown := bounds.Intersect(s.Bounds())
+	seen.Tools, seen.Prompts, seen.Indexes = shown.Tools, shown.Prompts, shown.Indexes
+	seen.Presented = slices.DeleteFunc(slices.Clone(s.Presented), func(p Presentation) bool { return !bounds.MayUseTool(p.Tool) })
+	seen.DefaultContext, seen.FixedContext = nil, nil
+	return &seen
 }
 
 // Update changes a server: change gets a copy of its definition. Errors: NotFound; Invalid;
