@@ -196,10 +196,15 @@ func TestNothingShowsABoundKeyAnotherIndex(t *testing.T) {
 			}}
 		})
 	}
-	for _, uri := range []string{"ragd://indexes/INDEX", "ragd://indexes/INDEX/topics", "ragd://indexes/INDEX/documents/DOCUMENT", "ragd://indexes/INDEX/documents/DOCUMENT/chunks/0", "ragd://indexes/faq/documents/DOCUMENT"} {
+	for _, uri := range append(listed(t, lists["resourceTemplates"], "resourceTemplates", "uriTemplate"), "ragd://indexes/faq/documents/{documentId}") {
 		same(uri, "resources/read", func(index, document, _, _ string) map[string]any {
-			return map[string]any{"uri": strings.NewReplacer("INDEX", index, "DOCUMENT", document).Replace(uri)}
+			return map[string]any{"uri": strings.NewReplacer("{index}", index, "{documentId}", document, "{chunks}", "0", "{?start,end}", "").Replace(uri)}
 		})
+		if unbound := ask(t, address, acme.Secret, "resources/read", map[string]any{
+			"uri": strings.NewReplacer("{index}", "zebra-secret", "{documentId}", secret.DocumentId, "{chunks}", "0", "{?start,end}", "").Replace(uri),
+		}); !strings.Contains(unbound, "contents") && !strings.Contains(uri, "/faq/") {
+			t.Errorf("%s is not read by an unbound key, so that the test shows nothing: %s", uri, unbound)
+		}
 	}
 	for _, prompt := range listed(t, lists["prompts"], "prompts", "name") {
 		same(prompt, "prompts/get", func(index, _, _, _ string) map[string]any {
