@@ -658,3 +658,52 @@ func TestPayloadsAreShortenedToValidJSON(t *testing.T) {
 		}
 	}
 }
+
+// A receiver that causes two events for each that it gets keeps only itself busy.
+func TestAHookThatTriggersItselfIsBounded(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, local)
+	acme, other := s.Tenant(t, "acme"), s.Tenant(t, "other")
+	acme.Index(t, "docs")
+	other.Index(t, "docs")
+	if _, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{ToolName: "find", Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": "docs"})}); err != nil {
+		t.Fatal(err)
+	}
+	change := func() error {
+		_, err := acme.UpdateTool(t.Context(), &ragdv1.UpdateToolRequest{ToolName: "find", Title: new("Find")})
+		return err
+	}
+	var busy, most, got atomic.Int32
+	const enough = 60
+	turned := make(chan struct{})
+	loop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		_, _ = io.ReadAll(req.Body)
+		if n := busy.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer busy.Add(-1)
+		switch n := got.Add(1); {
+		case n == enough:
+			close(turned)
+		case n < enough:
+			_, _ = change(), change() // concurrent changes of one tool may fail
+		}
+	}))
+	t.Cleanup(loop.Close)
+	theirs := newReceiver(t)
+	create(t, other, &ragdv1.CreateHookRequest{HookName: "h", Url: theirs.URL, Events: []string{"document.ready"}})
+	create(t, acme, &ragdv1.CreateHookRequest{HookName: "h", Url: loop.URL, Events: []string{"tools.changed"}})
+	if err := change(); err != nil {
+		t.Fatal(err)
+	}
+	upload(t, other, "theirs")
+	theirs.next(t)
+	select {
+	case <-turned:
+	case <-time.After(time.Minute):
+		t.Fatalf("the loop got %d events", got.Load())
+	}
+	if most.Load() > 4 {
+		t.Errorf("%d deliveries of a hook at once", most.Load())
+	}
+}
