@@ -6,6 +6,7 @@ DROP TYPE edge_type;
 DROP FUNCTION weigh_terms();
 DROP FUNCTION term_dimension(text);
 DROP FUNCTION index_changed();
+DROP FUNCTION deleted_recorded();
 DROP FUNCTION jobs_updated();
 DROP FUNCTION jobs_inserted();
 DROP FUNCTION documents_deleted();

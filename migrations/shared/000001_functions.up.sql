@@ -88,15 +88,20 @@ BEGIN
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
 			-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
-	IF ragd_shared.event_wanted('document') THEN
-		PERFORM ragd_shared.record_deleted(TG_TABLE_SCHEMA, n.index_id, n.documents)
-		FROM (SELECT b.index_id, jsonb_agg(to_jsonb(b)) AS documents FROM before AS b GROUP BY b.index_id) AS n;
-	END IF;
 	RETURN NULL;
 END
 $$;
 
--- The following write the events of jobs that were queued and whose status has changed.
+-- The following write the events of documents that were deleted, and of jobs that were queued or
+-- whose status has changed.
+
+CREATE FUNCTION deleted_recorded() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM ragd_shared.record_deleted(TG_TABLE_SCHEMA, n.index_id, n.documents)
+	FROM (SELECT b.index_id, jsonb_agg(to_jsonb(b)) AS documents FROM before AS b GROUP BY b.index_id) AS n;
+	RETURN NULL;
+END
+$$;
 
 CREATE FUNCTION jobs_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -148,7 +148,7 @@ RETURN jsonb_build_object('indexName', index_name, 'documentId', d -> 'document_
 -- record_jobs writes the events of jobs whose status has changed.
 CREATE FUNCTION record_jobs(schema name, jobs uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	IF cardinality(jobs) > 0 AND ragd_shared.event_wanted('job') THEN
+	IF cardinality(jobs) > 0 THEN
 		EXECUTE format('
 			INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
 			SELECT CASE j.status WHEN ''running'' THEN ''job.started'' ELSE ''job.'' || j.status END, j.index_name, j.document_id, j.job_id,

@@ -100,6 +100,16 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION ragd_shared.deleted_recorded() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM ragd_shared.record_deleted(TG_TABLE_SCHEMA, n.index_id, n.documents)
+	FROM (SELECT b.index_id, jsonb_agg(to_jsonb(b)) AS documents FROM before AS b GROUP BY b.index_id) AS n;
+	RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION ragd_shared.deliver_events() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -135,10 +145,6 @@ BEGIN
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
 			-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
-	IF ragd_shared.event_wanted('document') THEN
-		PERFORM ragd_shared.record_deleted(TG_TABLE_SCHEMA, n.index_id, n.documents)
-		FROM (SELECT b.index_id, jsonb_agg(to_jsonb(b)) AS documents FROM before AS b GROUP BY b.index_id) AS n;
-	END IF;
 	RETURN NULL;
 END
 $$;
@@ -291,7 +297,7 @@ CREATE FUNCTION ragd_shared.record_jobs(schema name, jobs uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $_$
 BEGIN
-	IF cardinality(jobs) > 0 AND ragd_shared.event_wanted('job') THEN
+	IF cardinality(jobs) > 0 THEN
 		EXECUTE format('
 			INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
 			SELECT CASE j.status WHEN ''running'' THEN ''job.started'' ELSE ''job.'' || j.status END, j.index_name, j.document_id, j.job_id,
@@ -514,6 +520,9 @@ CREATE TABLE ragd_shared.tools (
     settings jsonb NOT NULL,
     arguments text[] NOT NULL,
     fixed boolean NOT NULL,
+    annotations jsonb DEFAULT '{}'::jsonb NOT NULL,
+    meta jsonb,
+    output_schema jsonb,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );

@@ -155,11 +155,13 @@ CREATE TRIGGER deleted AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS
 
 CREATE TRIGGER inserted AFTER INSERT ON tenant.documents REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_inserted();
 
-CREATE TRIGGER inserted AFTER INSERT ON tenant.jobs REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.jobs_inserted();
+CREATE TRIGGER inserted AFTER INSERT ON tenant.jobs REFERENCING NEW TABLE AS after FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('job'::text)) EXECUTE FUNCTION ragd_shared.jobs_inserted();
+
+CREATE TRIGGER recorded AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('document'::text)) EXECUTE FUNCTION ragd_shared.deleted_recorded();
 
 CREATE TRIGGER updated AFTER UPDATE ON tenant.documents REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_updated();
 
-CREATE TRIGGER updated AFTER UPDATE ON tenant.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.jobs_updated();
+CREATE TRIGGER updated AFTER UPDATE ON tenant.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('job'::text)) EXECUTE FUNCTION ragd_shared.jobs_updated();
 
 ALTER TABLE ONLY tenant.document_contents
     ADD CONSTRAINT document_contents_document_id_fkey FOREIGN KEY (document_id) REFERENCES tenant.documents(document_id) ON DELETE CASCADE;
