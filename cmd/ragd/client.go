@@ -32,6 +32,7 @@ type client struct {
 	chunks    ragdv1connect.ChunkServiceClient
 	tools     ragdv1connect.ToolServiceClient
 	servers   ragdv1connect.ServerServiceClient
+	prompts   ragdv1connect.PromptServiceClient
 	endpoints ragdv1connect.EndpointServiceClient
 	secrets   ragdv1connect.SecretServiceClient
 	evaluate  ragdv1connect.EvaluateServiceClient
@@ -84,6 +85,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		chunks:    ragdv1connect.NewChunkServiceClient(caller, server, options),
 		tools:     ragdv1connect.NewToolServiceClient(caller, server, options),
 		servers:   ragdv1connect.NewServerServiceClient(caller, server, options),
+		prompts:   ragdv1connect.NewPromptServiceClient(caller, server, options),
 		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
 		secrets:   ragdv1connect.NewSecretServiceClient(caller, server, options),
 		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),

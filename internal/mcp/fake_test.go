@@ -100,6 +100,14 @@ func (f *fakeAPI) Download(context.Context, *ragdv1.DownloadDocumentRequest, fun
 	return fault.New(fault.NotFound, "not found")
 }
 
+func (f *fakeAPI) ListPrompts(context.Context, *ragdv1.ListPromptsRequest) (*ragdv1.ListPromptsResponse, error) {
+	return &ragdv1.ListPromptsResponse{}, nil
+}
+
+func (f *fakeAPI) GetPromptMessages(_ context.Context, req *ragdv1.GetPromptMessagesRequest) (*ragdv1.GetPromptMessagesResponse, error) {
+	return nil, fault.New(fault.NotFound, "prompt %q not found", req.GetPromptName())
+}
+
 func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
 	return f.getJob(ctx, req)
 }

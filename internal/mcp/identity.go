@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"slices"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -102,13 +101,4 @@ func hidesResources(ctx context.Context) bool {
 	}
 	of := own.FromContext(ctx)
 	return of != nil && of.HideResources
-}
-
-// promptsOf returns the prompts that the caller may use on its server.
-func promptsOf(ctx context.Context, prompts []mcpgo.Prompt) []mcpgo.Prompt {
-	r, ok := tenant.FromContext(ctx)
-	if !ok || r.Bounds.Prompts == nil {
-		return prompts
-	}
-	return slices.DeleteFunc(slices.Clone(prompts), func(p mcpgo.Prompt) bool { return !r.Bounds.MayUsePrompt(p.Name) })
 }

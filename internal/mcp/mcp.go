@@ -34,6 +34,8 @@ type API interface {
 
 	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	ReadDocument(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
+	ListPrompts(context.Context, *ragdv1.ListPromptsRequest) (*ragdv1.ListPromptsResponse, error)
+	GetPromptMessages(context.Context, *ragdv1.GetPromptMessagesRequest) (*ragdv1.GetPromptMessagesResponse, error)
 	// Download calls a function with the messages of DownloadDocument.
 	Download(context.Context, *ragdv1.DownloadDocumentRequest, func(*ragdv1.DownloadDocumentResponse) error) error
 }
@@ -121,6 +123,8 @@ func (s *protocol) server(w *watcher) *server.MCPServer {
 	hooks := &server.Hooks{}
 	s.refuseBadCursors(hooks)
 	hooks.AddBeforeReadResource(s.routeRead)
+	hooks.AddBeforeGetPrompt(s.routePrompt)
+	hooks.AddAfterListPrompts(s.listPrompts)
 	hooks.AddAfterListResources(s.listResources)
 	hooks.AddAfterListResourceTemplates(func(ctx context.Context, _ any, _ *mcpgo.ListResourceTemplatesRequest, result *mcpgo.ListResourceTemplatesResult) {
 		if hidesResources(ctx) {
@@ -137,7 +141,6 @@ func (s *protocol) server(w *watcher) *server.MCPServer {
 		server.WithToolCapabilities(w != nil),
 		server.WithResourceCapabilities(w != nil, w != nil),
 		server.WithPromptCapabilities(w != nil),
-		server.WithPromptFilter(promptsOf),
 		server.WithCompletions(),
 		server.WithResourceCompletionProvider(completer{s}),
 		server.WithPromptCompletionProvider(completer{s}),

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -13,6 +14,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // metaVersion is the key in a prompt's _meta that holds its version. The version is
@@ -67,42 +70,93 @@ func (s *protocol) prompts() []prompt {
 	}
 }
 
+// anyPrompt is the one prompt that the library knows; routePrompt routes calls to it.
+const anyPrompt = "any"
+
 func (s *protocol) addPrompts(to *server.MCPServer) {
-	for _, p := range s.prompts() {
-		p.definition.Meta = mcpgo.NewMetaFromMap(map[string]any{metaVersion: p.version})
-		to.AddPrompt(p.definition, s.promptHandler(p))
-	}
+	to.AddPrompt(mcpgo.Prompt{Name: anyPrompt}, answerPromptCall)
 }
 
-// promptHandler returns the handler of a prompt. The library sends the text of its errors
-// to the caller.
-func (s *protocol) promptHandler(p prompt) server.PromptHandlerFunc {
-	return func(ctx context.Context, req mcpgo.GetPromptRequest) (_ *mcpgo.GetPromptResult, err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-			}
-			if err != nil {
-				err = publicError(ctx, err)
-			}
-		}()
-		for _, a := range p.definition.Arguments {
-			if a.Required && strings.TrimSpace(req.Params.Arguments[a.Name]) == "" {
-				return nil, fault.Field(a.Name, "is required")
-			}
-		}
-		ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
-		defer cancel()
-		text, err := p.text(ctx, req.Params.Arguments)
-		if err != nil {
-			return nil, err
-		}
-		return &mcpgo.GetPromptResult{
-			Result:      mcpgo.Result{Meta: mcpgo.NewMetaFromMap(map[string]any{metaVersion: p.version})},
-			Description: p.definition.Description,
-			Messages:    []mcpgo.PromptMessage{mcpgo.NewPromptMessage(mcpgo.RoleUser, mcpgo.NewTextContent(text))},
-		}, nil
+// metaPrompt is the key in the _meta of a call with its outcome. Nothing that a client sends
+// decodes to an outcome.
+const metaPrompt = "ragd/prompt"
+
+type promptOutcome struct {
+	result *mcpgo.GetPromptResult
+	err    error
+}
+
+// routePrompt gets a prompt and passes the outcome to answerPromptCall. The library answers
+// errors of handlers as internal errors, and has the code of invalid parameters only for prompts
+// that it does not find: a call that the caller must change gets a name that the library does not
+// know, with the reason.
+func (s *protocol) routePrompt(ctx context.Context, _ any, req *mcpgo.GetPromptRequest) {
+	result, err := s.getPrompt(ctx, req)
+	if kind := problemOf(err).kind; err != nil && (kind == fault.NotFound || kind == fault.Invalid) {
+		req.Params.Name += ": " + publicError(ctx, err).Error()
+		return
 	}
+	meta := mcpgo.Meta{AdditionalFields: map[string]any{metaPrompt: promptOutcome{result, err}}}
+	req.Params.Meta, req.Params.Name = &meta, anyPrompt
+}
+
+// answerPromptCall handles all calls of prompts. The library sends the text of its errors to the
+// caller.
+func answerPromptCall(ctx context.Context, req mcpgo.GetPromptRequest) (*mcpgo.GetPromptResult, error) {
+	var got promptOutcome
+	if req.Params.Meta != nil {
+		got, _ = req.Params.Meta.AdditionalFields[metaPrompt].(promptOutcome)
+	}
+	if got.err != nil {
+		return nil, publicError(ctx, got.err)
+	}
+	return got.result, nil
+}
+
+// getPrompt returns the messages of a builtin prompt or one of the tenant. Errors: NotFound;
+// Invalid for arguments that are missing.
+func (s *protocol) getPrompt(ctx context.Context, req *mcpgo.GetPromptRequest) (_ *mcpgo.GetPromptResult, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	version, err := versionOf(req)
+	if err != nil {
+		return nil, err
+	}
+	if !tenant.BoundsOf(ctx).MayUsePrompt(req.Params.Name) {
+		return nil, fault.New(fault.NotFound, "prompt %q not found", textlimit.Shorten(req.Params.Name, 100))
+	}
+	for _, p := range s.prompts() {
+		if p.definition.Name == req.Params.Name {
+			return p.get(ctx, version, req.Params.Arguments)
+		}
+	}
+	return s.getOwnPrompt(ctx, version, req)
+}
+
+// get returns the message of a builtin prompt.
+func (p prompt) get(ctx context.Context, version string, arguments map[string]string) (*mcpgo.GetPromptResult, error) {
+	if version != "" && version != "latest" && version != strconv.Itoa(p.version) {
+		return nil, fault.New(fault.NotFound, "prompt %q has no version %q; the latest is %d", p.definition.Name, textlimit.Shorten(version, 100), p.version)
+	}
+	for _, a := range p.definition.Arguments {
+		if a.Required && strings.TrimSpace(arguments[a.Name]) == "" {
+			return nil, fault.Field(a.Name, "is required")
+		}
+	}
+	text, err := p.text(ctx, arguments)
+	if err != nil {
+		return nil, err
+	}
+	return &mcpgo.GetPromptResult{
+		Result:      mcpgo.Result{Meta: mcpgo.NewMetaFromMap(map[string]any{metaVersion: p.version})},
+		Description: p.definition.Description,
+		Messages:    []mcpgo.PromptMessage{mcpgo.NewPromptMessage(mcpgo.RoleUser, mcpgo.NewTextContent(text))},
+	}, nil
 }
 
 // inIndex names the index for a tool call, if the user has.

@@ -155,9 +155,11 @@ func (s *protocol) refuseBadCursors(hooks *server.Hooks) {
 			req.Params.Cursor = badCursor
 		}
 	})
-	hooks.AddBeforeListPrompts(func(_ context.Context, _ any, req *mcpgo.ListPromptsRequest) {
-		if req.Params.Cursor != "" {
-			req.Params.Cursor = badCursor
+	hooks.AddBeforeListPrompts(func(ctx context.Context, _ any, req *mcpgo.ListPromptsRequest) {
+		if given := req.Params.Cursor; given != "" {
+			if _, err := promptToken(ctx, given); err != nil {
+				req.Params.Cursor = badCursor
+			}
 		}
 	})
 	hooks.AddBeforeListResourceTemplates(func(_ context.Context, _ any, req *mcpgo.ListResourceTemplatesRequest) {

@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/server"
@@ -56,6 +57,7 @@ type Handlers struct {
 	// Toolset has the tools that callers may call. It calls the Handlers.
 	Toolset   *toolset.Set
 	Servers   *server.Service
+	Prompts   *prompt.Service
 	Endpoints *own.Service
 	Secrets   *secret.Service
 	Journal   *journal.Journal
@@ -83,7 +85,7 @@ func ServiceNames() []string {
 		ragdv1connect.TenantServiceName, ragdv1connect.IssuerServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
-		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName,
+		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName,
 	}
 }
@@ -126,6 +128,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewVectorServiceHandler(h, options))
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 	add(ragdv1connect.NewServerServiceHandler(h, options))
+	add(ragdv1connect.NewPromptServiceHandler(h, options))
 	add(ragdv1connect.NewEndpointServiceHandler(h, options))
 	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
 	add(ragdv1connect.NewSecretServiceHandler(h, options))

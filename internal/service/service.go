@@ -42,6 +42,7 @@ import (
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/rerank"
@@ -220,6 +221,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
 		Servers:   servers,
+		Prompts:   prompt.New(db),
 		Endpoints: owned,
 		Secrets:   secrets,
 		Remote:    s.remote,

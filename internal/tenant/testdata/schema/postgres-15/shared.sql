@@ -465,6 +465,15 @@ CREATE TABLE ragd_shared.hooks (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.prompts (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    prompt_name text NOT NULL COLLATE pg_catalog."C",
+    version integer NOT NULL,
+    version_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    definition jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.question_sets (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     set_name text NOT NULL COLLATE pg_catalog."C",
@@ -551,6 +560,9 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_pkey PRIMARY KEY (tenant_id, hook_name);
 
+ALTER TABLE ONLY ragd_shared.prompts
+    ADD CONSTRAINT prompts_pkey PRIMARY KEY (tenant_id, prompt_name, version);
+
 ALTER TABLE ONLY ragd_shared.question_sets
     ADD CONSTRAINT question_sets_pkey PRIMARY KEY (tenant_id, set_name);
 
@@ -577,6 +589,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
+
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('prompt', 'prompt_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
 
@@ -619,6 +633,9 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.prompts
+    ADD CONSTRAINT prompts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.question_sets
     ADD CONSTRAINT question_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -670,6 +687,8 @@ CREATE POLICY own_rows ON ragd_shared.hook_deliveries USING ((tenant_id = ragd_s
 
 CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.prompts USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.question_sets USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.questions USING ((tenant_id = ragd_shared.current_tenant()));
@@ -679,6 +698,8 @@ CREATE POLICY own_rows ON ragd_shared.secrets USING ((tenant_id = ragd_shared.cu
 CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
+
+ALTER TABLE ragd_shared.prompts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.question_sets ENABLE ROW LEVEL SECURITY;
 

@@ -1,0 +1,268 @@
+// Package prompt stores and renders the prompts that tenants define: messages with arguments, in
+// versions. Package mcp lists them beside the builtin ones.
+package prompt
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// Prompt is a version of a prompt.
+type Prompt struct {
+	Name        string
+	Version     int    // from 1
+	VersionName string // "" for none
+	Definition
+	CreatedAt time.Time // of the version
+	Versions  []int     // that exist, the newest first; only from Get
+}
+
+// Definition is what a version of a prompt consists of.
+type Definition struct {
+	Title       string     `json:"title"`
+	Description string     `json:"description"`
+	Arguments   []Argument `json:"arguments"`
+	Messages    []Message  `json:"messages"`
+}
+
+// Argument is a value that a user fills in.
+type Argument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// Message is a message with exactly one of Text, Link and Resource. Text and URIs are templates.
+type Message struct {
+	Role     string    `json:"role"`
+	Text     string    `json:"text,omitempty"`
+	Link     *Resource `json:"link,omitempty"`
+	Resource *Resource `json:"resource,omitempty"` // whose content the client gets
+}
+
+// Resource names a resource of the service.
+type Resource struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+}
+
+// Roles of messages.
+const (
+	User      = "user"
+	Assistant = "assistant"
+)
+
+// Limits.
+const (
+	maxPrompts         = 100 // of a tenant
+	maxVersions        = 100 // of a prompt
+	maxArguments       = 32
+	maxMessages        = 32
+	maxEmbedded        = 8 // messages with the content of a resource
+	maxDefinitionBytes = 64 << 10
+	maxArgumentBytes   = 16 << 10 // of the value of an argument
+	maxRenderedBytes   = 1 << 20  // of all messages, without resources
+)
+
+// latest is the name of the version that is used by default.
+const latest = "latest"
+
+// builtin are the names of the prompts of package mcp.
+var builtin = []string{"answer_with_sources", "compare_documents", "summarise_document", "build_filter"}
+
+var (
+	namePattern    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	versionPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+)
+
+// uriPrefix begins the URIs of resources of the service.
+const uriPrefix = "ragd://"
+
+// complete sets defaults and checks the prompt. Errors: Invalid.
+func (p *Prompt) complete() error {
+	lower := strings.ToLower(p.Name)
+	switch {
+	case !namePattern.MatchString(p.Name):
+		return fault.Field("promptName", "must be 1 to 64 letters, digits, _ and -")
+	case slices.Contains(builtin, lower) || strings.HasPrefix(lower, "ragd"):
+		return fault.Field("promptName", "%q is a name of the service's own prompts: take another", p.Name)
+	}
+	if err := checkVersionName(p.VersionName); err != nil {
+		return err
+	}
+	if p.Title == "" {
+		p.Title = p.Name
+	}
+	if err := p.checkArguments(); err != nil {
+		return err
+	}
+	if err := p.checkMessages(); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(p.Definition)
+	if err != nil || len(raw) > maxDefinitionBytes {
+		return fault.Field("messages", "the prompt must be at most %d bytes of JSON, got %d", maxDefinitionBytes, len(raw))
+	}
+	return textlimit.Check("messages", string(raw), maxDefinitionBytes)
+}
+
+func checkVersionName(name string) error {
+	if name != "" && (!versionPattern.MatchString(name) || name == latest) {
+		return fault.Field("versionName", "must be 1 to 64 letters, digits, ., _ and -, the first a letter, and not %s", latest)
+	}
+	return nil
+}
+
+func (p *Prompt) checkArguments() error {
+	if len(p.Arguments) > maxArguments {
+		return fault.Field("arguments", "must be at most %d, got %d", maxArguments, len(p.Arguments))
+	}
+	for i, a := range p.Arguments {
+		if !namePattern.MatchString(a.Name) {
+			return fault.Field("arguments", "the name %q must be 1 to 64 letters, digits, _ and -", textlimit.Shorten(a.Name, 100))
+		}
+		if slices.ContainsFunc(p.Arguments[:i], func(other Argument) bool { return other.Name == a.Name }) {
+			return fault.Field("arguments", "has %q twice", a.Name)
+		}
+	}
+	return nil
+}
+
+func (p *Prompt) checkMessages() error {
+	if len(p.Messages) == 0 || len(p.Messages) > maxMessages {
+		return fault.Field("messages", "must be 1 to %d, got %d", maxMessages, len(p.Messages))
+	}
+	embedded := 0
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		if m.Role == "" {
+			m.Role = User
+		}
+		if m.Role != User && m.Role != Assistant {
+			return fault.Field("messages.role", "must be %s or %s, got %q", User, Assistant, textlimit.Shorten(m.Role, 50))
+		}
+		if m.Resource != nil {
+			embedded++
+		}
+		if err := p.checkMessage(*m); err != nil {
+			return err
+		}
+	}
+	if embedded > maxEmbedded {
+		return fault.Field("messages.resource", "at most %d messages may have the content of a resource, got %d", maxEmbedded, embedded)
+	}
+	return nil
+}
+
+func (p *Prompt) checkMessage(m Message) error {
+	field, text := "messages.text", m.Text
+	if resource := m.resource(); resource != nil {
+		field, text = "messages.uri", resource.URI
+		if m.Text != "" || m.Link != nil && m.Resource != nil {
+			return fault.Field("messages", "a message has exactly one of text, resourceLink and resource")
+		}
+		if !strings.HasPrefix(text, uriPrefix) {
+			return fault.Field(field, "must be the URI of a resource of this service, such as ragd://indexes/docs/documents/{{arguments.documentId}}, got %q", textlimit.Shorten(text, 100))
+		}
+	}
+	if text == "" {
+		return fault.Field(field, "is empty")
+	}
+	parsed, err := remote.Parse(field, text)
+	if err != nil {
+		return err
+	}
+	for _, path := range parsed.Paths() {
+		root, name, _ := strings.Cut(path, ".")
+		switch {
+		case root == "secrets":
+			return fault.Field(field, "has the placeholder {{%s}}: prompts cannot show secrets", path)
+		case root == "arguments" && !slices.ContainsFunc(p.Arguments, func(a Argument) bool { return a.Name == name }):
+			return fault.Field(field, "has the placeholder {{%s}}, but the prompt has no such argument", path)
+		}
+	}
+	return nil
+}
+
+// resource returns the resource that a message names, nil for a text.
+func (m Message) resource() *Resource {
+	if m.Link != nil {
+		return m.Link
+	}
+	return m.Resource
+}
+
+// render returns the messages with the placeholders replaced. request returns values of the
+// request context. Errors: Invalid for arguments that are missing, unknown or too long.
+func (p *Prompt) render(given map[string]string, request func(string) (any, bool)) ([]Message, error) {
+	values, err := p.values(given)
+	if err != nil {
+		return nil, err
+	}
+	lookup := remote.Values{Arguments: values, Request: request}.Lookup
+	rendered, size := slices.Clone(p.Messages), 0
+	for i := range rendered {
+		m := &rendered[i]
+		switch {
+		case m.Link != nil:
+			m.Link, err = m.Link.render(lookup)
+		case m.Resource != nil:
+			m.Resource, err = m.Resource.render(lookup)
+		default:
+			m.Text, err = renderText("messages.text", m.Text, lookup, remote.Text)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if size += len(m.Text); size > maxRenderedBytes {
+			return nil, fault.Field("arguments", "make the messages longer than %d bytes", maxRenderedBytes)
+		}
+	}
+	return rendered, nil
+}
+
+// values returns the arguments of a call for templates.
+func (p *Prompt) values(given map[string]string) (map[string]any, error) {
+	values := map[string]any{}
+	for _, a := range p.Arguments {
+		value := given[a.Name]
+		if a.Required && strings.TrimSpace(value) == "" {
+			return nil, fault.Field(a.Name, "is required")
+		}
+		if err := textlimit.Check(a.Name, value, maxArgumentBytes); err != nil {
+			return nil, err
+		}
+		values[a.Name] = value
+	}
+	for name := range given {
+		if _, known := values[name]; !known {
+			return nil, fault.Field("arguments", "the prompt has no argument %q", textlimit.Shorten(name, 100))
+		}
+	}
+	return values, nil
+}
+
+func (r Resource) render(lookup func(string) (any, bool)) (*Resource, error) {
+	var err error
+	r.URI, err = renderText("messages.uri", r.URI, lookup, remote.Segment)
+	return &r, err
+}
+
+func renderText(field, text string, lookup func(string) (any, bool), encode func(any) (string, error)) (string, error) {
+	parsed, err := remote.Parse(field, text)
+	if err != nil {
+		return "", err
+	}
+	return parsed.Render(lookup, encode)
+}
