@@ -109,6 +109,8 @@ var documentedLimits = []struct {
 	{"limits", "`title`, `description`", "tool.maxTitleBytes tool.maxDescriptionBytes/bytes"},
 	{"limits", "`settings` | 16 KiB of JSON |", "tool.maxSettingsBytes/bytes"},
 	{"limits", "`arguments`", "tool.maxArguments"},
+	{"limits", "`meta`", "tool.maxMetaBytes/bytes"},
+	{"limits", "`outputSchema`", "schema.MaxBytes/bytes schema.MaxDepth"},
 	{"limits", "calls of tools within calls", "toolset.maxDepth"},
 	{"limits", "`settings` of a tool of the kind `http`", "tool.maxRemoteBytes/bytes"},
 	{"limits", "`inputSchema`, `outputSchema`", "schema.MaxBytes/bytes schema.MaxDepth schema.maxSteps"},

@@ -212,3 +212,67 @@ func TestClientsAreNotifiedOfToolChanges(t *testing.T) {
 		})
 	}
 }
+
+func TestClientsSeeWhatATenantSaysOfItsTool(t *testing.T) {
+	t.Parallel()
+	_, address, acme, bolt := handbooks(t)
+	object := func(raw string) *structpb.Struct {
+		t.Helper()
+		o := &structpb.Struct{}
+		if err := o.UnmarshalJSON([]byte(raw)); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for c, store := range map[servicetest.Client]string{acme: "my-store", bolt: "postgres"} {
+		if _, err := c.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
+			ToolName: "ask", Kind: "vector_query", Arguments: []string{"queryText", "vectorStoreName"},
+			Settings:    object(`{"indexName": "laws", "enableFilter": true, "includeVectors": true, "vectorStoreName": "` + store + `", "databaseConfig": {"pinecone": {"namespace": "default"}}}`),
+			Annotations: &ragdv1.ToolAnnotations{OpenWorldHint: new(true)}, Meta: object(`{"team": "` + store + `"}`),
+			OutputSchema: object(`{"type": "object", "required": ["sources"]}`),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := mcptest.Connect(t, address, mcptest.Eras["modern"], map[string]string{"Authorization": "Bearer " + acme.Secret})
+	listed, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(listed.Tools, func(t mcpgo.Tool) bool { return t.Name == "ask" })
+	if i < 0 {
+		t.Fatal("not listed")
+	}
+	shown := listed.Tools[i]
+	if a := shown.Annotations; a.OpenWorldHint == nil || !*a.OpenWorldHint || a.ReadOnlyHint == nil || !*a.ReadOnlyHint {
+		t.Errorf("annotations %+v", a)
+	}
+	if shown.Meta == nil || shown.Meta.AdditionalFields["team"] != "my-store" || !slices.Equal(shown.OutputSchema.Required, []string{"sources"}) {
+		t.Errorf("_meta %+v, output schema %+v", shown.Meta, shown.OutputSchema)
+	}
+	if _, ok := shown.InputSchema.Properties["filter"]; !ok {
+		t.Errorf("input schema %+v", shown.InputSchema)
+	}
+	for _, tc := range []struct {
+		store string
+		meta  map[string]any
+		want  string
+	}{
+		{"", nil, "laws-red"},
+		{"my-store", nil, "laws-red"},
+		{"", map[string]any{"ragd/context": map[string]any{"vectorStoreName": "pgVector"}}, "laws-red"},
+		{"postgres", nil, "unknown store"},
+		{"", map[string]any{"ragd/context": map[string]any{"vectorStoreName": "postgres"}}, "unknown store"},
+	} {
+		arguments := map[string]any{"queryText": "team", "filter": map[string]any{"team": "red"}}
+		if tc.store != "" {
+			arguments["vectorStoreName"] = tc.store
+		}
+		if _, text := mcptest.Call(t, c, "ask", arguments, tc.meta); !strings.Contains(text, tc.want) {
+			t.Errorf("store %q, _meta %v: %s", tc.store, tc.meta, text)
+		}
+	}
+	if result, text := mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "team", "indexName": "laws", "vectorStoreName": "my-store"}, nil); !result.IsError {
+		t.Errorf("the name of one tool's store in another: %s", text)
+	}
+}

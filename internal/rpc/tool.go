@@ -33,6 +33,7 @@ func (h *Handlers) CreateTool(ctx context.Context, req *ragdv1.CreateToolRequest
 	wanted := tool.Tool{
 		Name: req.GetToolName(), Kind: kind, Title: req.GetTitle(), Description: req.GetDescription(),
 		Settings: req.GetSettings().AsMap(), Arguments: req.GetArguments(), Fixed: req.GetFixed(),
+		Annotations: annotationsOf(req.GetAnnotations()), Meta: mapOf(req.GetMeta()), OutputSchema: mapOf(req.GetOutputSchema()),
 	}
 	if err := h.checkRemote(ctx, &wanted); err != nil {
 		return nil, err
@@ -221,7 +222,11 @@ func (h *Handlers) UpdateTool(ctx context.Context, req *ragdv1.UpdateToolRequest
 	if req.GetSettings() != nil {
 		change.Settings = req.GetSettings().AsMap()
 	}
-	if change.Settings != nil || req.Title == nil && req.Description == nil && req.Fixed == nil {
+	if req.GetAnnotations() != nil {
+		change.Annotations = new(annotationsOf(req.GetAnnotations()))
+	}
+	change.Meta, change.OutputSchema = mapOf(req.GetMeta()), mapOf(req.GetOutputSchema())
+	if change.Settings != nil || isRefresh(req) {
 		wanted := old
 		if change.Settings != nil {
 			wanted.Settings = change.Settings
@@ -318,10 +323,47 @@ func requestSettings(kind tool.Kind, settings *structpb.Struct) *structpb.Struct
 	return &structpb.Struct{Fields: fields}
 }
 
+// isRefresh reports whether an update changes no field, which loads the description of a remote
+// tool again.
+func isRefresh(req *ragdv1.UpdateToolRequest) bool {
+	return req.Title == nil && req.Description == nil && req.Fixed == nil && req.GetAnnotations() == nil && req.GetMeta() == nil && req.GetOutputSchema() == nil
+}
+
+// annotationsOf converts annotations; nil gives none.
+func annotationsOf(a *ragdv1.ToolAnnotations) tool.Annotations {
+	if a == nil {
+		return tool.Annotations{}
+	}
+	return tool.Annotations{ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint, IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint}
+}
+
+// mapOf converts an object; nil gives nil.
+func mapOf(object *structpb.Struct) map[string]any {
+	if object == nil {
+		return nil
+	}
+	return object.AsMap()
+}
+
 func toolMessage(t tool.Tool) (*ragdv1.Tool, error) {
 	settings, err := structOf(t.Settings)
-	return &ragdv1.Tool{
+	if err != nil {
+		return nil, err
+	}
+	meta, err := structOf(t.Meta)
+	if err != nil {
+		return nil, err
+	}
+	output, err := structOf(t.OutputSchema)
+	message := &ragdv1.Tool{
 		ToolName: t.Name, Kind: string(t.Kind), Title: t.Title, Description: t.Description, Settings: settings,
 		Arguments: t.Arguments, Fixed: t.Fixed, CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt),
-	}, err
+		Meta: meta, OutputSchema: output,
+	}
+	if a := t.Annotations; a != (tool.Annotations{}) {
+		message.Annotations = &ragdv1.ToolAnnotations{
+			ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint, IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint,
+		}
+	}
+	return message, err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -118,6 +119,10 @@ func TestInvalidToolsAreRejected(t *testing.T) {
 		{"enableFilter that is no boolean", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "graph_rag"}, map[string]any{"indexName": "docs", "enableFilter": "yes"}, connect.CodeInvalidArgument, "settings.enableFilter"},
 		{"enableFilter of a chunker", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"enableFilter": true}, connect.CodeInvalidArgument, "settings.enableFilter"},
 		{"an invalid name of a store", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "vectorStoreName": "my store"}, connect.CodeInvalidArgument, "settings.vectorStoreName"},
+		{"a key of _meta that is the service's", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Meta: servicetest.Object(t, map[string]any{"ragd/context": "x"})}, docs, connect.CodeInvalidArgument, "meta"},
+		{"a large _meta", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Meta: servicetest.Object(t, map[string]any{"x": strings.Repeat("x", 9<<10)})}, docs, connect.CodeInvalidArgument, "meta"},
+		{"an output schema of a list", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", OutputSchema: servicetest.Object(t, map[string]any{"type": "array"})}, docs, connect.CodeInvalidArgument, "outputSchema"},
+		{"an output schema that is none", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", OutputSchema: servicetest.Object(t, map[string]any{"type": "object", "properties": 1})}, docs, connect.CodeInvalidArgument, "outputSchema"},
 		{"an unknown argument", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"tenant"}}, docs, connect.CodeInvalidArgument, "arguments"},
 		{"an argument twice", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Arguments: []string{"topK", "topK"}}, docs, connect.CodeInvalidArgument, "arguments"},
 		{"a long description", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query", Description: strings.Repeat("x", 5000)}, docs, connect.CodeInvalidArgument, "description"},
@@ -336,5 +341,47 @@ func TestAQuestionIsAskedOfTheUser(t *testing.T) {
 	call.Answers = servicetest.Object(t, map[string]any{})
 	if _, err = acme.CallTool(t.Context(), call); fieldOf(err) != "indexName" {
 		t.Errorf("without an answer: %v", err)
+	}
+}
+
+func TestToolsKeepWhatClientsSeeOfThem(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	schema := servicetest.Object(t, map[string]any{"type": "object", "properties": map[string]any{"sources": map[string]any{"type": "array"}}})
+	req := &ragdv1.CreateToolRequest{
+		ToolName: "ask", Kind: "graph_rag", Settings: servicetest.Object(t, map[string]any{"indexName": "docs", "graphOptions": map[string]any{"threshold": 0.8}, "includeSources": true}),
+		Annotations: &ragdv1.ToolAnnotations{OpenWorldHint: new(true), DestructiveHint: new(false)},
+		Meta:        servicetest.Object(t, map[string]any{"acme/team": "law"}), OutputSchema: schema,
+	}
+	if _, err := acme.CreateTool(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	stored := func() *ragdv1.Tool {
+		t.Helper()
+		list, err := acme.ListTools(t.Context(), &ragdv1.ListToolsRequest{})
+		if err != nil || len(list.GetTools()) != 1 {
+			t.Fatalf("ListTools = %v, %v", list, err)
+		}
+		return list.GetTools()[0]
+	}
+	if got := stored(); !proto.Equal(got.GetAnnotations(), req.GetAnnotations()) || !proto.Equal(got.GetMeta(), req.GetMeta()) || !proto.Equal(got.GetOutputSchema(), schema) {
+		t.Errorf("created %v", got)
+	}
+	title := "Ask"
+	if _, err := acme.UpdateTool(t.Context(), &ragdv1.UpdateToolRequest{ToolName: "ask", Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(); got.GetTitle() != title || !proto.Equal(got.GetOutputSchema(), schema) || !got.GetAnnotations().GetOpenWorldHint() {
+		t.Errorf("after another change: %v", got)
+	}
+	if _, err := acme.UpdateTool(t.Context(), &ragdv1.UpdateToolRequest{
+		ToolName: "ask", Annotations: &ragdv1.ToolAnnotations{}, Meta: &structpb.Struct{}, OutputSchema: &structpb.Struct{},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(); got.GetMeta() != nil || got.GetOutputSchema() != nil || got.GetAnnotations() != nil {
+		t.Errorf("after removal: %v", got)
 	}
 }

@@ -110,9 +110,6 @@ func (c Change) apply(t *Tool) {
 		if from != nil {
 			*to = from
 		}
-		if len(*to) == 0 {
-			*to = nil
-		}
 	}
 }
 

@@ -137,6 +137,11 @@ func (t *Tool) complete() error {
 	if t.Settings == nil {
 		t.Settings = map[string]any{}
 	}
+	for _, object := range []*map[string]any{&t.Meta, &t.OutputSchema} {
+		if len(*object) == 0 {
+			*object = nil
+		}
+	}
 	if err := t.enableFilter(); err != nil {
 		return err
 	}
@@ -152,7 +157,7 @@ func (t *Tool) complete() error {
 // Invalid.
 func (t *Tool) enableFilter() error {
 	given, ok := t.Settings[EnableFilter]
-	if !ok || t.Kind == DocumentChunker {
+	if !ok || t.Kind != VectorQuery && t.Kind != GraphRag {
 		return nil
 	}
 	enabled, ok := given.(bool)

@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -90,7 +91,10 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 	if err := runner.Define(made, &t.definition); err != nil {
 		return nil, err
 	}
-	var err error
+	err := t.present(made)
+	if err != nil {
+		return nil, err
+	}
 	if t.input, err = toolschema.Foreign(t.definition.InputSchema); err != nil {
 		return nil, err
 	}
@@ -100,6 +104,30 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 		return runner.Run(ctx, made, c)
 	}
 	return t, err
+}
+
+// present applies what a stored tool says to clients in place of its kind.
+func (t *tool) present(made *ragdv1.Tool) error {
+	hints := &t.definition.Annotations
+	if said := made.GetAnnotations(); said != nil {
+		hints.ReadOnlyHint = cmp.Or(said.ReadOnlyHint, hints.ReadOnlyHint)
+		hints.DestructiveHint = cmp.Or(said.DestructiveHint, hints.DestructiveHint)
+		hints.IdempotentHint = cmp.Or(said.IdempotentHint, hints.IdempotentHint)
+		hints.OpenWorldHint = cmp.Or(said.OpenWorldHint, hints.OpenWorldHint)
+	}
+	if made.GetMeta() != nil {
+		t.definition.Meta = made.GetMeta().AsMap()
+	}
+	if made.GetOutputSchema() == nil {
+		return nil
+	}
+	raw, err := encode(made.GetOutputSchema())
+	if err != nil {
+		return err
+	}
+	t.definition.OutputSchema = raw
+	t.output, err = toolschema.Foreign(raw)
+	return err
 }
 
 // ownTool is a builtin tool with settings.
@@ -147,6 +175,9 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	d.Kind, d.Builtin = made.GetKind(), false
 	o.input, o.output = o.schema(kind.input, made.GetArguments()), kind.output
 	d.InputSchema = o.input.Shown()
+	if err := o.present(made); err != nil {
+		return nil, err
+	}
 	o.arguments, err = newArguments(o.input)
 	return &o.tool, err
 }

@@ -38,7 +38,8 @@ type Tool struct {
 	// Description for models: what the tool finds, and when to use it.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	// Fields of the kind's request: VectorQueryRequest, GraphRagRequest or
-	// ChunkTextRequest. A query needs indexName here or among arguments.
+	// ChunkTextRequest. A query needs indexName here or among arguments, and takes enableFilter:
+	// whether the model may give a filter. A vectorStoreName is a name for the tool's store.
 	Settings *structpb.Struct `protobuf:"bytes,5,opt,name=settings,proto3" json:"settings,omitempty"`
 	// Fields of the kind's request that the model may give.
 	Arguments []string `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
@@ -283,8 +284,15 @@ type CreateToolRequest struct {
 	// At most 16 KiB of JSON.
 	Settings *structpb.Struct `protobuf:"bytes,5,opt,name=settings,proto3" json:"settings,omitempty"`
 	// Default: queryText, topK and filter for a query, text for document_chunker.
-	Arguments     []string `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
-	Fixed         bool     `protobuf:"varint,7,opt,name=fixed,proto3" json:"fixed,omitempty"`
+	Arguments []string `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	Fixed     bool     `protobuf:"varint,7,opt,name=fixed,proto3" json:"fixed,omitempty"`
+	// Where they differ from those of the kind. They are hints to clients: what a tool may do
+	// follows from its kind.
+	Annotations *ToolAnnotations `protobuf:"bytes,8,opt,name=annotations,proto3" json:"annotations,omitempty"`
+	// At most 8 KiB of JSON. Keys that begin with ragd/ are the service's.
+	Meta *structpb.Struct `protobuf:"bytes,9,opt,name=meta,proto3" json:"meta,omitempty"`
+	// JSON Schema of an object, at most 32 KiB. Default: that of the kind.
+	OutputSchema  *structpb.Struct `protobuf:"bytes,10,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -366,6 +374,27 @@ func (x *CreateToolRequest) GetFixed() bool {
 		return x.Fixed
 	}
 	return false
+}
+
+func (x *CreateToolRequest) GetAnnotations() *ToolAnnotations {
+	if x != nil {
+		return x.Annotations
+	}
+	return nil
+}
+
+func (x *CreateToolRequest) GetMeta() *structpb.Struct {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+func (x *CreateToolRequest) GetOutputSchema() *structpb.Struct {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return nil
 }
 
 type GetToolRequest struct {
@@ -538,8 +567,14 @@ type UpdateToolRequest struct {
 	// Replaces the settings as a whole.
 	Settings *structpb.Struct `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`
 	// Replaces all arguments; an empty list leaves them.
-	Arguments     []string `protobuf:"bytes,5,rep,name=arguments,proto3" json:"arguments,omitempty"`
-	Fixed         *bool    `protobuf:"varint,6,opt,name=fixed,proto3,oneof" json:"fixed,omitempty"`
+	Arguments []string `protobuf:"bytes,5,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	Fixed     *bool    `protobuf:"varint,6,opt,name=fixed,proto3,oneof" json:"fixed,omitempty"`
+	// Replaces all annotations.
+	Annotations *ToolAnnotations `protobuf:"bytes,7,opt,name=annotations,proto3" json:"annotations,omitempty"`
+	// Replaces it as a whole; an empty object removes it.
+	Meta *structpb.Struct `protobuf:"bytes,8,opt,name=meta,proto3" json:"meta,omitempty"`
+	// Replaces it; an empty object restores that of the kind.
+	OutputSchema  *structpb.Struct `protobuf:"bytes,9,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -614,6 +649,27 @@ func (x *UpdateToolRequest) GetFixed() bool {
 		return *x.Fixed
 	}
 	return false
+}
+
+func (x *UpdateToolRequest) GetAnnotations() *ToolAnnotations {
+	if x != nil {
+		return x.Annotations
+	}
+	return nil
+}
+
+func (x *UpdateToolRequest) GetMeta() *structpb.Struct {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+func (x *UpdateToolRequest) GetOutputSchema() *structpb.Struct {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return nil
 }
 
 type DeleteToolRequest struct {
@@ -1140,7 +1196,7 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\x0f_read_only_hintB\x13\n" +
 	"\x11_destructive_hintB\x12\n" +
 	"\x10_idempotent_hintB\x12\n" +
-	"\x10_open_world_hint\"\xe5\x01\n" +
+	"\x10_open_world_hint\"\x8c\x03\n" +
 	"\x11CreateToolRequest\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -1148,7 +1204,11 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x123\n" +
 	"\bsettings\x18\x05 \x01(\v2\x17.google.protobuf.StructR\bsettings\x12\x1c\n" +
 	"\targuments\x18\x06 \x03(\tR\targuments\x12\x14\n" +
-	"\x05fixed\x18\a \x01(\bR\x05fixed\"-\n" +
+	"\x05fixed\x18\a \x01(\bR\x05fixed\x12:\n" +
+	"\vannotations\x18\b \x01(\v2\x18.ragd.v1.ToolAnnotationsR\vannotations\x12+\n" +
+	"\x04meta\x18\t \x01(\v2\x17.google.protobuf.StructR\x04meta\x12<\n" +
+	"\routput_schema\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\foutputSchema\"-\n" +
 	"\x0eGetToolRequest\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\"w\n" +
 	"\x10ListToolsRequest\x12\x1b\n" +
@@ -1158,14 +1218,17 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\x0finclude_builtin\x18\x03 \x01(\bR\x0eincludeBuiltin\"`\n" +
 	"\x11ListToolsResponse\x12#\n" +
 	"\x05tools\x18\x01 \x03(\v2\r.ragd.v1.ToolR\x05tools\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x84\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xab\x03\n" +
 	"\x11UpdateToolRequest\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12\x19\n" +
 	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x123\n" +
 	"\bsettings\x18\x04 \x01(\v2\x17.google.protobuf.StructR\bsettings\x12\x1c\n" +
 	"\targuments\x18\x05 \x03(\tR\targuments\x12\x19\n" +
-	"\x05fixed\x18\x06 \x01(\bH\x02R\x05fixed\x88\x01\x01B\b\n" +
+	"\x05fixed\x18\x06 \x01(\bH\x02R\x05fixed\x88\x01\x01\x12:\n" +
+	"\vannotations\x18\a \x01(\v2\x18.ragd.v1.ToolAnnotationsR\vannotations\x12+\n" +
+	"\x04meta\x18\b \x01(\v2\x17.google.protobuf.StructR\x04meta\x12<\n" +
+	"\routput_schema\x18\t \x01(\v2\x17.google.protobuf.StructR\foutputSchemaB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\b\n" +
 	"\x06_fixed\"0\n" +
@@ -1251,38 +1314,44 @@ var file_ragd_v1_tool_proto_depIdxs = []int32{
 	1,  // 5: ragd.v1.Tool.annotations:type_name -> ragd.v1.ToolAnnotations
 	15, // 6: ragd.v1.Tool.meta:type_name -> google.protobuf.Struct
 	15, // 7: ragd.v1.CreateToolRequest.settings:type_name -> google.protobuf.Struct
-	0,  // 8: ragd.v1.ListToolsResponse.tools:type_name -> ragd.v1.Tool
-	15, // 9: ragd.v1.UpdateToolRequest.settings:type_name -> google.protobuf.Struct
-	15, // 10: ragd.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
-	15, // 11: ragd.v1.CallToolRequest.context:type_name -> google.protobuf.Struct
-	15, // 12: ragd.v1.CallToolRequest.answers:type_name -> google.protobuf.Struct
-	9,  // 13: ragd.v1.CallToolStreamRequest.call:type_name -> ragd.v1.CallToolRequest
-	15, // 14: ragd.v1.CallToolResponse.structured_content:type_name -> google.protobuf.Struct
-	17, // 15: ragd.v1.CallToolResponse.content:type_name -> google.protobuf.Value
-	15, // 16: ragd.v1.CallToolResponse.meta:type_name -> google.protobuf.Struct
-	12, // 17: ragd.v1.CallToolResponse.question:type_name -> ragd.v1.ToolQuestion
-	15, // 18: ragd.v1.ToolQuestion.schema:type_name -> google.protobuf.Struct
-	14, // 19: ragd.v1.CallToolEvent.progress:type_name -> ragd.v1.ToolProgress
-	11, // 20: ragd.v1.CallToolEvent.response:type_name -> ragd.v1.CallToolResponse
-	2,  // 21: ragd.v1.ToolService.CreateTool:input_type -> ragd.v1.CreateToolRequest
-	3,  // 22: ragd.v1.ToolService.GetTool:input_type -> ragd.v1.GetToolRequest
-	4,  // 23: ragd.v1.ToolService.ListTools:input_type -> ragd.v1.ListToolsRequest
-	6,  // 24: ragd.v1.ToolService.UpdateTool:input_type -> ragd.v1.UpdateToolRequest
-	7,  // 25: ragd.v1.ToolService.DeleteTool:input_type -> ragd.v1.DeleteToolRequest
-	9,  // 26: ragd.v1.ToolService.CallTool:input_type -> ragd.v1.CallToolRequest
-	10, // 27: ragd.v1.ToolService.CallToolStream:input_type -> ragd.v1.CallToolStreamRequest
-	0,  // 28: ragd.v1.ToolService.CreateTool:output_type -> ragd.v1.Tool
-	0,  // 29: ragd.v1.ToolService.GetTool:output_type -> ragd.v1.Tool
-	5,  // 30: ragd.v1.ToolService.ListTools:output_type -> ragd.v1.ListToolsResponse
-	0,  // 31: ragd.v1.ToolService.UpdateTool:output_type -> ragd.v1.Tool
-	8,  // 32: ragd.v1.ToolService.DeleteTool:output_type -> ragd.v1.DeleteToolResponse
-	11, // 33: ragd.v1.ToolService.CallTool:output_type -> ragd.v1.CallToolResponse
-	13, // 34: ragd.v1.ToolService.CallToolStream:output_type -> ragd.v1.CallToolEvent
-	28, // [28:35] is the sub-list for method output_type
-	21, // [21:28] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	1,  // 8: ragd.v1.CreateToolRequest.annotations:type_name -> ragd.v1.ToolAnnotations
+	15, // 9: ragd.v1.CreateToolRequest.meta:type_name -> google.protobuf.Struct
+	15, // 10: ragd.v1.CreateToolRequest.output_schema:type_name -> google.protobuf.Struct
+	0,  // 11: ragd.v1.ListToolsResponse.tools:type_name -> ragd.v1.Tool
+	15, // 12: ragd.v1.UpdateToolRequest.settings:type_name -> google.protobuf.Struct
+	1,  // 13: ragd.v1.UpdateToolRequest.annotations:type_name -> ragd.v1.ToolAnnotations
+	15, // 14: ragd.v1.UpdateToolRequest.meta:type_name -> google.protobuf.Struct
+	15, // 15: ragd.v1.UpdateToolRequest.output_schema:type_name -> google.protobuf.Struct
+	15, // 16: ragd.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
+	15, // 17: ragd.v1.CallToolRequest.context:type_name -> google.protobuf.Struct
+	15, // 18: ragd.v1.CallToolRequest.answers:type_name -> google.protobuf.Struct
+	9,  // 19: ragd.v1.CallToolStreamRequest.call:type_name -> ragd.v1.CallToolRequest
+	15, // 20: ragd.v1.CallToolResponse.structured_content:type_name -> google.protobuf.Struct
+	17, // 21: ragd.v1.CallToolResponse.content:type_name -> google.protobuf.Value
+	15, // 22: ragd.v1.CallToolResponse.meta:type_name -> google.protobuf.Struct
+	12, // 23: ragd.v1.CallToolResponse.question:type_name -> ragd.v1.ToolQuestion
+	15, // 24: ragd.v1.ToolQuestion.schema:type_name -> google.protobuf.Struct
+	14, // 25: ragd.v1.CallToolEvent.progress:type_name -> ragd.v1.ToolProgress
+	11, // 26: ragd.v1.CallToolEvent.response:type_name -> ragd.v1.CallToolResponse
+	2,  // 27: ragd.v1.ToolService.CreateTool:input_type -> ragd.v1.CreateToolRequest
+	3,  // 28: ragd.v1.ToolService.GetTool:input_type -> ragd.v1.GetToolRequest
+	4,  // 29: ragd.v1.ToolService.ListTools:input_type -> ragd.v1.ListToolsRequest
+	6,  // 30: ragd.v1.ToolService.UpdateTool:input_type -> ragd.v1.UpdateToolRequest
+	7,  // 31: ragd.v1.ToolService.DeleteTool:input_type -> ragd.v1.DeleteToolRequest
+	9,  // 32: ragd.v1.ToolService.CallTool:input_type -> ragd.v1.CallToolRequest
+	10, // 33: ragd.v1.ToolService.CallToolStream:input_type -> ragd.v1.CallToolStreamRequest
+	0,  // 34: ragd.v1.ToolService.CreateTool:output_type -> ragd.v1.Tool
+	0,  // 35: ragd.v1.ToolService.GetTool:output_type -> ragd.v1.Tool
+	5,  // 36: ragd.v1.ToolService.ListTools:output_type -> ragd.v1.ListToolsResponse
+	0,  // 37: ragd.v1.ToolService.UpdateTool:output_type -> ragd.v1.Tool
+	8,  // 38: ragd.v1.ToolService.DeleteTool:output_type -> ragd.v1.DeleteToolResponse
+	11, // 39: ragd.v1.ToolService.CallTool:output_type -> ragd.v1.CallToolResponse
+	13, // 40: ragd.v1.ToolService.CallToolStream:output_type -> ragd.v1.CallToolEvent
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tool_proto_init() }
