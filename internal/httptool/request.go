@@ -70,8 +70,13 @@ func (d *Definition) prepare(lookup func(string) (any, bool), secrets map[string
 // its query, nothing else.
 func (d *Definition) address(lookup func(string) (any, bool)) (*url.URL, error) {
 	for _, path := range d.url.Paths() {
-		if _, ok := lookup(path); !ok {
-			return nil, fault.Field(strings.TrimPrefix(path, "arguments."), "is needed for the address")
+		field := strings.TrimPrefix(path, "arguments.")
+		value, ok := lookup(path)
+		if !ok {
+			return nil, fault.Field(field, "is needed for the address")
+		}
+		if _, err := remote.Segment(value); err != nil {
+			return nil, fault.Field(field, "%s", fault.Public(err))
 		}
 	}
 	text, err := d.url.Render(lookup, remote.Segment)

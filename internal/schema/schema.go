@@ -136,10 +136,11 @@ func reasonable(number string) bool {
 }
 
 // Validate checks a value of Decode. Errors: Invalid with a violation for each mistake, at
-// most five, whose fields are paths below field; Invalid too when the check would take too long.
+// most five, whose fields are paths below field, or paths alone for an empty one; Invalid too
+// when the check would take too long.
 func (s *Schema) Validate(field string, value any) error {
 	if !affordable(s.compiled, value) {
-		return fault.Field(field, "is too large to be checked against its schema: make either smaller")
+		return fault.Field(pathOf(field, nil), "is too large to be checked against its schema: make either smaller")
 	}
 	err := s.compiled.Validate(value)
 	if err == nil {
@@ -152,12 +153,23 @@ func (s *Schema) Validate(field string, value any) error {
 	out := &fault.Error{Kind: fault.Invalid}
 	var reasons []string
 	for _, leaf := range leaves(invalid, nil) {
-		path := strings.Join(append([]string{field}, leaf.InstanceLocation...), ".")
+		path := pathOf(field, leaf.InstanceLocation)
 		out.Violations = append(out.Violations, fault.Violation{Field: path, Reason: reason(leaf)})
 		reasons = append(reasons, path+": "+reason(leaf))
 	}
 	out.Message = strings.Join(reasons, "; ")
 	return out
+}
+
+// pathOf returns the path of a part of a value below a field, which may be empty.
+func pathOf(field string, location []string) string {
+	switch {
+	case len(location) == 0 && field == "":
+		return "arguments"
+	case field == "":
+		return strings.Join(location, ".")
+	}
+	return strings.Join(append([]string{field}, location...), ".")
 }
 
 var english = message.NewPrinter(language.English)

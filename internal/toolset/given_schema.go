@@ -49,7 +49,7 @@ func (a *arguments) checkGiven(raw, answers json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	if a.given.compiled != nil {
-		if err := a.given.compiled.Validate("arguments", given); err != nil {
+		if err := a.given.compiled.Validate("", given); err != nil {
 			return nil, err
 		}
 	}

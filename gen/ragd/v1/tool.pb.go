@@ -31,7 +31,7 @@ type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 64 letters, digits, _ and -.
 	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// vector_query, graph_rag or document_chunker.
+	// vector_query, graph_rag, document_chunker, http or mcp.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Title for people.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
@@ -275,7 +275,7 @@ type CreateToolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. 1 to 64 letters, digits, _ and -.
 	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// Required: vector_query, graph_rag or document_chunker.
+	// Required: vector_query, graph_rag, document_chunker, http or mcp.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// At most 200 bytes. Default: the name.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
