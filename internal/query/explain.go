@@ -43,19 +43,33 @@ type Stopwatch struct {
 
 	prefix  string
 	request trace.Span
+	ended   func(Stage) // nil for none
 	last    time.Time
+}
+
+type stagesKey struct{}
+
+// WithStages returns a context whose queries call ended with each stage that has ended, in
+// order.
+func WithStages(ctx context.Context, ended func(Stage)) context.Context {
+	return context.WithValue(ctx, stagesKey{}, ended)
 }
 
 // StartStopwatch starts the first stage. prefix names the spans: with the prefix query,
 // the stage search is the span query.search.
 func StartStopwatch(ctx context.Context, prefix string) *Stopwatch {
-	return &Stopwatch{prefix: prefix, request: trace.SpanFromContext(ctx), last: time.Now()}
+	ended, _ := ctx.Value(stagesKey{}).(func(Stage))
+	return &Stopwatch{prefix: prefix, request: trace.SpanFromContext(ctx), ended: ended, last: time.Now()}
 }
 
 // Lap ends the stage name, which returned so many candidates, and starts the next.
 func (w *Stopwatch) Lap(name string, candidates int) {
 	now := time.Now()
-	w.Stages = append(w.Stages, Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates})
+	stage := Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates}
+	w.Stages = append(w.Stages, stage)
+	if w.ended != nil {
+		w.ended(stage)
+	}
 	if w.request.IsRecording() {
 		tracer := w.request.TracerProvider().Tracer("github.com/ragdhq/ragd/internal/query")
 		_, span := tracer.Start(trace.ContextWithSpan(context.Background(), w.request), w.prefix+"."+name,

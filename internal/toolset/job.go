@@ -12,6 +12,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -39,6 +40,18 @@ type progressKey struct{}
 // withProgress returns a context in which a call reports its progress.
 func withProgress(ctx context.Context, report func(context.Context, Progress)) context.Context {
 	return context.WithValue(ctx, progressKey{}, &progress{report: report})
+}
+
+// withStages returns a context in which the stages of a query are progress of the call.
+func withStages(ctx context.Context) context.Context {
+	p := progressOf(ctx)
+	if !p.wanted() {
+		return ctx
+	}
+	return query.WithStages(ctx, func(s query.Stage) {
+		p.done++
+		p.report(ctx, Progress{Done: p.done, Message: fmt.Sprintf("%s: %s in %s", s.Name, count(int32(s.Candidates), "candidate"), s.Duration.Round(time.Millisecond))})
+	})
 }
 
 func progressOf(ctx context.Context) *progress {

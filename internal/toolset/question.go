@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-
-	"connectrpc.com/connect"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"slices"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -14,20 +12,35 @@ import (
 // indexArgument is the argument that a user may be asked for.
 const indexArgument = "indexName"
 
-// askForIndex returns a question to the user which index is meant, if a call failed because
-// it named none of several and the caller can ask. Otherwise it returns nil: the error lists
-// the names, and the model chooses. A call asks at most once.
-func (s *Set) askForIndex(ctx context.Context, t *tool, c Call, err error) *Question {
-	if !c.CanAsk || c.Answers != nil || t.arguments.property(indexArgument) == nil || !blames(err, indexArgument) {
+// question returns a question to the user if a call failed because it lacks arguments and the
+// caller can ask; nil if the model should give them. A call asks at most once.
+func (s *Set) question(ctx context.Context, t *tool, c Call, err error) *Question {
+	var f *fault.Error
+	if !c.CanAsk || c.Answers != nil || !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Violations) == 0 {
 		return nil
 	}
 	var given map[string]any
 	if c.Arguments != nil && json.Unmarshal(c.Arguments, &given) != nil {
 		return nil
 	}
-	if name := given[indexArgument]; name != nil && name != "" {
+	missing := make([]string, len(f.Violations))
+	for i, v := range f.Violations {
+		if value := given[v.Field]; value != nil && value != "" || t.arguments.property(v.Field) == nil {
+			return nil
+		}
+		missing[i] = v.Field
+	}
+	switch {
+	case len(missing) == 1 && missing[0] == indexArgument:
+		return s.askForIndex(ctx)
+	case t.definition.Builtin: // its arguments are the model's business
 		return nil
 	}
+	return askFor(t, missing)
+}
+
+// askForIndex asks which index is meant; nil unless there are several.
+func (s *Set) askForIndex(ctx context.Context) *Question {
 	names := s.indexes.of(ctx)
 	if len(names) < 2 {
 		return nil
@@ -42,21 +55,28 @@ func (s *Set) askForIndex(ctx context.Context, t *tool, c Call, err error) *Ques
 	}
 }
 
-// blames reports whether the error is about one field alone.
-func blames(err error, field string) bool {
-	var f *fault.Error
-	if errors.As(err, &f) {
-		return f.Kind == fault.Invalid && len(f.Violations) == 1 && f.Violations[0].Field == field
-	}
-	var wired *connect.Error
-	if !errors.As(err, &wired) || wired.Code() != connect.CodeInvalidArgument {
-		return false
-	}
-	for _, detail := range wired.Details() {
-		value, _ := detail.Value()
-		if bad, ok := value.(*errdetails.BadRequest); ok {
-			return len(bad.GetFieldViolations()) == 1 && bad.GetFieldViolations()[0].GetField() == field
+// formKeywords are the keywords of JSON Schema that a form may have for a field.
+var formKeywords = []string{"type", "title", "description", "default", "enum", "enumNames", "format", "minLength", "maxLength", "minimum", "maximum"}
+
+// askFor asks for missing arguments; nil if one of them does not fit into a form, which has
+// texts, numbers and choices only.
+func askFor(t *tool, missing []string) *Question {
+	fields := map[string]any{}
+	for _, name := range missing {
+		schema, _ := t.arguments.property(name).(map[string]any)
+		if !slices.Contains([]any{"string", "number", "integer", "boolean"}, schema["type"]) {
+			return nil
 		}
+		field := map[string]any{}
+		for _, keyword := range formKeywords {
+			if value, ok := schema[keyword]; ok {
+				field[keyword] = value
+			}
+		}
+		fields[name] = field
 	}
-	return false
+	return &Question{
+		Message: "The tool " + t.definition.Title + " needs more to go on.",
+		Schema:  map[string]any{"type": "object", "properties": fields, "required": missing},
+	}
 }

@@ -311,7 +311,7 @@ func (s *Set) Call(ctx context.Context, v View, c Call) (result Result, err erro
 	defer cancel()
 	result, err = s.call(ctx, t, c)
 	if err != nil {
-		if question := s.askForIndex(ctx, t, c, err); question != nil {
+		if question := s.question(ctx, t, c, err); question != nil {
 			return Result{Question: question}, nil
 		}
 	}
@@ -331,7 +331,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if ctx, err = deeper(ctx); err != nil {
 		return Result{}, err
 	}
-	ctx = withProgress(ctx, c.Progress)
+	ctx = withStages(withProgress(ctx, c.Progress))
 	arguments, err := t.arguments.accept(c)
 	if err != nil {
 		return Result{}, err
