@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -72,6 +73,7 @@ type protocol struct {
 	callTimeout time.Duration
 	log         *slog.Logger
 	version     string
+	logging     sync.Map // ids of sessions that have set a level
 }
 
 func newProtocol(cfg Config) (*protocol, error) {
@@ -85,7 +87,7 @@ func newProtocol(cfg Config) (*protocol, error) {
 			return nil, err
 		}
 	}
-	return &protocol{tools, cfg.API, cfg.CallTimeout, cfg.Logger, cfg.Version}, nil
+	return &protocol{tools: tools, api: cfg.API, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}, nil
 }
 
 // NewHandler returns the HTTP endpoint. It calls the API with the caller's tenant.Request
@@ -133,6 +135,7 @@ func (s *protocol) server(w *watcher) *server.MCPServer {
 	})
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddBeforeCallTool(s.route)
+	s.hookLogs(hooks)
 	identify(hooks, s.version)
 	if w != nil {
 		s.hook(w, hooks)
@@ -142,6 +145,7 @@ func (s *protocol) server(w *watcher) *server.MCPServer {
 		server.WithResourceCapabilities(w != nil, w != nil),
 		server.WithPromptCapabilities(w != nil),
 		server.WithCompletions(),
+		server.WithLogging(),
 		server.WithResourceCompletionProvider(completer{s}),
 		server.WithPromptCompletionProvider(completer{s}),
 		server.WithHooks(hooks),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
@@ -94,7 +95,9 @@ func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mc
 		ctx = httpserver.WithRequestID(ctx)
 	}
 	httpserver.Add(ctx, "tool", to.name)
+	began := time.Now()
 	result, err := s.call(ctx, to.name, req)
+	s.logCall(ctx, to.name, time.Since(began), err)
 	if err == nil {
 		return result, nil
 	}

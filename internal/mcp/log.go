@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/ragdhq/ragd/internal/httpserver"
+)
+
+// logger is the name under which clients see log messages.
+const logger = "ragd"
+
+// hookLogs registers hooks that remember which sessions have asked for log messages, by setting
+// a level: others get none.
+func (s *protocol) hookLogs(hooks *server.Hooks) {
+	hooks.AddAfterSetLevel(func(ctx context.Context, _ any, _ *mcpgo.SetLevelRequest, _ *mcpgo.EmptyResult) {
+		if session := server.ClientSessionFromContext(ctx); session != nil {
+			s.logging.Store(session.SessionID(), true)
+		}
+	})
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { s.logging.Delete(session.SessionID()) })
+}
+
+// logs reports whether the client of the request has asked for log messages: its session, or the
+// request in revisions without sessions.
+func (s *protocol) logs(ctx context.Context) bool {
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		return info.LogLevel != ""
+	}
+	session := server.ClientSessionFromContext(ctx)
+	if session == nil {
+		return false
+	}
+	_, asked := s.logging.Load(session.SessionID())
+	return asked
+}
+
+// logCall logs the end of a call of a tool to its client, and of nobody else: info, or an error
+// with its kind. It returns after the message was sent, as the library drops what is not sent
+// when the call is answered.
+func (s *protocol) logCall(ctx context.Context, tool string, took time.Duration, err error) {
+	to := server.ServerFromContext(ctx)
+	if to == nil || !s.logs(ctx) {
+		return
+	}
+	level, data := mcpgo.LoggingLevelInfo, map[string]any{
+		"message": "tool called", "tool": tool, "durationMs": took.Milliseconds(), "requestId": httpserver.RequestID(ctx),
+	}
+	if err != nil {
+		level, data["message"], data["code"] = mcpgo.LoggingLevelError, "tool failed", problemOf(err).kind.String()
+	}
+	if to.SendLogMessageToClient(ctx, mcpgo.NewLoggingMessageNotification(level, logger, data)) == nil {
+		time.Sleep(progressDelay)
+	}
+}
