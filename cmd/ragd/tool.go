@@ -32,11 +32,18 @@ type toolFlags struct {
 	arguments                 *[]string
 	fixed                     *bool
 	settings, filter          func() *structpb.Struct
+	annotations               *messageFlag
+	meta, output              func() *structpb.Struct
 }
 
 func newToolFlags(flags *pflag.FlagSet) *toolFlags {
+	hints := &messageFlag{msg: &ragdv1.ToolAnnotations{}}
+	flags.Var(hints, "annotations", `hints for clients, such as {"openWorldHint": true} (default those of the kind)`)
 	return &toolFlags{
 		flags:       flags,
+		annotations: hints,
+		meta:        objectFlag(flags, "meta", "additional information for clients, as _meta of MCP"),
+		output:      objectFlag(flags, "output-schema", "JSON Schema of the answer (default that of the kind)"),
 		title:       flags.String("title", "", "name for people"),
 		description: flags.String("description", "", "for models: what is found here, and when to use it"),
 		index:       flags.String("index", "", "index that is searched; short for a setting"),
@@ -64,6 +71,14 @@ func (f *toolFlags) all() *structpb.Struct {
 		all.Fields["filter"] = structpb.NewStructValue(filter)
 	}
 	return all
+}
+
+// hints returns --annotations, nil if they were not given.
+func (f *toolFlags) hints() *ragdv1.ToolAnnotations {
+	if !f.annotations.set {
+		return nil
+	}
+	return f.annotations.msg.(*ragdv1.ToolAnnotations)
 }
 
 // given returns a flag's value, nil if the flag was not given.
@@ -110,6 +125,7 @@ filters are joined.`,
 		tool, err := c.tools.CreateTool(ctx, &ragdv1.CreateToolRequest{
 			ToolName: args[0], Kind: *kind, Title: *flags.title, Description: *flags.description,
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: *flags.fixed,
+			Annotations: flags.hints(), Meta: flags.meta(), OutputSchema: flags.output(),
 		})
 		if err != nil {
 			return err
@@ -134,6 +150,7 @@ are replaced as a whole.`,
 		tool, err := c.tools.UpdateTool(ctx, &ragdv1.UpdateToolRequest{
 			ToolName: args[0], Title: given(flags, "title", flags.title), Description: given(flags, "description", flags.description),
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: given(flags, "fixed", flags.fixed),
+			Annotations: flags.hints(), Meta: flags.meta(), OutputSchema: flags.output(),
 		})
 		if err != nil {
 			return err
