@@ -55,6 +55,9 @@ func (h *Handlers) GetTool(ctx context.Context, req *ragdv1.GetToolRequest) (*ra
 	if err != nil {
 		return nil, err
 	}
+	if defined.WholeInputSchema != nil {
+		defined.InputSchema, defined.OutputSchema = defined.WholeInputSchema, defined.WholeOutputSchema
+	}
 	return h.definedTool(ctx, defined)
 }
 

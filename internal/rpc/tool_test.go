@@ -385,3 +385,18 @@ func TestToolsKeepWhatClientsSeeOfThem(t *testing.T) {
 		t.Errorf("after removal: %v", got)
 	}
 }
+
+// GetTool returns all arguments of a builtin tool, of which models are shown a few.
+func TestGetToolReturnsWholeSchemas(t *testing.T) {
+	t.Parallel()
+	acme := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
+	got, err := acme.GetTool(t.Context(), &ragdv1.GetToolRequest{ToolName: "vector_query"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"queryText", "hybrid", "reranker", "databaseConfig", "explain"} {
+		if got.GetInputSchema().GetFields()["properties"].GetStructValue().GetFields()[name] == nil {
+			t.Errorf("there is no %s in %v", name, got.GetInputSchema())
+		}
+	}
+}

@@ -128,6 +128,7 @@ func readTool(name string, shared toolschema.Shared, run method) (*tool, error) 
 	t.definition = Definition{
 		Name: d.Name, Source: d.Name, Title: d.Title, Description: d.Description, Kind: d.Name, Builtin: true, Annotations: d.Annotations,
 		InputSchema: t.input.Shown(), OutputSchema: t.output.Shown(),
+		WholeInputSchema: t.input.Whole(), WholeOutputSchema: t.output.Whole(),
 	}
 	t.arguments, err = newArguments(t.input)
 	return t, err

@@ -174,9 +174,12 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	d.Name, d.Title, d.Description = made.GetToolName(), made.GetTitle(), made.GetDescription()
 	d.Kind, d.Builtin = made.GetKind(), false
 	o.input, o.output = o.schema(kind.input, made.GetArguments()), kind.output
-	d.InputSchema = o.input.Shown()
+	d.InputSchema, d.WholeInputSchema = o.input.Shown(), o.input.Whole()
 	if err := o.present(made); err != nil {
 		return nil, err
+	}
+	if made.GetOutputSchema() != nil {
+		d.WholeOutputSchema = d.OutputSchema
 	}
 	o.arguments, err = newArguments(o.input)
 	return &o.tool, err

@@ -77,8 +77,12 @@ type Definition struct {
 	Builtin      bool
 	Annotations  Annotations
 	Meta         map[string]any
-	InputSchema  json.RawMessage // JSON Schema of an object
+	InputSchema  json.RawMessage // JSON Schema of an object, for models
 	OutputSchema json.RawMessage // JSON Schema of the structured content; nil if it is not described
+	// WholeInputSchema and WholeOutputSchema have also what only programs use. They are nil
+	// where that is all the same.
+	WholeInputSchema  json.RawMessage `json:"-"`
+	WholeOutputSchema json.RawMessage `json:"-"`
 }
 
 // Annotations tell clients how a tool behaves. Nil means unknown.
