@@ -14,6 +14,7 @@ import (
 type parser struct {
 	bytes      int // read so far
 	conditions int // read so far
+	references []string
 }
 
 // countBytes adds to the number of bytes read; more than MaxBytes are an error.

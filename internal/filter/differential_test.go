@@ -33,10 +33,16 @@ func TestSQLAgreesWithMatch(t *testing.T) {
 		load(t, conn, rows, []string{"a", "a.b", "ä ' \\ $"})
 		for range 400 {
 			raw := random.filter(3)
+			if random.IntN(4) == 0 {
+				raw, _ = withReferences(random, raw, "").(map[string]any)
+			}
 			f, err := Parse(raw)
 			if err != nil {
 				refused++
 				continue
+			}
+			if f, err = f.Resolve(values(map[string]any{"claims.a": random.value(1), "subject": random.scalar()})); err != nil {
+				t.Fatalf("seed %d: %s: %v", seed, f, err)
 			}
 			want := []string{}
 			for _, row := range rows {

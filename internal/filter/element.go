@@ -13,6 +13,7 @@ import (
 type elemMatch struct {
 	path  path
 	child node
+	open  bool // the child has a reference without a value: no element says that none matches
 }
 
 func (p *parser) elemMatch(field path, v any, at location) (node, error) {
@@ -24,7 +25,7 @@ func (p *parser) elemMatch(field path, v any, at location) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return elemMatch{field, child}, nil
+	return elemMatch{field, child, isUnresolved(child)}, nil
 }
 
 func (n elemMatch) truth(v any) truth {
@@ -34,10 +35,16 @@ func (n elemMatch) truth(v any) truth {
 			return yes
 		}
 	}
+	if n.open {
+		return unknown
+	}
 	return no
 }
 
 func (n elemMatch) sql(c *compiler, at string, want bool) string {
+	if n.open && !want {
+		return "false"
+	}
 	value := c.json(at, n.path)
 	element := c.element()
 	test := "EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(" + value + ") = 'array' THEN " + value + " END)" +
@@ -96,17 +103,25 @@ func (p *parser) size(field path, v any, at location) (node, error) {
 		return nil, err
 	}
 	n := size{path: field}
+	open := false
 	for _, key := range sortedKeys(object) {
 		here := at.key(key)
 		operator, ok := comparisons[key]
 		if !ok {
 			return nil, here.refuse("$size takes a length or an object of $eq, $ne, $gt, $gte, $lt, $lte")
 		}
+		if _, ok := reference(object[key]); ok {
+			open = true
+			continue
+		}
 		length, err := sizeLength(object[key], here)
 		if err != nil {
 			return nil, err
 		}
 		n.tests = append(n.tests, sizeTest{operator, length})
+	}
+	if open {
+		return p.unresolved(field, v, at)
 	}
 	return n, nil
 }

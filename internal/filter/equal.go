@@ -15,6 +15,9 @@ type equal struct {
 
 // equal reads the argument of $eq, or a bare value.
 func (p *parser) equal(field path, v any, at location) (node, error) {
+	if hasReference(v) {
+		return p.unresolved(field, v, at)
+	}
 	switch v.(type) {
 	case nil:
 		return null{field}, nil

@@ -11,6 +11,9 @@
 // JSON null is unknown, the negation of unknown is unknown, and only true
 // matches. docs/reference/filters.md has the table of operators.
 //
+// A value may be a reference to the request, {"$context": "claims.groups"}, which Resolve
+// replaces.
+//
 // The package does no I/O. The code that runs the statement reports what only the
 // database detects: SQLSTATE 2201B for an invalid $regex, and 57014 (statement
 // timeout) for a $regex that takes too long.
@@ -43,6 +46,8 @@ type Filter struct {
 	root    node // nil selects everything
 	source  string
 	trusted []string // keys of metadata that only an uploader may set; see Trusted
+
+	references []string // that Resolve replaces; sorted and distinct
 }
 
 // from returns the Filter of a tree: the zero Filter if the tree is always true, as
@@ -54,22 +59,34 @@ func from(root node, source string) Filter {
 	return Filter{root: root, source: source}
 }
 
+// withReferences returns f with the paths that a parser has read.
+func (f Filter) withReferences(p *parser) Filter {
+	if f.root != nil {
+		slices.Sort(p.references)
+		f.references = slices.Compact(p.references)
+	}
+	return f
+}
+
 // And returns a filter that matches where all the given filters match.
 func And(filters ...Filter) Filter {
 	var roots []node
-	var sources, trusted []string
+	var sources, trusted, references []string
 	for _, f := range filters {
 		if !f.IsZero() {
 			roots = append(roots, f.root)
 			sources = append(sources, f.source)
 			trusted = append(trusted, f.trusted...)
+			references = append(references, f.references...)
 		}
 	}
 	if len(roots) == 1 {
-		return Filter{root: roots[0], source: sources[0], trusted: trusted}
+		return Filter{root: roots[0], source: sources[0], trusted: trusted, references: references}
 	}
 	all := from(allOf(roots), `{"$and":[`+strings.Join(sources, ",")+`]}`)
 	all.trusted = trusted
+	slices.Sort(references)
+	all.references = slices.Compact(references)
 	return all
 }
 

@@ -20,6 +20,14 @@ func (p *parser) in(field path, list []any, at location) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
 	}
+	list, left, err := p.split(field, list, at)
+	switch {
+	case err != nil:
+		return nil, err
+	case left != nil:
+		known, err := p.in(field, list, at)
+		return anyOf([]node{known, left}), err
+	}
 	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {
 		return nil, err
@@ -149,6 +157,16 @@ type all struct {
 func (p *parser) all(field path, list []any, at location) (node, error) {
 	if len(list) == 0 {
 		return constant(false), nil
+	}
+	list, left, err := p.split(field, list, at)
+	switch {
+	case err != nil:
+		return nil, err
+	case left != nil && len(list) == 0:
+		return left, nil
+	case left != nil:
+		known, err := p.all(field, list, at)
+		return allOf([]node{known, left}), err
 	}
 	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {

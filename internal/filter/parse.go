@@ -26,7 +26,7 @@ func Parse(v any) (Filter, error) {
 	case []byte:
 		return parseText(t)
 	case map[string]any:
-		root, err := parseObject(t)
+		root, p, err := parseObject(t)
 		if err != nil {
 			return Filter{}, err
 		}
@@ -34,7 +34,7 @@ func Parse(v any) (Filter, error) {
 		if err != nil {
 			return Filter{}, fault.Wrap(fault.Invalid, err, "filter: cannot be written as JSON")
 		}
-		return from(root, string(source)), nil
+		return from(root, string(source)).withReferences(p), nil
 	}
 	return Filter{}, fault.Field("filter", "must be an object or the JSON text of one, got %s", typeName(v))
 }
@@ -44,16 +44,17 @@ func parseText(text []byte) (Filter, error) {
 	if err != nil || object == nil {
 		return Filter{}, err
 	}
-	root, err := parseObject(object)
+	root, p, err := parseObject(object)
 	if err != nil {
 		return Filter{}, err
 	}
-	return from(root, source), nil
+	return from(root, source).withReferences(p), nil
 }
 
-func parseObject(object map[string]any) (node, error) {
+func parseObject(object map[string]any) (node, *parser, error) {
 	p := &parser{}
-	return p.object(object, nil, false, top)
+	root, err := p.object(object, nil, false, top)
+	return root, p, err
 }
 
 // object reads an object of field names and logical operators. prefix is the path
@@ -126,7 +127,7 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at location
 // object of more field names.
 func (p *parser) field(field path, v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
-	if !ok {
+	if _, isReference := reference(v); !ok || isReference {
 		if err := p.countConditions(1); err != nil {
 			return nil, err
 		}
@@ -197,6 +198,9 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 		return nil, err
 	}
 	v := object[key]
+	if _, ok := reference(v); ok && key != "$regex" && key != "$options" && key != "$not" && slices.Contains(fieldOperators, key) {
+		return p.unresolved(field, v, at)
+	}
 	switch key {
 	case "$eq":
 		return p.equal(field, v, at)
@@ -239,6 +243,8 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 	switch {
 	case slices.Contains(logicalOperators, key):
 		return nil, at.refuse("Logical operator %s cannot be used at field level; put it above the field name", key)
+	case key == referenceKey:
+		return nil, at.refuse("stands for a value, so it must be the only key of an object, where a value may be")
 	case isOperator(key):
 		return nil, at.refuse("%s", unsupported(key))
 	}

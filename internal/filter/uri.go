@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,7 +20,7 @@ type uri struct {
 // uri reads the value of $uri: a uri, a list of them, or an object of operators.
 func (p *parser) uri(v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
-	if !ok {
+	if _, isReference := reference(v); !ok || isReference {
 		return p.uriOperator("$in", v, at)
 	}
 	if len(object) == 0 {
@@ -44,6 +45,9 @@ func (p *parser) uriOperator(key string, v any, at location) (node, error) {
 	if err := p.countConditions(1); err != nil {
 		return nil, err
 	}
+	if _, ok := reference(v); ok && slices.Contains([]string{"$eq", "$in", "$ne", "$nin", "$startsWith"}, key) {
+		return p.unresolved(nil, v, at)
+	}
 	switch key {
 	case "$eq", "$in":
 		return p.uriIn(v, at)
@@ -62,6 +66,14 @@ func (p *parser) uriIn(v any, at location) (node, error) {
 	list := wrapped(v)
 	if len(list) > MaxList {
 		return nil, at.refuse("lists %d values; %d are allowed", len(list), MaxList)
+	}
+	list, left, err := p.split(nil, list, at)
+	switch {
+	case err != nil:
+		return nil, err
+	case left != nil:
+		known, err := p.uriIn(list, at)
+		return anyOf([]node{known, left}), err
 	}
 	texts := make([]string, 0, len(list))
 	for _, item := range list {
@@ -119,6 +131,8 @@ func hasURI(n node) bool {
 	switch n := n.(type) {
 	case uri:
 		return true
+	case unresolved:
+		return n.path == nil
 	case and:
 		children = n
 	case or:
