@@ -35,6 +35,7 @@ type client struct {
 	prompts   ragdv1connect.PromptServiceClient
 	endpoints ragdv1connect.EndpointServiceClient
 	secrets   ragdv1connect.SecretServiceClient
+	contexts  ragdv1connect.ContextServiceClient
 	evaluate  ragdv1connect.EvaluateServiceClient
 	events    ragdv1connect.EventServiceClient
 	hooks     ragdv1connect.HookServiceClient
@@ -88,6 +89,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		prompts:   ragdv1connect.NewPromptServiceClient(caller, server, options),
 		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
 		secrets:   ragdv1connect.NewSecretServiceClient(caller, server, options),
+		contexts:  ragdv1connect.NewContextServiceClient(caller, server, options),
 		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),
 		events:    ragdv1connect.NewEventServiceClient(caller, server, options),
 		hooks:     ragdv1connect.NewHookServiceClient(caller, server, options),

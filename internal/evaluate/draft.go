@@ -97,7 +97,11 @@ func (s *Service) draft(ctx context.Context, c caller, wanted Draft) (draft, err
 	if d.Namespace, err = index.Namespace(wanted.Namespace); err != nil {
 		return d, err
 	}
-	if f := c.request.Overrides.Filter; !f.IsZero() {
+	f, err := c.request.Resolve(c.request.Overrides.Filter)
+	if err != nil {
+		return d, err
+	}
+	if !f.IsZero() {
 		d.ContextFilter = f.JSON()
 	}
 	if d.Model != "" {

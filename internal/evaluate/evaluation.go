@@ -107,7 +107,11 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 	if err != nil {
 		return Evaluation{}, err
 	}
-	if f := c.request.Overrides.Filter; !f.IsZero() {
+	f, err := c.request.Resolve(c.request.Overrides.Filter)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	if !f.IsZero() {
 		settings.ContextFilter = f.JSON()
 	}
 	if err := c.handle.Admit(ctx, 0); err != nil {

@@ -90,6 +90,9 @@ func And(filters ...Filter) Filter {
 	return all
 }
 
+// Nothing returns a filter that matches nothing.
+func Nothing() Filter { return from(constant(false), `{"$or":[]}`) }
+
 // Trusted returns a filter that matches where f matches, except chunks whose content set a
 // metadata key that f tests, such as a heading stored under that key. It is for filters
 // that give access: only uploaders decide about access, not the authors of content.

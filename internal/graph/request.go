@@ -79,6 +79,8 @@ type Explain struct {
 	Nodes  []Node        // that the walk reached, best first; at most 100
 	Edges  []Edge        // between them
 	Topics []ChosenTopic // of a Global answer, best first
+	// Context is the effective request context.
+	Context []tenant.ContextValue
 }
 
 // ChosenTopic is a topic of which an answer has chunks.

@@ -168,7 +168,7 @@ func (r *run) response() Response {
 	}
 	response.Warnings = append(response.Warnings, r.warnings...)
 	if r.plan.request.Explain {
-		r.explain.Stages = r.watch.Stages
+		r.explain.Stages, r.explain.Context = r.watch.Stages, r.plan.request.Context()
 		response.Explain = &r.explain
 	}
 	return response

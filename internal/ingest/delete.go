@@ -56,7 +56,11 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 	var all Deleted
 	err := s.onIndex(ctx, tenant.Write, which.IndexName, func(t target) (err error) {
 		which := which
-		which.Filter = filter.And(t.visible, which.Filter)
+		asked, err := t.request.Resolve(which.Filter)
+		if err != nil {
+			return err
+		}
+		which.Filter = filter.And(t.visible, asked)
 		if which.DryRun {
 			all, err = selected(ctx, t.handle, t.index, which)
 			return err

@@ -51,6 +51,7 @@ type target struct {
 	handle  *tenant.Handle
 	index   index.Index
 	visible filter.Filter // the credential's mandatory filter and the context's
+	request *tenant.Request
 }
 
 // onIndex checks the scope of the credential and calls do with the named index, or the
@@ -60,9 +61,13 @@ func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName stri
 	if err != nil {
 		return err
 	}
+	asked, err := r.Resolve(r.Overrides.Filter)
+	if err != nil {
+		return err
+	}
 	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
 		return do(target{
-			tenant: r.Tenant, handle: tables, index: i, visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+			tenant: r.Tenant, handle: tables, index: i, visible: filter.And(r.Principal.MandatoryFilter, asked), request: r,
 		})
 	})
 }
@@ -107,7 +112,11 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 			return nil, "", err
 		}
 	}
-	l.Filter = filter.And(t.visible, l.Filter)
+	asked, err := t.request.Resolve(l.Filter)
+	if err != nil {
+		return nil, "", err
+	}
+	l.Filter = filter.And(t.visible, asked)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
 	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Filter.String())

@@ -144,6 +144,9 @@ func (p *prepared) configurePinecone(c PineconeConfig) error {
 
 func (p *prepared) configureChroma(c ChromaConfig) error {
 	where, err := filter.Parse(c.Where)
+	if err == nil && p.resolve != nil {
+		where, err = p.resolve(where)
+	}
 	if err != nil {
 		return fault.Rename("filter", "where", err)
 	}

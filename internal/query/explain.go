@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Explain describes how an answer was found.
@@ -26,6 +28,8 @@ type Explain struct {
 	// Exact reports whether no better sources exist: nothing was approximated.
 	Exact  bool
 	Stages []Stage
+	// Context is the effective request context.
+	Context []tenant.ContextValue
 }
 
 // Stage is one step of a query.

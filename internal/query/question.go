@@ -48,7 +48,14 @@ type Question struct {
 	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds
 	asked  filter.Filter // Filter without access
+
+	resolve func(filter.Filter) (filter.Filter, error) // replaces references of filters
+	context []tenant.ContextValue                      // effective, with Explain
 }
+
+// Context returns the effective request context of a question with Explain that Effective
+// returned.
+func (q Question) Context() []tenant.ContextValue { return q.context }
 
 // Effective returns the question that a request asks: the overrides of the request
 // context replace what the body says, and its filter and the credential's mandatory
@@ -56,9 +63,13 @@ type Question struct {
 // call takes the result. Errors: Invalid.
 func (q Question) Effective(r *tenant.Request) (Question, error) {
 	o := r.Overrides
-	asked := q.Filter
-	q.Filter = filter.And(r.Principal.MandatoryFilter, o.Filter, asked)
-	q.access, q.asked = r.Principal.MandatoryFilter, filter.And(o.Filter, asked)
+	q.resolve = r.Resolve
+	asked, err := r.Resolve(filter.And(o.Filter, q.Filter))
+	if err != nil {
+		return q, err
+	}
+	q.Filter = filter.And(r.Principal.MandatoryFilter, asked)
+	q.access, q.asked = r.Principal.MandatoryFilter, asked
 	q.IndexName = *cmp.Or(o.IndexName, &q.IndexName)
 	q.VectorStoreName = *cmp.Or(o.VectorStoreName, &q.VectorStoreName)
 	q.stores = r.Stores
@@ -67,7 +78,9 @@ func (q Question) Effective(r *tenant.Request) (Question, error) {
 	q.IncludeSources = cmp.Or(o.IncludeSources, q.IncludeSources)
 	q.MinScore = cmp.Or(o.MinScore, q.MinScore)
 	q.MinSimilarity = cmp.Or(o.MinSimilarity, q.MinSimilarity)
-	var err error
+	if q.Explain {
+		q.context = r.Context()
+	}
 	q.Reranker, err = OverrideReranker(q.Reranker, o.Reranker)
 	return q, err
 }

@@ -95,7 +95,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	}
 	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking}
 	if req.Explain {
-		found.explain.Stages = watch.Stages
+		found.explain.Stages, found.explain.Context = watch.Stages, req.context
 		response.Explain = &found.explain
 	}
 	return response, nil

@@ -47,21 +47,18 @@ func (v Values) Lookup(path string) (any, bool) {
 }
 
 // RequestValues returns the function that looks up values of the request in ctx: tenant,
-// subject, server, claims of an access token and, below key, attributes of an API key.
+// subject, server, the request context, claims of an access token and, below key, attributes of an
+// API key.
 func RequestValues(ctx context.Context) func(path string) (any, bool) {
 	r, ok := tenant.FromContext(ctx)
 	if !ok {
 		return nil
 	}
 	return func(path string) (any, bool) {
-		root, rest, _ := strings.Cut(path, ".")
-		switch {
-		case path == "tenant":
-			return string(r.Tenant), true
-		case path == "subject":
-			return r.Principal.Subject, true
-		case path == "server":
-			return r.Server, r.Server != ""
+		if value, ok := r.Lookup(path); ok {
+			return value, true
+		}
+		switch root, rest, _ := strings.Cut(path, "."); { // an item of a list
 		case root == "claims" && rest != "":
 			return Below(r.Principal.Claims, rest)
 		case root == "key" && rest != "":

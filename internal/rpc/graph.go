@@ -64,7 +64,7 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 		return nil
 	}
 	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages}, r)
-	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking()}
+	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context)}
 	for _, n := range e.Nodes {
 		message.Nodes = append(message.Nodes, &ragdv1.GraphNode{
 			DocumentId: n.DocumentID, Ordinal: int32(n.Ordinal), Title: n.Title, Score: n.Score, Seed: n.Seed, Source: n.Source,

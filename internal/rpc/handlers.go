@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
 	"github.com/ragdhq/ragd/internal/evaluate"
 	"github.com/ragdhq/ragd/internal/event/journal"
@@ -55,13 +56,14 @@ type Handlers struct {
 	Graphs  *graph.Service
 	Tools   *tool.Service
 	// Toolset has the tools that callers may call. It calls the Handlers.
-	Toolset   *toolset.Set
-	Servers   *server.Service
-	Prompts   *prompt.Service
-	Endpoints *own.Service
-	Secrets   *secret.Service
-	Journal   *journal.Journal
-	Hooks     *hook.Service
+	Toolset     *toolset.Set
+	Servers     *server.Service
+	Prompts     *prompt.Service
+	Endpoints   *own.Service
+	Secrets     *secret.Service
+	ContextKeys *contextkey.Service
+	Journal     *journal.Journal
+	Hooks       *hook.Service
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -85,7 +87,7 @@ func ServiceNames() []string {
 		ragdv1connect.TenantServiceName, ragdv1connect.IssuerServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
-		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName,
+		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName,
 	}
 }
@@ -132,6 +134,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewEndpointServiceHandler(h, options))
 	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
 	add(ragdv1connect.NewSecretServiceHandler(h, options))
+	add(ragdv1connect.NewContextServiceHandler(h, options))
 	add(ragdv1connect.NewEventServiceHandler(h, options))
 	add(ragdv1connect.NewHookServiceHandler(h, options))
 

@@ -109,8 +109,8 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	}
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
-		SearchWidth: int32(e.SearchWidth),
-		Reranking:   rerankingMessage(r),
+		SearchWidth: int32(e.SearchWidth), Context: contextMessages(e.Context),
+		Reranking: rerankingMessage(r),
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{

@@ -255,9 +255,9 @@ func (s *Server) through(r *tenant.Request) *tenant.Request {
 	entered.Server = s.Name
 	entered.Bounds = r.Bounds.Intersect(s.Bounds())
 	// A filter that is fixed holds for all that the request reads, not for queries alone.
-	entered.Fixed = s.fixed
+	entered.Fixed = s.fixed.From(tenant.OriginServer)
 	entered.Fixed.Filter = filter.Filter{}
-	entered.Overrides = entered.Fixed.Or(r.Overrides.Or(s.defaults))
-	entered.Principal.MandatoryFilter = filter.And(r.Principal.MandatoryFilter, s.fixed.Filter.Trusted())
+	entered.Overrides = entered.Fixed.Or(r.Overrides.Or(s.defaults.From(tenant.OriginServer)))
+	entered.Principal.MandatoryFilter = filter.And(r.Principal.MandatoryFilter, entered.Mandatory(s.fixed.Filter))
 	return &entered
 }

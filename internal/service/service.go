@@ -16,6 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/backlog"
+	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/evaluate"
@@ -212,6 +213,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	)
 	s.queue.Register(runners)
 	servers := server.New(db)
+	contextKeys := contextkey.New(db)
+	s.Tenants.Auth.Declare(contextKeys.Of)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
 		Ingest:    documents,
@@ -225,6 +228,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Endpoints: owned,
 		Secrets:   secrets,
 		Remote:    s.remote,
+
+		ContextKeys: contextKeys,
 
 		Evaluations: evaluations,
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
@@ -250,6 +255,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Events.Subscribe(func(e event.Event) {
 		if e.Kind == event.Server || e.Tenant == "" {
 			servers.Forget(e.Tenant, e.Name)
+		}
+		if e.Kind == event.Context || e.Tenant == "" {
+			contextKeys.Forget(e.Tenant)
 		}
 	})
 	return nil

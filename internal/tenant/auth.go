@@ -36,6 +36,7 @@ type Authenticator struct {
 	issuers      *cache.Cache[ID, []OwnIssuer]
 	now          func() time.Time
 	forgotten    atomic.Int64 // calls of forget
+	declared     DeclaredFunc // nil for none
 	pages        pagination.Tokens
 }
 
@@ -190,8 +191,15 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		named := settingsOf(row.Settings)
 		request.Tenant, request.Quotas, request.Stores = row.TenantID, named.quotas, named.stores
 	}
+	if err := a.fillContext(ctx, request, header); err != nil {
+		return nil, err
+	}
 	if raw := header.Get("Ragd-Context"); raw != "" {
-		if request.Overrides, err = ParseOverrides([]byte(raw)); err != nil {
+		given, err := ParseOverrides([]byte(raw))
+		if err != nil {
+			return nil, err
+		}
+		if request.Overrides, err = request.Accept(OriginHeader, given); err != nil {
 			return nil, err
 		}
 	}

@@ -74,8 +74,10 @@ func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIK
 	if (Principal{Scopes: scopes}).Has(Operator) {
 		return key, checkOperatorKey(r, wanted)
 	}
-	key.TenantID, err = s.ownTenant(ctx, r, wanted.TenantID)
-	return key, err
+	if key.TenantID, err = s.ownTenant(ctx, r, wanted.TenantID); err != nil {
+		return key, err
+	}
+	return key, s.Auth.checkMandatory(ctx, key.TenantID, wanted.MandatoryFilter)
 }
 
 // boundsOf returns the bounds of a new key, which may use nothing that the credential that

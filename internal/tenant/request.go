@@ -44,6 +44,9 @@ type Request struct {
 	// turn: the value of the header Ragd-Depth.
 	Depth int
 
+	keys   []*ContextKey  // that the tenant declared
+	filled map[string]any // values of declared keys that the edge has filled
+
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential
 	pages   pagination.Tokens           // of the service
 }
@@ -132,6 +135,10 @@ type Overrides struct {
 	MinSimilarity   *float64
 	DatabaseConfig  json.RawMessage // JSON of the field in the body
 	Reranker        json.RawMessage // JSON of the field in the body
+	// Values are those of other keys, as decoded JSON. Accept checks them.
+	Values map[string]any
+
+	origins map[string]string // of the keys that are given, see From
 }
 
 // Or returns the overrides with those of other where none are given. Filters are combined by
@@ -153,6 +160,7 @@ func (o Overrides) Or(other Overrides) Overrides {
 	if o.Reranker == nil {
 		o.Reranker = other.Reranker
 	}
+	o.Values, o.origins = mergeMaps(o.Values, other.Values), mergeMaps(o.origins, other.origins)
 	return o
 }
 
@@ -160,27 +168,32 @@ func (o Overrides) Or(other Overrides) Overrides {
 const maxOverridesBytes = 16 << 10
 
 // ParseOverrides parses the JSON object of the Ragd-Context header or of an MCP call's
-// _meta. Errors: Invalid, also for unknown and repeated keys, as an ignored filter would
-// show too many documents.
+// _meta. Other keys may be declared ones, which Request.Accept checks. Errors: Invalid, also
+// for repeated keys, as an ignored filter would show too many documents.
 func ParseOverrides(raw []byte) (Overrides, error) {
 	const field = "Ragd-Context"
 	if len(raw) > maxOverridesBytes {
 		return Overrides{}, fault.Field(field, "must be at most %d bytes, got %d", maxOverridesBytes, len(raw))
 	}
 	var o Overrides
-	into := map[string]any{
-		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
-		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
-		"databaseConfig": &o.DatabaseConfig, "reranker": &o.Reranker, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
-		"minScore": &o.MinScore, "minSimilarity": &o.MinSimilarity,
-	}
+	into, seen := o.targets(), map[string]bool{}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
+		if seen[key] {
+			return fmt.Errorf("%q is given twice", key)
+		}
+		seen[key] = true
 		target, ok := into[key]
 		if !ok {
-			known := slices.Sorted(maps.Keys(into))
-			return fmt.Errorf("%q is unknown or given twice; known keys are %s", key, strings.Join(known, ", "))
+			err := o.readValue(key, value)
+			if errors.Is(err, errUnknownKey) {
+				known := slices.Sorted(maps.Keys(into))
+				return fmt.Errorf("%q is unknown; known keys are %s", key, strings.Join(known, ", "))
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %s", key, err)
+			}
+			return nil
 		}
-		delete(into, key)
 		if key == "filter" {
 			var parsed any = []byte(value)
 			if text := ""; json.Unmarshal(value, &text) == nil {

@@ -10,7 +10,8 @@ import (
 
 // withContext adds the overrides of a call to a copy of the caller's request context. They take
 // precedence over those of the header and of the server, except over those that the server has
-// fixed; the filters are and-ed. For a fixed tool only the filters apply. Errors: Invalid.
+// fixed; the filters are and-ed. For a fixed tool only the filters and the
+// values of declared keys apply. Errors: Invalid; Denied for a key that callers cannot set.
 func withContext(ctx context.Context, raw json.RawMessage, fixed bool) (context.Context, error) {
 	if fixed {
 		ctx = filterOnly(ctx)
@@ -22,28 +23,30 @@ func withContext(ctx context.Context, raw json.RawMessage, fixed bool) (context.
 	if err != nil {
 		return ctx, err
 	}
-	if fixed {
-		overrides = tenant.Overrides{Filter: overrides.Filter}
-	}
 	request, ok := tenant.FromContext(ctx)
 	if !ok {
 		return ctx, fault.New(fault.Unauthenticated, "a valid API key is needed")
 	}
-	changed := *request
-	changed.Overrides = overrides.Or(request.Overrides)
-	if !fixed {
-		changed.Overrides = request.Fixed.Or(changed.Overrides)
+	if overrides, err = request.Accept(tenant.OriginCall, overrides); err != nil {
+		return ctx, err
 	}
+	last := request.Fixed
+	if fixed {
+		overrides, last = overrides.FilterOnly(), last.FilterOnly()
+	}
+	changed := *request
+	changed.Overrides = last.Or(overrides.Or(request.Overrides))
 	return tenant.NewContext(ctx, &changed), nil
 }
 
-// filterOnly removes all overrides of the request context but the filter.
+// filterOnly removes all overrides of the request context but the filter and the values of
+// declared keys.
 func filterOnly(ctx context.Context) context.Context {
 	request, ok := tenant.FromContext(ctx)
 	if !ok {
 		return ctx
 	}
 	changed := *request
-	changed.Overrides = tenant.Overrides{Filter: request.Overrides.Filter}
+	changed.Overrides = request.Overrides.FilterOnly()
 	return tenant.NewContext(ctx, &changed)
 }

@@ -31,6 +31,7 @@ type target struct {
 	index     index.Index
 	principal tenant.Principal
 	visible   filter.Filter // the principal's mandatory filter and the context's
+	request   *tenant.Request
 }
 
 // write calls do with the named index, or the one in the request context, as
@@ -40,9 +41,13 @@ func (s *Service) write(ctx context.Context, indexName string, do func(t target)
 	if err != nil {
 		return err
 	}
+	asked, err := r.Resolve(r.Overrides.Filter)
+	if err != nil {
+		return err
+	}
 	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
 		return do(target{
-			handle: tables, index: i, principal: r.Principal, visible: filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter),
+			handle: tables, index: i, principal: r.Principal, visible: filter.And(r.Principal.MandatoryFilter, asked), request: r,
 		})
 	})
 }

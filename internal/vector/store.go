@@ -106,6 +106,10 @@ const writeTimeout = "SET LOCAL statement_timeout = '20s'"
 
 // remove deletes the entries of a selection and returns how many.
 func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, error) {
+	var err error
+	if s.Filter, err = t.request.Resolve(s.Filter); err != nil {
+		return 0, err
+	}
 	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
 		return 0, err
 	}
@@ -150,6 +154,10 @@ func (c *change) setSparse(into index.Index, v *index.Sparse) (err error) {
 
 // update changes the entries of a selection and returns how many.
 func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change) (int64, error) {
+	var err error
+	if s.Filter, err = t.request.Resolve(s.Filter); err != nil {
+		return 0, err
+	}
 	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
 		return 0, err
 	}

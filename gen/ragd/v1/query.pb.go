@@ -1364,7 +1364,9 @@ type Explain struct {
 	Reranking *Reranking `protobuf:"bytes,7,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	// The search width of an approximate plan: hnsw.ef_search or ivfflat.probes. 0 for other
 	// plans.
-	SearchWidth   int32 `protobuf:"varint,8,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
+	SearchWidth int32 `protobuf:"varint,8,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
+	// The effective request context in the order of names.
+	Context       []*ContextValue `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1455,6 +1457,88 @@ func (x *Explain) GetSearchWidth() int32 {
 	return 0
 }
 
+func (x *Explain) GetContext() []*ContextValue {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+// ContextValue is an effective value of the request context.
+type ContextValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of a known key, such as topK, or of a declared one.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Absent for a secret.
+	Value *structpb.Value `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Whether the key is declared as secret.
+	Secret bool `protobuf:"varint,3,opt,name=secret,proto3" json:"secret,omitempty"`
+	// Where the value comes from: "header Ragd-Context"; "call" for _meta of MCP and the context
+	// of CallTool; "server"; "header X", "claim X", "attribute X", "constant" or "default" for a
+	// declared key.
+	Origin        string `protobuf:"bytes,4,opt,name=origin,proto3" json:"origin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContextValue) Reset() {
+	*x = ContextValue{}
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextValue) ProtoMessage() {}
+
+func (x *ContextValue) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
+func (*ContextValue) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ContextValue) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ContextValue) GetValue() *structpb.Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *ContextValue) GetSecret() bool {
+	if x != nil {
+		return x.Secret
+	}
+	return false
+}
+
+func (x *ContextValue) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
 // GraphExplain reports how the results were found and which part of the graph was walked.
 type GraphExplain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1469,14 +1553,16 @@ type GraphExplain struct {
 	// Cost of reranking; absent without a reranker.
 	Reranking *Reranking `protobuf:"bytes,5,opt,name=reranking,proto3" json:"reranking,omitempty"`
 	// With scope global: the chosen topics, best first.
-	Topics        []*ChosenTopic `protobuf:"bytes,6,rep,name=topics,proto3" json:"topics,omitempty"`
+	Topics []*ChosenTopic `protobuf:"bytes,6,rep,name=topics,proto3" json:"topics,omitempty"`
+	// The effective request context in the order of names.
+	Context       []*ContextValue `protobuf:"bytes,7,rep,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1488,7 +1574,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1501,7 +1587,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -1546,6 +1632,13 @@ func (x *GraphExplain) GetTopics() []*ChosenTopic {
 	return nil
 }
 
+func (x *GraphExplain) GetContext() []*ContextValue {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
 // ChosenTopic is a topic of which an answer has chunks.
 type ChosenTopic struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1561,7 +1654,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1666,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1679,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -1635,7 +1728,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1740,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1753,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -1724,7 +1817,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1829,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1842,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -1803,7 +1896,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1908,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1921,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Stage) GetName() string {
@@ -1877,7 +1970,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +1982,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +1995,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reranker) GetModel() string {
@@ -1975,7 +2068,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2080,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2093,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2081,7 +2174,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2186,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2199,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2144,7 +2237,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2249,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2262,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2206,7 +2299,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2311,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2324,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -2268,7 +2361,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2373,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2386,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2334,7 +2427,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2439,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2452,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2403,7 +2496,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2508,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2428,7 +2521,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -2473,7 +2566,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2485,7 +2578,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2498,7 +2591,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -2572,7 +2665,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2677,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2690,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -2692,7 +2785,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2704,7 +2797,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2717,7 +2810,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -2769,7 +2862,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2781,7 +2874,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2794,7 +2887,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -2837,7 +2930,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +2942,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +2955,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -2890,7 +2983,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2902,7 +2995,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2915,7 +3008,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -2949,7 +3042,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2961,7 +3054,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2974,7 +3067,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3132,7 +3225,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x8d\x02\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbe\x02\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3144,7 +3237,13 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05exact\x18\x06 \x01(\bR\x05exact\x120\n" +
 	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12!\n" +
-	"\fsearch_width\x18\b \x01(\x05R\vsearchWidth\"\x8b\x02\n" +
+	"\fsearch_width\x18\b \x01(\x05R\vsearchWidth\x12/\n" +
+	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\"\x80\x01\n" +
+	"\fContextValue\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
+	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
+	"\x06secret\x18\x03 \x01(\bR\x06secret\x12\x16\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\"\xbc\x02\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3152,7 +3251,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05nodes\x18\x03 \x03(\v2\x12.ragd.v1.GraphNodeR\x05nodes\x12(\n" +
 	"\x05edges\x18\x04 \x03(\v2\x12.ragd.v1.GraphEdgeR\x05edges\x120\n" +
 	"\treranking\x18\x05 \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12,\n" +
-	"\x06topics\x18\x06 \x03(\v2\x14.ragd.v1.ChosenTopicR\x06topics\"p\n" +
+	"\x06topics\x18\x06 \x03(\v2\x14.ragd.v1.ChosenTopicR\x06topics\x12/\n" +
+	"\acontext\x18\a \x03(\v2\x15.ragd.v1.ContextValueR\acontext\"p\n" +
 	"\vChosenTopic\x12\x19\n" +
 	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3303,7 +3403,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -3320,87 +3420,91 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*Highlight)(nil),             // 12: ragd.v1.Highlight
 	(*ByteRange)(nil),             // 13: ragd.v1.ByteRange
 	(*Explain)(nil),               // 14: ragd.v1.Explain
-	(*GraphExplain)(nil),          // 15: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 16: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 17: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 18: ragd.v1.GraphEdge
-	(*Stage)(nil),                 // 19: ragd.v1.Stage
-	(*Reranker)(nil),              // 20: ragd.v1.Reranker
-	(*Reranking)(nil),             // 21: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 22: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 23: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 24: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 25: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 26: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 27: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 28: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 29: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 30: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 31: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 32: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 33: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 34: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 35: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 36: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
+	(*ContextValue)(nil),          // 15: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 16: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 17: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 18: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 19: ragd.v1.GraphEdge
+	(*Stage)(nil),                 // 20: ragd.v1.Stage
+	(*Reranker)(nil),              // 21: ragd.v1.Reranker
+	(*Reranking)(nil),             // 22: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 23: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 24: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 25: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 26: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 27: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 28: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 29: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 30: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 31: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 32: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 33: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 34: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 35: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 36: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 37: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	35, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	36, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	20, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	21, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
 	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	35, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	35, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	36, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	36, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	14, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	35, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	36, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	20, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	21, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	15, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	36, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	26, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	37, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	27, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	13, // 20: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	13, // 21: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	19, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	21, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	19, // 24: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	17, // 25: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	18, // 26: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	21, // 27: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	16, // 28: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	22, // 29: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 30: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	20, // 31: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	25, // 32: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	21, // 33: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 34: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	26, // 35: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	29, // 36: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	37, // 37: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	30, // 38: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	31, // 39: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	34, // 40: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 41: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	23, // 42: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 43: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	27, // 44: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	32, // 45: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 46: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	24, // 47: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 48: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	28, // 49: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	33, // 50: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	46, // [46:51] is the sub-list for method output_type
-	41, // [41:46] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	20, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	22, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	15, // 24: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	36, // 25: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	20, // 26: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	18, // 27: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	19, // 28: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	22, // 29: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	17, // 30: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	15, // 31: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	23, // 32: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 33: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	21, // 34: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	26, // 35: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	22, // 36: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 37: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	27, // 38: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	30, // 39: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	38, // 40: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	31, // 41: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	32, // 42: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	35, // 43: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 44: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	24, // 45: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 46: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	28, // 47: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	33, // 48: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 49: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	25, // 50: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 51: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	29, // 52: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	34, // 53: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	49, // [49:54] is the sub-list for method output_type
+	44, // [44:49] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -3414,15 +3518,15 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -100,6 +100,7 @@ type Client struct {
 	ragdv1connect.PromptServiceClient
 	ragdv1connect.EndpointServiceClient
 	ragdv1connect.SecretServiceClient
+	ragdv1connect.ContextServiceClient
 	ragdv1connect.EvaluateServiceClient
 	ragdv1connect.EventServiceClient
 	ragdv1connect.HookServiceClient
@@ -129,6 +130,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		ServerServiceClient:   ragdv1connect.NewServerServiceClient(http.DefaultClient, s.URL, options),
 		EndpointServiceClient: ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
 		SecretServiceClient:   ragdv1connect.NewSecretServiceClient(http.DefaultClient, s.URL, options),
+		ContextServiceClient:  ragdv1connect.NewContextServiceClient(http.DefaultClient, s.URL, options),
 		EvaluateServiceClient: ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
 		EventServiceClient:    ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
 		HookServiceClient:     ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),

@@ -354,6 +354,19 @@ CREATE TABLE ragd_shared.asked_questions (
     asked_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.context_keys (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    key_name text NOT NULL COLLATE pg_catalog."C",
+    description text NOT NULL,
+    schema jsonb,
+    fallback jsonb,
+    secret boolean NOT NULL,
+    source text NOT NULL,
+    source_name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.endpoints (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     endpoint_name text NOT NULL COLLATE pg_catalog."C",
@@ -539,6 +552,9 @@ CREATE TABLE ragd_shared.tools (
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
 
+ALTER TABLE ONLY ragd_shared.context_keys
+    ADD CONSTRAINT context_keys_pkey PRIMARY KEY (tenant_id, key_name);
+
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (tenant_id, endpoint_name);
 
@@ -588,6 +604,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('context', 'key_name');
+
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('prompt', 'prompt_name');
@@ -600,6 +618,9 @@ CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.context_keys
+    ADD CONSTRAINT context_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -657,6 +678,8 @@ ALTER TABLE ONLY ragd_shared.tools
 
 ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.context_keys ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.evaluation_results ENABLE ROW LEVEL SECURITY;
@@ -672,6 +695,8 @@ ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.context_keys USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.current_tenant()));
 

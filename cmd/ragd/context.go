@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func (p *program) contextCommands() *cobra.Command {
+	return p.clientFlags(p.group("context", "Declare keys of the request context", `
+Besides the known keys, such as topK, a tenant may declare keys of the request
+context. Tools use a value as {{context.NAME}}, and filters as
+{"$context": "context.NAME"}. Callers set a key, or the service fills it from a
+header, a claim of the access token, an attribute of the API key, or a constant.`,
+		p.contextDeclare(), p.contextShow(), p.contextList(), p.contextDelete(),
+	))
+}
+
+func (p *program) contextDeclare() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "declare KEY",
+		Short: "Declare a key, or replace its declaration",
+		Example: `  ragd context declare country --schema '{"enum": ["de", "fr"]}' --default '"de"'
+  ragd context declare department --claim department
+  ragd context declare team --attribute team
+  ragd context declare region --constant '"eu"'`,
+		Args: arguments("KEY"),
+	}
+	flags := cmd.Flags()
+	description := flags.String("description", "", "what the key is for")
+	schema := flags.String("schema", "", "JSON Schema of the values")
+	fallback := flags.String("default", "", "value where the source has none, as JSON")
+	secret := flags.Bool("secret", false, "mask the value in explanations, and keep filters from testing it")
+	from := map[string]*string{
+		"header":    flags.String("header", "", "header that has the value"),
+		"claim":     flags.String("claim", "", "path of the claim that has the value"),
+		"attribute": flags.String("attribute", "", "path of the API key's attribute that has the value"),
+	}
+	constant := flags.String("constant", "", "the value, as JSON")
+	cmd.MarkFlagsMutuallyExclusive("header", "claim", "attribute", "constant")
+	cmd.MarkFlagsMutuallyExclusive("default", "constant")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		key := &ragdv1.ContextKey{Name: args[0], Description: *description, Secret: *secret}
+		for source, name := range from {
+			if flags.Changed(source) {
+				key.Source, key.From = source, *name
+			}
+		}
+		if flags.Changed("constant") {
+			key.Source = "constant"
+		}
+		if *schema != "" {
+			key.Schema = &structpb.Struct{}
+			if err := protojson.Unmarshal([]byte(*schema), key.Schema); err != nil {
+				return usagef("--schema is not a JSON object: %s", *schema)
+			}
+		}
+		if value := cmp.Or(*fallback, *constant); value != "" {
+			key.Default = &structpb.Value{}
+			if err := protojson.Unmarshal([]byte(value), key.Default); err != nil {
+				return usagef("the value is not JSON: %s; write texts as '\"text\"'", value)
+			}
+		}
+		res, err := c.contexts.DeclareContextKey(ctx, &ragdv1.DeclareContextKeyRequest{Key: key})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(res, showContextKey(res.GetKey()))
+	})
+	return cmd
+}
+
+func showContextKey(key *ragdv1.ContextKey) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "key", key.GetName())
+		output.Field(w, "description", key.GetDescription())
+		output.Field(w, "source", contextSource(key))
+		if key.Schema != nil {
+			output.Field(w, "schema", output.CompactJSON(key.GetSchema()))
+		}
+		switch {
+		case key.GetSecret():
+			output.Field(w, "secret", "true")
+		case key.Default != nil:
+			output.Field(w, "default", output.CompactJSON(key.GetDefault()))
+		}
+		output.Field(w, "created", output.Stamp(key.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(key.GetUpdateTime()))
+	}
+}
+
+func contextSource(key *ragdv1.ContextKey) string {
+	if key.GetFrom() == "" {
+		return key.GetSource()
+	}
+	return key.GetSource() + " " + key.GetFrom()
+}
+
+func (p *program) contextShow() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show KEY",
+		Short:   "Show a declared key",
+		Example: `  ragd context show country`,
+		Args:    arguments("KEY"),
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			res, err := c.contexts.GetContextKey(ctx, &ragdv1.GetContextKeyRequest{Name: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.out.Show(res, showContextKey(res.GetKey()))
+		}),
+	}
+}
+
+func (p *program) contextList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the declared keys in the order of their names",
+		Example: `  ragd context list`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		keys := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ContextKey, string, error) {
+			page, err := c.contexts.ListContextKeys(ctx, &ragdv1.ListContextKeysRequest{PageSize: size, PageToken: token})
+			return page.GetKeys(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "context keys", keys, "KEY SOURCE DESCRIPTION", func(key *ragdv1.ContextKey) []any {
+			return []any{key.GetName(), contextSource(key), key.GetDescription()}
+		})
+	})
+	return cmd
+}
+
+func (p *program) contextDelete() *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete KEY",
+		Short:   "Delete the declaration of a key",
+		Long:    `Delete the declaration of a key. Filters that refer to it match nothing from then on.`,
+		Example: `  ragd context delete country`,
+		Args:    arguments("KEY"),
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			res, err := c.contexts.DeleteContextKey(ctx, &ragdv1.DeleteContextKeyRequest{Name: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted context key %s\n", args[0]) })
+		}),
+	}
+}

@@ -1,0 +1,471 @@
+package tenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/schema"
+)
+
+// ContextKey is a key of the request context that a tenant declared.
+type ContextKey struct {
+	Name        string
+	Description string
+	// Schema is the JSON Schema of the values; nil allows all.
+	Schema json.RawMessage
+	// Default is the value where Source has none, with numbers as json.Number; nil for none.
+	// For Constant it is the value.
+	Default any
+	// Secret hides the value in explanations, and keeps filters from testing it.
+	Secret bool
+	Source ContextSource
+	// From is the name of a header, or the path of a claim or an attribute.
+	From string
+
+	compiled *schema.Schema // of Schema
+}
+
+// ContextSource says where the values of a declared key come from.
+type ContextSource string
+
+// The sources. Callers choose what the first two give.
+const (
+	FromCaller    ContextSource = "caller"    // Ragd-Context, _meta, CallTool and servers
+	FromHeader    ContextSource = "header"    // a header of the request
+	FromClaim     ContextSource = "claim"     // a claim of the access token
+	FromAttribute ContextSource = "attribute" // an attribute of the API key
+	Constant      ContextSource = "constant"
+)
+
+// Trusted reports whether no caller can choose the value.
+func (k *ContextKey) Trusted() bool { return k.Source != FromCaller && k.Source != FromHeader }
+
+// Compile compiles the schema of the key. Errors: Invalid, naming the field schema.
+func (k *ContextKey) Compile() (err error) {
+	if len(k.Schema) > 0 {
+		k.compiled, err = schema.Compile("schema", k.Schema)
+	}
+	return err
+}
+
+// Check checks a value against the schema. Errors: Invalid, naming the field.
+func (k *ContextKey) Check(field string, value any) error {
+	if k.compiled == nil {
+		return nil
+	}
+	return k.compiled.Validate(field, value)
+}
+
+var contextKeyPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+
+// reservedContextKeys are names that a reader could take for another root of a path.
+var reservedContextKeys = []string{"arguments", "claims", "context", "key", "ragd", "secrets", "server", "subject", "tenant"}
+
+// CheckContextKeyName returns an Invalid error for a name that no declared key may have.
+func CheckContextKeyName(field, name string) error {
+	reserved := slices.Concat(reservedContextKeys, slices.Collect(maps.Keys((&Overrides{}).targets())))
+	switch {
+	case !contextKeyPattern.MatchString(name):
+		return fault.Field(field, "must be 1 to 64 letters, digits and underscores, and begin with a letter")
+	case slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }):
+		return fault.Field(field, "%q is reserved: choose another name", name)
+	}
+	return nil
+}
+
+// DeclaredFunc returns the keys of the request context that a tenant declared. Do not change them.
+type DeclaredFunc func(context.Context, ID) ([]*ContextKey, error)
+
+// Declare sets where declared keys are found. Call it before the first request.
+func (a *Authenticator) Declare(declared DeclaredFunc) { a.declared = declared }
+
+// fillContext adds the declared keys and the values that the edge fills, and resolves the
+// mandatory filter of the credential.
+func (a *Authenticator) fillContext(ctx context.Context, r *Request, header http.Header) error {
+	var err error
+	if a.declared != nil && r.Tenant != "" {
+		if r.keys, err = a.declared(ctx, r.Tenant); err != nil {
+			return err
+		}
+	}
+	for _, k := range r.keys {
+		value, ok, err := r.edgeValue(k, header)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if r.filled == nil {
+				r.filled = map[string]any{}
+			}
+			r.filled[k.Name] = value
+		}
+	}
+	r.Principal.MandatoryFilter, err = r.Principal.MandatoryFilter.Resolve(r.trusted)
+	return err
+}
+
+// edgeValue returns the value that the edge fills a key with. ok is false if the source has
+// none. A claim or an attribute that does not match the schema becomes null, which the default
+// does not replace. Errors: Invalid for a header that does not match it.
+func (r *Request) edgeValue(k *ContextKey, header http.Header) (value any, ok bool, err error) {
+	switch k.Source {
+	case FromHeader:
+		given := header.Values(k.From)
+		switch {
+		case len(given) > 1:
+			return nil, false, fault.Field(k.From, "is given %d times, but may be given only once", len(given))
+		case len(given) == 0:
+			return nil, false, nil
+		}
+		value, err = k.parse(given[0])
+		return value, true, err
+	case FromClaim:
+		value, ok = valueAt(r.Principal.Claims, k.From)
+	case FromAttribute:
+		value, ok = valueAt(r.Principal.Attributes, k.From)
+	}
+	if ok && k.Check(k.Name, value) != nil {
+		value = nil
+	}
+	return value, ok, nil
+}
+
+// parse returns the value in a header: the text, or if the schema does not allow that, the
+// JSON in it.
+func (k *ContextKey) parse(text string) (any, error) {
+	err := k.Check(k.From, text)
+	if err == nil {
+		return text, nil
+	}
+	value, notJSON := schema.Decode([]byte(text))
+	if notJSON != nil {
+		return nil, err
+	}
+	return value, k.Check(k.From, value)
+}
+
+// valueAt returns the value at a path of names with dots. Where a name contains dots itself, as
+// those of claims may, the longest rest of the path that is a name counts.
+func valueAt(object map[string]any, path string) (any, bool) {
+	for {
+		if value, ok := object[path]; ok {
+			return value, true
+		}
+		name, rest, nested := strings.Cut(path, ".")
+		if !nested {
+			return nil, false
+		}
+		if object, nested = object[name].(map[string]any); !nested {
+			return nil, false
+		}
+		path = rest
+	}
+}
+
+// key returns a declared key, nil if there is none.
+func (r *Request) key(name string) *ContextKey {
+	for _, k := range r.keys {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// Accept checks the values of declared keys that a caller gives, and returns o with the origin
+// that an explanation shows. Errors: Invalid for an unknown key or a value that does not match
+// its schema; Denied for a key that callers cannot set.
+func (r *Request) Accept(origin string, o Overrides) (Overrides, error) {
+	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
+		field := "Ragd-Context." + name
+		k := r.key(name)
+		switch {
+		case k == nil:
+			return o, fault.Field("Ragd-Context", "must be one JSON object: %q is unknown; known keys are %s", name, strings.Join(r.settable(), ", "))
+		case k.Source != FromCaller:
+			denied := fault.Field(field, "cannot be set by callers: the tenant's declaration of this key says where its value comes from")
+			denied.Kind = fault.Denied
+			return o, denied
+		}
+		if err := k.Check(field, o.Values[name]); err != nil {
+			if k.Secret {
+				err = fault.Field(field, "does not match the schema of the key")
+			}
+			return o, err
+		}
+	}
+	return o.From(origin), nil
+}
+
+// settable returns the names of the keys that a caller may set.
+func (r *Request) settable() []string {
+	names := slices.Collect(maps.Keys((&Overrides{}).targets()))
+	for _, k := range r.keys {
+		if k.Source == FromCaller {
+			names = append(names, k.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ContextValue is an effective value of the request context.
+type ContextValue struct {
+	Name string
+	// Value is the value as decoded JSON; nil for a secret.
+	Value  any
+	Secret bool
+	// Origin says where the value comes from, such as "header Ragd-Context" or "default".
+	Origin string
+}
+
+// originNames are what comes before the name or path in an origin.
+var originNames = map[ContextSource]string{FromHeader: "header ", FromClaim: "claim ", FromAttribute: "attribute "}
+
+// Context returns the effective request context in the order of names: what was given of the
+// known keys, and the declared keys that have a value.
+func (r *Request) Context() []ContextValue {
+	var values []ContextValue
+	for name := range r.Overrides.targets() {
+		if value, ok := r.Overrides.value(name); ok {
+			values = append(values, ContextValue{Name: name, Value: value, Origin: r.Overrides.origins[name]})
+		}
+	}
+	for _, k := range r.keys {
+		value, origin, ok := r.declaredValue(k)
+		if !ok {
+			continue
+		}
+		if k.Secret {
+			value = nil
+		}
+		values = append(values, ContextValue{Name: k.Name, Value: value, Secret: k.Secret, Origin: origin})
+	}
+	slices.SortFunc(values, func(a, b ContextValue) int { return strings.Compare(a.Name, b.Name) })
+	return values
+}
+
+// declaredValue returns the effective value of a declared key and its origin.
+func (r *Request) declaredValue(k *ContextKey) (value any, origin string, ok bool) {
+	switch k.Source {
+	case FromCaller:
+		value, ok = r.Overrides.Values[k.Name]
+		origin = r.Overrides.origins[k.Name]
+		if ok && origin == OriginServer && k.Check(k.Name, value) != nil {
+			ok = false // stored before the key was declared so
+		}
+	case Constant:
+		return k.Default, string(Constant), k.Default != nil
+	default:
+		value, ok = r.filled[k.Name]
+		origin = originNames[k.Source] + k.From
+	}
+	if !ok {
+		value, origin = k.Default, "default"
+	}
+	return value, origin, value != nil
+}
+
+// Lookup returns the value at a path of the effective request context: context.NAME for known
+// and declared keys, claims.NAME, key.NAME for attributes of the API key, tenant, subject and
+// server; below an object, more names follow. It includes secrets. Null is missing.
+func (r *Request) Lookup(path string) (any, bool) {
+	return r.lookup(path, func(*ContextKey) bool { return true })
+}
+
+// Resolve replaces the references of a filter that the caller, a tool or a server gave. Values
+// of secret keys are missing, because results would tell them. Errors: Invalid.
+func (r *Request) Resolve(f filter.Filter) (filter.Filter, error) {
+	return f.Resolve(func(path string) (any, bool) {
+		return r.lookup(path, func(k *ContextKey) bool { return !k.Secret })
+	})
+}
+
+// Mandatory returns a filter that gives access, with its references replaced and trusted. It
+// matches nothing if that fails.
+func (r *Request) Mandatory(f filter.Filter) filter.Filter {
+	resolved, err := f.Trusted().Resolve(r.trusted)
+	if err != nil {
+		return filter.Nothing()
+	}
+	return resolved
+}
+
+// trusted is Lookup for filters that give access: what callers choose is missing.
+func (r *Request) trusted(path string) (any, bool) {
+	if name, ok := strings.CutPrefix(path, "context."); ok {
+		first, _, _ := strings.Cut(name, ".")
+		if r.key(first) == nil { // a known key
+			return nil, false
+		}
+	}
+	return r.lookup(path, func(k *ContextKey) bool { return k.Trusted() && !k.Secret })
+}
+
+// lookup is Lookup with the declared keys that allowed accepts.
+func (r *Request) lookup(path string, allowed func(*ContextKey) bool) (value any, ok bool) {
+	root, rest, _ := strings.Cut(path, ".")
+	switch root {
+	case "tenant":
+		return text(string(r.Tenant), rest)
+	case "subject":
+		return text(r.Principal.Subject, rest)
+	case "server":
+		return text(r.Server, rest)
+	case "claims":
+		value, ok = valueAt(r.Principal.Claims, rest)
+	case "key":
+		value, ok = valueAt(r.Principal.Attributes, rest)
+	case "context":
+		name, below, nested := strings.Cut(rest, ".")
+		if k := r.key(name); k == nil {
+			value, ok = r.Overrides.value(name)
+		} else if allowed(k) {
+			value, _, ok = r.declaredValue(k)
+		}
+		if ok && nested {
+			object, _ := value.(map[string]any)
+			value, ok = valueAt(object, below)
+		}
+	}
+	return value, ok && value != nil
+}
+
+// text returns a text that has nothing below it.
+func text(value, below string) (any, bool) { return value, value != "" && below == "" }
+
+// checkMandatory checks that callers cannot choose what the mandatory filter of a new key
+// refers to. Errors: Invalid.
+func (a *Authenticator) checkMandatory(ctx context.Context, id ID, f filter.Filter) error {
+	references := f.References()
+	if len(references) == 0 {
+		return nil
+	}
+	var keys []*ContextKey
+	if a.declared != nil && id != "" {
+		var err error
+		if keys, err = a.declared(ctx, id); err != nil {
+			return err
+		}
+	}
+	r := &Request{keys: keys}
+	for _, path := range references {
+		root, rest, _ := strings.Cut(path, ".")
+		name, _, _ := strings.Cut(rest, ".")
+		reason := ""
+		switch k := r.key(name); {
+		case root == "server":
+			reason = "callers choose the server"
+		case root != "context":
+			continue
+		case k == nil:
+			reason = "no key of this name is declared"
+		case !k.Trusted():
+			reason = "callers choose its value; it must come from a claim, an attribute or a constant"
+		case k.Secret:
+			reason = "it is secret"
+		default:
+			continue
+		}
+		return fault.Field("mandatoryFilter", "cannot refer to %s: %s", path, reason)
+	}
+	return nil
+}
+
+// Origins of values, for explanations.
+const (
+	OriginHeader = "header Ragd-Context"
+	OriginCall   = "call" // _meta of MCP, the context of CallTool
+	OriginServer = "server"
+)
+
+// From returns o with the origin of its values.
+func (o Overrides) From(origin string) Overrides {
+	o.origins = map[string]string{}
+	for name := range o.targets() {
+		if _, ok := o.value(name); ok {
+			o.origins[name] = origin
+		}
+	}
+	for name := range o.Values {
+		o.origins[name] = origin
+	}
+	return o
+}
+
+// FilterOnly returns the filter and the values of declared keys alone.
+func (o Overrides) FilterOnly() Overrides {
+	return Overrides{Filter: o.Filter, Values: o.Values, origins: o.origins}
+}
+
+// targets returns pointers to the fields of the known keys, by name.
+func (o *Overrides) targets() map[string]any {
+	return map[string]any{
+		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
+		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
+		"databaseConfig": &o.DatabaseConfig, "reranker": &o.Reranker, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
+		"minScore": &o.MinScore, "minSimilarity": &o.MinSimilarity,
+	}
+}
+
+// value returns the value of a known key as decoded JSON; false if it was not given.
+func (o Overrides) value(name string) (any, bool) {
+	target, ok := o.targets()[name]
+	if !ok {
+		return nil, false
+	}
+	if f, isFilter := target.(*filter.Filter); isFilter {
+		if f.IsZero() {
+			return nil, false
+		}
+		target = json.RawMessage(f.JSON())
+	}
+	raw, err := json.Marshal(target)
+	if err != nil {
+		return nil, false
+	}
+	value, err := schema.Decode(raw)
+	return value, err == nil && value != nil
+}
+
+// mergeMaps returns the members of both maps; those of first take precedence.
+func mergeMaps[V any](first, second map[string]V) map[string]V {
+	if len(first) == 0 {
+		return second
+	}
+	merged := maps.Clone(second)
+	if merged == nil {
+		merged = map[string]V{}
+	}
+	maps.Copy(merged, first)
+	return merged
+}
+
+// readValue adds the value of a key that is not known, which may be declared.
+func (o *Overrides) readValue(name string, raw json.RawMessage) error {
+	if err := CheckContextKeyName(name, name); err != nil {
+		return errUnknownKey
+	}
+	value, err := schema.Decode(raw)
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		return nil
+	}
+	if o.Values == nil {
+		o.Values = map[string]any{}
+	}
+	o.Values[name] = value
+	return nil
+}
+
+var errUnknownKey = errors.New("unknown key")
