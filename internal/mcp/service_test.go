@@ -87,6 +87,10 @@ func TestToolsOverTheService(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if given := walked.Explain.Context; len(given) != 2 || given[1].Name != "restartProb" || given[1].Origin != "call" {
+				t.Errorf("explained as %v", given)
+			}
+			walked.Explain.Context = nil // the call above gives these in its body
 			wantWalk.RelevantContext = ""
 			withoutTexts(wantWalk.Sources)
 			if diff := cmp.Diff(wantWalk, &walked, protocmp.Transform(), protocmp.IgnoreFields(&ragdv1.Stage{}, "duration_ms")); diff != "" {
