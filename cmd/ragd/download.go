@@ -126,7 +126,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	if err := write(file); err != nil {
 		return err
 	}
-	if err := file.Chmod(0o644); err != nil { //nolint:gosec // as a file that is made without a temporary one
+	if err := file.Chmod(0o644); err != nil {
 		return err
 	}
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {

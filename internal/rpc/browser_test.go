@@ -41,7 +41,7 @@ func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
 		"/.well-known/oauth-protected-resource/mcp": "mcp-protocol-version",
 	}
 	for path, asked := range headers {
-		res := preflight(t, s.URL+path, "https://app.example.com", asked)
+		res := preflight(t, s.URL+path, "https://app.example.com", asked) //nolint:bodyclose // preflight closes it
 		allowed := strings.ToLower(res.Header.Get("Access-Control-Allow-Headers"))
 		for header := range strings.SplitSeq(asked, ", ") {
 			if !strings.Contains(allowed, header) {
@@ -54,7 +54,7 @@ func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
 		if vary := strings.Join(res.Header.Values("Vary"), ", "); !strings.Contains(vary, "Origin") || res.Header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: %v", path, res.Header)
 		}
-		if res := preflight(t, s.URL+path, "https://evil.example", asked); res.StatusCode != http.StatusForbidden || res.Header.Get("Access-Control-Allow-Origin") != "" {
+		if res := preflight(t, s.URL+path, "https://evil.example", asked); res.StatusCode != http.StatusForbidden || res.Header.Get("Access-Control-Allow-Origin") != "" { //nolint:bodyclose // preflight closes it
 			t.Errorf("%s: a foreign page: %d %v", path, res.StatusCode, res.Header)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *connection) comment() {
 
 func (c *connection) send(p []byte) {
 	c.setDeadline(time.Now().Add(c.writeTimeout))
-	_, err := c.w.Write(p)
+	_, err := c.w.Write(p) //nolint:gosec // events and JSON, never a page
 	c.failOn(err)
 }
 

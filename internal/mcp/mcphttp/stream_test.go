@@ -34,7 +34,7 @@ func TestAClientThatComesBackGetsWhatItMissed(t *testing.T) {
 		w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": n})
 	}
 	notify(1)
-	ids, data := readEvents(t, lines, 1)
+	ids, _ := readEvents(t, lines, 1)
 	leave()
 	waitFor(t, "the stream to be left", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
 	notify(2)
@@ -42,7 +42,7 @@ func TestAClientThatComesBackGetsWhatItMissed(t *testing.T) {
 
 	back := w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0])
 	_, lines = w.events(t, back)
-	ids, data = readEvents(t, lines, 2)
+	ids, data := readEvents(t, lines, 2)
 	if !strings.Contains(data[0], `"n":2`) || !strings.Contains(data[1], `"n":3`) {
 		t.Errorf("missed %q", data)
 	}
