@@ -2,6 +2,7 @@ package httptool
 
 import (
 	"encoding/json"
+	"github.com/ragdhq/ragd/internal/template"
 	"mime"
 	"net/http"
 	"slices"
@@ -101,8 +102,8 @@ func (d *Definition) mapped(value any) (Result, error) {
 	if d.text != nil {
 		result.Text, err = d.text.Render(func(path string) (any, bool) {
 			_, rest, _ := strings.Cut(path, ".")
-			return remote.Below(value, rest)
-		}, remote.Text)
+			return template.Below(value, rest)
+		}, template.Text)
 	}
 	return result, err
 }
@@ -115,7 +116,7 @@ func pointer(value any, path string) (any, bool) {
 	for name := range strings.SplitSeq(path[1:], "/") {
 		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
 		var ok bool
-		if value, ok = remote.Child(value, name); !ok {
+		if value, ok = template.Child(value, name); !ok {
 			return nil, false
 		}
 	}

@@ -2,6 +2,7 @@ package httptool
 
 import (
 	"encoding/json"
+	"github.com/ragdhq/ragd/internal/template"
 	"maps"
 	"mime"
 	"net/url"
@@ -14,9 +15,9 @@ import (
 
 // node is a JSON value whose strings are templates.
 type node struct {
-	template *remote.Template // of a string
-	items    []*node          // of an array
-	names    []string         // of an object, in order
+	template *template.Template // of a string
+	items    []*node            // of an array
+	names    []string           // of an object, in order
 	members  map[string]*node
 	constant any // anything else
 }
@@ -30,7 +31,7 @@ func parseNode(field string, value any) (*node, error) {
 		if len(value) > maxTemplate {
 			return nil, fault.Field(field, "must be at most %d bytes, got %d", maxTemplate, len(value))
 		}
-		n.template, err = remote.Parse(field, value)
+		n.template, err = template.Parse(field, value)
 	case []any:
 		n.items = make([]*node, len(value))
 		for i, item := range value {
@@ -80,7 +81,7 @@ func (n *node) value(lookup func(string) (any, bool)) (any, bool, error) {
 			value, found := lookup(path)
 			return value, found, nil
 		}
-		text, err := n.template.Render(lookup, remote.Text)
+		text, err := n.template.Render(lookup, template.Text)
 		return text, true, err
 	case n.items != nil:
 		items := []any{}
@@ -111,7 +112,7 @@ func (n *node) value(lookup func(string) (any, bool)) (any, bool, error) {
 }
 
 // hasAll reports whether no placeholder of a template is missing.
-func hasAll(t *remote.Template, lookup func(string) (any, bool)) bool {
+func hasAll(t *template.Template, lookup func(string) (any, bool)) bool {
 	return !slices.ContainsFunc(t.Paths(), func(path string) bool { _, ok := lookup(path); return !ok })
 }
 
@@ -174,7 +175,7 @@ func (e encoding) check(body *node) error {
 func (e encoding) encode(body *node, lookup func(string) (any, bool)) ([]byte, error) {
 	switch e.kind {
 	case asText, asXML:
-		escape := remote.Text
+		escape := template.Text
 		if e.kind == asXML {
 			escape = remote.XML
 		}
@@ -221,7 +222,7 @@ func addParameter(to url.Values, name string, value any) error {
 		items = []any{value}
 	}
 	for _, item := range items {
-		text, err := remote.Text(item)
+		text, err := template.Text(item)
 		if err != nil {
 			return err
 		}

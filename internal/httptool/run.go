@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -79,14 +80,14 @@ func (r *Runner) Call(ctx context.Context, name string, d *Definition, arguments
 	defer leave()
 	limited, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	result, err := r.call(limited, caller, name, d, remote.Values{Arguments: given, Request: lookup})
+	result, err := r.call(limited, caller, name, d, template.Values{Arguments: given, Request: lookup})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.host.Host, d.timeout)
 	}
 	return result, err
 }
 
-func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, d *Definition, values remote.Values) (Result, error) {
+func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, d *Definition, values template.Values) (Result, error) {
 	var err error
 	if values.Secrets, err = r.client.Secrets.Values(ctx, caller.Tenant, d.secrets, d.host); err != nil {
 		return Result{}, err

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/ragdhq/ragd/internal/template"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -76,13 +77,13 @@ type Definition struct {
 	Input, Output json.RawMessage
 
 	settings       settings
-	url            *remote.Template
+	url            *template.Template
 	host           *url.URL // scheme and host, which no value changes
 	query, headers []parameter
 	body           *node // nil for none
 	encoding       encoding
 	input, output  *schema.Schema
-	text           *remote.Template // of the result; nil for JSON
+	text           *template.Template // of the result; nil for JSON
 	timeout        time.Duration
 	retries        int
 	secrets        []string
@@ -151,7 +152,7 @@ func (d *Definition) parseMethod() error {
 // where a request goes.
 func (d *Definition) parseURL(guard *outbound.Guard) error {
 	var err error
-	if d.url, err = remote.Parse("url", d.settings.URL); err != nil {
+	if d.url, err = template.Parse("url", d.settings.URL); err != nil {
 		return err
 	}
 	const stand = "x"
@@ -325,7 +326,7 @@ func (d *Definition) parseResponse() (err error) {
 		return fault.Field("response.path", "must be a JSON pointer such as /data/items, or empty for the whole answer")
 	}
 	if r.Text != "" {
-		d.text, err = remote.ParseResult("response.text", r.Text)
+		d.text, err = template.ParseResult("response.text", r.Text)
 	}
 	return err
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"github.com/ragdhq/ragd/internal/template"
 	"net/http"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, t *ragdv1.Tool, c toolset.Call) (tools
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	got, err := r.Call(ctx, t.GetToolName(), d, c.Arguments, remote.RequestValues(ctx))
+	got, err := r.Call(ctx, t.GetToolName(), d, c.Arguments, template.RequestValues(ctx))
 	if err != nil {
 		return toolset.Result{}, err
 	}

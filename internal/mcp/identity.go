@@ -27,13 +27,13 @@ func identify(hooks *server.Hooks, version string) {
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcpgo.InitializeRequest, result *mcpgo.InitializeResult) {
 		of := own.FromContext(ctx)
 		result.ServerInfo = fullInfo(of, version)
-		result.Instructions = instructionsOf(of)
+		result.Instructions = instructionsOf(ctx, of)
 		result.Capabilities = capabilitiesOf(of, result.Capabilities)
 	})
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcpgo.DiscoverRequest, result *mcpgo.DiscoverResult) {
 		of := own.FromContext(ctx)
 		result.EnsureResultMeta().SetServerInfo(fullInfo(of, version))
-		result.Instructions = instructionsOf(of)
+		result.Instructions = instructionsOf(ctx, of)
 		result.Capabilities = capabilitiesOf(of, result.Capabilities)
 	})
 	// Clients without a session find the server in the metadata of every result. There it is
@@ -73,12 +73,12 @@ func fullInfo(of *own.Server, version string) mcpgo.Implementation {
 	return info
 }
 
-func instructionsOf(of *own.Server) string {
+func instructionsOf(ctx context.Context, of *own.Server) string {
 	switch {
 	case of == nil:
 		return instructions
 	case of.Instructions != "":
-		return of.Instructions
+		return of.InstructionsFor(ctx)
 	case of.Tools != nil || len(of.Presented) > 0:
 		return plainInstructions
 	}

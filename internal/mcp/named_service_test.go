@@ -52,7 +52,7 @@ func TestNamedServersDescribeThemselves(t *testing.T) {
 	s := servicetest.New(t, service.Config{NoWorkers: true, Version: "v9.9.9"})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
 	makeServer(t, acme, &ragdv1.CreateServerRequest{
-		ServerName: "handbook", Version: "2.1.0", Title: "The handbook", Description: "Rules.", Instructions: "Answer from the handbook.",
+		ServerName: "handbook", Version: "2.1.0", Title: "The handbook", Description: "Rules.", Instructions: "Answer from the {{server}} of {{tenant}}{{claims.none}}.",
 		WebsiteUrl: "https://example.com/handbook", Icons: []*ragdv1.ServerIcon{{Src: "https://example.com/i.png", Sizes: []string{"48x48"}, Theme: "dark"}},
 		Prompts: allowed("answer_with_sources"), HideResources: true,
 	})
@@ -73,7 +73,7 @@ func TestNamedServersDescribeThemselves(t *testing.T) {
 				info.WebsiteURL != "https://example.com/handbook" || len(info.Icons) != 1 || info.Icons[0].Theme != "dark" {
 				t.Errorf("server info: %+v", info)
 			}
-			if instructions != "Answer from the handbook." || capabilities.Resources != nil || capabilities.Prompts == nil {
+			if instructions != "Answer from the handbook of acme." || capabilities.Resources != nil || capabilities.Prompts == nil {
 				t.Errorf("instructions %q, capabilities %+v", instructions, capabilities)
 			}
 			prompts, err := c.ListPrompts(t.Context(), mcpgo.ListPromptsRequest{})

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -251,7 +252,7 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	if err != nil {
 		return err
 	}
-	headers, err := d.render(remote.Values{Request: lookup, Secrets: secrets}.Lookup)
+	headers, err := d.render(template.Values{Request: lookup, Secrets: secrets}.Lookup)
 	if err != nil {
 		return err
 	}

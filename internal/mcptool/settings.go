@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/ragdhq/ragd/internal/template"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -80,7 +81,7 @@ type Definition struct {
 
 type header struct {
 	name  string
-	value *remote.Template
+	value *template.Template
 }
 
 // Parse returns the tool with these settings. Errors: Invalid, naming fields below settings;
@@ -163,7 +164,7 @@ func (d *Definition) parseHeaders(given map[string]string) error {
 		case len(value) > maxHeaderBytes || !httpguts.ValidHeaderFieldValue(value):
 			return fault.Field("headers."+name, "must be at most %d bytes on one line, without control characters", maxHeaderBytes)
 		}
-		template, err := remote.Parse("headers."+name, value)
+		template, err := template.Parse("headers."+name, value)
 		if err != nil {
 			return err
 		}

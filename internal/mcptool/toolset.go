@@ -3,9 +3,9 @@ package mcptool
 import (
 	"context"
 	"encoding/json"
+	"github.com/ragdhq/ragd/internal/template"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -42,7 +42,7 @@ func (r *Runner) Run(ctx context.Context, t *ragdv1.Tool, c toolset.Call) (tools
 			c.Progress(ctx, toolset.Progress{Done: done, Total: total, Message: message})
 		}
 	}
-	got, err := r.Call(ctx, d, c.Arguments, remote.RequestValues(ctx), progress)
+	got, err := r.Call(ctx, d, c.Arguments, template.RequestValues(ctx), progress)
 	if err != nil {
 		return toolset.Result{}, err
 	}

@@ -4,6 +4,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"github.com/ragdhq/ragd/internal/template"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,7 +180,7 @@ func (p *Prompt) checkMessage(m Message) error {
 	if text == "" {
 		return fault.Field(field, "is empty")
 	}
-	parsed, err := remote.Parse(field, text)
+	parsed, err := template.Parse(field, text)
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (p *Prompt) render(given map[string]string, request func(string) (any, bool
 	if err != nil {
 		return nil, err
 	}
-	lookup := remote.Values{Arguments: values, Request: request}.Lookup
+	lookup := template.Values{Arguments: values, Request: request}.Lookup
 	rendered, size := slices.Clone(p.Messages), 0
 	for i := range rendered {
 		m := &rendered[i]
@@ -220,7 +221,7 @@ func (p *Prompt) render(given map[string]string, request func(string) (any, bool
 		case m.Resource != nil:
 			m.Resource, err = m.Resource.render(lookup)
 		default:
-			m.Text, err = renderText("messages.text", m.Text, lookup, remote.Text)
+			m.Text, err = renderText("messages.text", m.Text, lookup, template.Text)
 		}
 		if err != nil {
 			return nil, err
@@ -260,7 +261,7 @@ func (r Resource) render(lookup func(string) (any, bool)) (*Resource, error) {
 }
 
 func renderText(field, text string, lookup func(string) (any, bool), encode func(any) (string, error)) (string, error) {
-	parsed, err := remote.Parse(field, text)
+	parsed, err := template.Parse(field, text)
 	if err != nil {
 		return "", err
 	}

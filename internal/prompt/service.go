@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -164,12 +165,6 @@ func (s *Service) Messages(ctx context.Context, name, version string, arguments 
 	if err != nil {
 		return Prompt{}, err
 	}
-	found.Messages, err = found.render(arguments, func(path string) (any, bool) { return valueOf(r, path) })
+	found.Messages, err = found.render(arguments, template.RequestValues(ctx))
 	return found, err
-}
-
-// valueOf returns a value of the request context for a placeholder.
-func valueOf(r *tenant.Request, path string) (any, bool) {
-	value := map[string]string{"tenant": string(r.Tenant), "subject": r.Principal.Subject, "server": r.Server}[path]
-	return value, value != ""
 }

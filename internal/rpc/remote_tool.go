@@ -5,7 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/httptool"
 	"github.com/ragdhq/ragd/internal/mcptool"
-	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 )
@@ -29,7 +29,7 @@ func (h *Handlers) checkRemote(ctx context.Context, t *tool.Tool) error {
 		_, err := h.Remote.HTTP.Check(ctx, t.Settings)
 		return err
 	}
-	settings, found, err := h.Remote.MCP.Check(ctx, t.Settings, remote.RequestValues(ctx))
+	settings, found, err := h.Remote.MCP.Check(ctx, t.Settings, template.RequestValues(ctx))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -36,7 +37,7 @@ type Definition struct {
 	Version     string `json:"version"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
-	// Instructions tell models how to use the server.
+	// Instructions tell models how to use the server: a template over the request context.
 	Instructions string      `json:"instructions,omitempty"`
 	Icons        []Icon      `json:"icons,omitempty"`
 	WebsiteURL   string      `json:"websiteUrl,omitempty"`
@@ -132,6 +133,9 @@ func (s *Server) checkTexts() error {
 		if err := textlimit.Check(text.field, text.value, text.most); err != nil {
 			return err
 		}
+	}
+	if _, err := template.Parse("instructions", s.Instructions); err != nil {
+		return err
 	}
 	if versionRange.MatchString(s.Version) || s.Version == "latest" {
 		return fault.Field("version", "must be one version such as 1.2.0, not a range, got %q", s.Version)

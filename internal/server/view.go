@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -18,6 +19,20 @@ func NewContext(ctx context.Context, s *Server) context.Context {
 func FromContext(ctx context.Context) *Server {
 	s, _ := ctx.Value(contextKey{}).(*Server)
 	return s
+}
+
+// InstructionsFor returns the instructions for the request in ctx. Values that are missing are
+// empty.
+func (s *Server) InstructionsFor(ctx context.Context) string {
+	parsed, err := template.Parse("instructions", s.Instructions)
+	if err != nil {
+		return s.Instructions // stored before placeholders were checked
+	}
+	text, err := parsed.Render(template.RequestValues(ctx), template.Text)
+	if err != nil {
+		return s.Instructions
+	}
+	return text
 }
 
 // View returns how the server shows tools; the zero View for a nil Server. Which tools it shows

@@ -1,4 +1,6 @@
-package remote
+// Package template fills values into texts of tenants: placeholders such as {{arguments.city}}
+// stand for values of a call and of the request context, and there is no logic.
+package template
 
 import (
 	"regexp"
