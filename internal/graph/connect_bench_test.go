@@ -57,8 +57,8 @@ func (g *testGraph) store(t testing.TB, documents []graph.Document) {
 		ids, titles, uris, texts = append(ids, d.DocumentID), append(titles, d.Title), append(uris, d.URI), append(texts, d.Texts[0])
 	}
 	for _, statement := range []string{
-		`INSERT INTO tenant.documents (document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, chunk_count, byte_size, job_id)
-		SELECT d.id, ` + fmt.Sprint(g.index.ID) + `, d.uri, d.title, 'text/plain', '{}', '{}', '', 1, 'ready', 1, 0, d.id
+		`INSERT INTO tenant.documents (document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, content_sha256, version, status, chunk_count, byte_size, job_id)
+		SELECT d.id, ` + fmt.Sprint(g.index.ID) + `, d.uri, d.title, 'text/plain', '{}', '{}', '', '', 1, 'ready', 1, 0, d.id
 		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS d (id, title, uri, text)`,
 		`INSERT INTO tenant.chunk (document_id, chunk_id, metadata, title, text, embedding)
 		SELECT d.id, d.id || ':0', '{}', d.title, d.text, array_fill(0, ARRAY[512])::vector

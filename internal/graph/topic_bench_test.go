@@ -56,8 +56,8 @@ func (g *testGraph) findTopics(b *testing.B) time.Duration {
 func (g *testGraph) fill(b *testing.B, from, documents int) {
 	b.Helper()
 	for _, statement := range []string{
-		`INSERT INTO tenant.documents (document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, chunk_count, byte_size, job_id)
-		SELECT d.id, ` + fmt.Sprint(g.index.ID) + `, d.n::text, 'Document ' || d.n, 'text/plain', '{}', '{}', '', 1, 'pending', 0, 1000, d.id
+		`INSERT INTO tenant.documents (document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, content_sha256, version, status, chunk_count, byte_size, job_id)
+		SELECT d.id, ` + fmt.Sprint(g.index.ID) + `, d.n::text, 'Document ' || d.n, 'text/plain', '{}', '{}', '', '', 1, 'pending', 0, 1000, d.id
 		FROM (SELECT n, md5(n::text)::uuid AS id FROM generate_series($1::int, $1::int + $2::int - 1) AS n) AS d`,
 		`INSERT INTO tenant.chunk (document_id, ordinal, chunk_id, metadata, title, text, embedding, terms)
 		SELECT md5(n::text)::uuid, o, n || ':' || o, '{}', 'Document ' || n, (

@@ -89,15 +89,27 @@ func (s *session) notified(n mcp.JSONRPCNotification) {
 	}
 }
 
-// watch calls report for each notification about progress with the token until stop.
+// watch calls report for each notification about progress with the token, one at a time, and
+// not after stop has returned.
 func (s *session) watch(token string, report func(mcp.JSONRPCNotification)) (stop func()) {
+	var reporting sync.Mutex
+	stopped := false
 	s.mu.Lock()
-	s.progress[token] = report
+	s.progress[token] = func(n mcp.JSONRPCNotification) {
+		reporting.Lock()
+		defer reporting.Unlock()
+		if !stopped {
+			report(n)
+		}
+	}
 	s.mu.Unlock()
 	return func() {
 		s.mu.Lock()
 		delete(s.progress, token)
 		s.mu.Unlock()
+		reporting.Lock()
+		defer reporting.Unlock()
+		stopped = true
 	}
 }
 
