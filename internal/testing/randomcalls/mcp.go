@@ -16,7 +16,7 @@ import (
 )
 
 // kinds maps the tools of MCP whose names are not those of their RPC.
-var kinds = map[string]protoreflect.Name{"document_chunker": "ChunkText"}
+var kinds = map[string]protoreflect.Name{"document_chunker": "ChunkText", "fetch": "ListChunks", "search": "VectorQuery"}
 
 // listTools returns the RPCs that the builtin tools call, by the names of the tools, such
 // as vector_query.
