@@ -360,7 +360,7 @@ func (a *Authenticator) checkMandatory(ctx context.Context, id ID, f filter.Filt
 	for _, path := range references {
 		root, rest, _ := strings.Cut(path, ".")
 		name, _, _ := strings.Cut(rest, ".")
-		reason := ""
+		var reason string
 		switch k := r.key(name); {
 		case root == "server":
 			reason = "callers choose the server"

@@ -190,7 +190,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 				return fmt.Errorf("%q is unknown; known keys are %s", key, strings.Join(known, ", "))
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %s", key, err)
+				return fmt.Errorf("%s: %w", key, err)
 			}
 			return nil
 		}
