@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs third-party MCP clients against the service: the TypeScript SDK in
-# both of its versions, Mastra's client, the inspector's command line and mcp-go's
+# Runs third-party MCP clients against the service: the TypeScript SDK in both of
+# its versions, the Python SDK, Mastra's client, the inspector's command line and mcp-go's
 # client. Then converts the tools for models of OpenAI, Google and Anthropic with the
 # AI SDK, Mastra, LangChain, OpenAI's Agents SDK and Google's SDKs, and fails if that
 # loses a part of their schemas. Node and the libraries are installed from npm and PyPI
@@ -45,7 +45,7 @@ if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 	"$dir/venv/bin/pip" install --quiet --disable-pip-version-check "${wheels[@]}" >&2
 	echo "$wanted" >"$dir/installed"
 fi
-cp internal/mcp/testdata/clients/*.mjs internal/mcp/testdata/conversions/convert.* "$dir/"
+cp internal/mcp/testdata/clients/*.{mjs,py} internal/mcp/testdata/conversions/convert.* "$dir/"
 # go test succeeds when no test has the name.
 RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestConversionsOfToolSchemas)$' ./internal/mcp |
 	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 2 }'

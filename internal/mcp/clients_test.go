@@ -5,6 +5,9 @@ package mcp_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,10 +34,12 @@ func TestThirdPartyClients(t *testing.T) {
 	if folder == "" {
 		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.0/8"}})
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	globex.Index(t, "docs")
+	makeSurface(t, acme, "acme")
+	makeSurface(t, globex, "globex")
 	acme.Upload(t, &ragdv1.UploadDocumentRequest{
 		IndexName: "docs", Uri: "lighthouse.md",
 		Source: &ragdv1.UploadDocumentRequest_Text{Text: "# Lighthouse\n\nThe lighthouse is lit with whale oil."},
@@ -75,6 +80,10 @@ func TestThirdPartyClients(t *testing.T) {
 			run(t, node, args...)
 		})
 	}
+	t.Run("Python SDK", func(t *testing.T) {
+		t.Parallel()
+		run(t, filepath.Join(folder, "venv", "bin", "python"), "sdk.py")
+	})
 	for era := range mcptest.Eras {
 		t.Run("inspector, "+era, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +109,7 @@ func TestThirdPartyClients(t *testing.T) {
 					t.Errorf("%v: no %q in %s", tc.args, tc.want, out)
 				}
 			}
-			if out := inspect(globex.Secret, "tools/call", "--tool-name", "vector_query", "--tool-arg", "queryText=lighthouse"); strings.Contains(out, "whale") {
+			if out := inspect(globex.Secret, "tools/call", "--tool-name", "vector_query", "--tool-arg", "queryText=lighthouse", "indexName=docs"); strings.Contains(out, "whale") {
 				t.Errorf("the other tenant: %s", out)
 			}
 		})
@@ -133,9 +142,60 @@ func TestThirdPartyClients(t *testing.T) {
 				t.Error("no progress was heard")
 			}
 			other := mcptest.Connect(t, address, mcptest.Eras[era], map[string]string{"Authorization": "Bearer " + globex.Secret})
-			if _, text := mcptest.Call(t, other, "vector_query", map[string]any{"queryText": "lighthouse"}, nil); strings.Contains(text, "whale") {
+			if _, text := mcptest.Call(t, other, "vector_query", map[string]any{"queryText": "lighthouse", "indexName": "docs"}, nil); strings.Contains(text, "whale") {
 				t.Errorf("the other tenant: %s", text)
 			}
 		})
 	}
+}
+
+// makeSurface creates a server named handbook with the tenant's own tools, and the
+// HTTP service that one of them calls.
+func makeSurface(t *testing.T, c servicetest.Client, tenant string) {
+	t.Helper()
+	weather := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"report": "fog in %s, %s"}`, strings.TrimPrefix(r.URL.Path, "/weather/"), tenant)
+	}))
+	t.Cleanup(weather.Close)
+	c.Index(t, "handbook")
+	c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "handbook", Uri: "pier.md", Source: servicetest.Text("The pier is closed in storms.")})
+	c.Upload(t, &ragdv1.UploadDocumentRequest{
+		IndexName: "handbook", Uri: "gate.md", Source: servicetest.Text("The harbour gate of " + tenant + " closes at nine."),
+		Metadata: servicetest.Object(t, map[string]any{"audience": "staff"}),
+	})
+	schema := func(property string) map[string]any {
+		return map[string]any{
+			"type": "object", "properties": map[string]any{property: map[string]any{"type": "string"}}, "required": []any{property},
+		}
+	}
+	yes, no := true, false
+	for _, req := range []*ragdv1.CreateToolRequest{
+		{
+			ToolName: "search_handbook", Kind: "vector_query", Title: "Search", Description: "Searches the documents.",
+			Settings: servicetest.Object(t, map[string]any{"indexName": "handbook", "enableFilter": true}),
+		},
+		{
+			ToolName: "walk_handbook", Kind: "graph_rag", Title: "Walk",
+			Settings: servicetest.Object(t, map[string]any{"indexName": "handbook", "graphOptions": map[string]any{"threshold": 0.1, "randomWalkSteps": 20}}),
+			Meta:     servicetest.Object(t, map[string]any{"example.com/team": tenant}),
+		},
+		{
+			ToolName: "weather", Kind: "http", Description: "Tells the weather of a city.",
+			Settings: servicetest.Object(t, map[string]any{
+				"method": "GET", "url": weather.URL + "/weather/{{arguments.city}}", "inputSchema": schema("city"), "outputSchema": schema("report"),
+			}),
+			Annotations: &ragdv1.ToolAnnotations{ReadOnlyHint: &yes, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &yes},
+		},
+	} {
+		if _, err := c.CreateTool(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	makeServer(t, c, &ragdv1.CreateServerRequest{
+		ServerName: "handbook", Version: "2.1.0", Title: "The handbook of " + tenant, Instructions: "Answer from the handbook of " + tenant + ".",
+		Tools:          allowed("search_handbook", "walk_handbook", "weather"),
+		Presented:      []*ragdv1.PresentedTool{{ToolName: "search_handbook", Name: "ask_handbook", Description: "Asks the handbook."}},
+		DefaultContext: servicetest.Object(t, map[string]any{"topK": 1}),
+	})
 }

@@ -1,11 +1,14 @@
 // Mastra's MCPClient.
 import { MCPClient } from "@mastra/mcp"
-import { acme, check, globex, indexes, question, until, upload, url } from "./common.mjs"
+import { acme, check, globex, handbook, indexes, question, until, upload, url } from "./common.mjs"
 
 const mcp = new MCPClient({
   servers: {
     acme: { url, requestInit: { headers: acme }, enableProgressTracking: true },
     globex: { url, requestInit: { headers: globex } },
+    handbook: { url: handbook, requestInit: { headers: acme } },
+    staff: { url: handbook, requestInit: { headers: { ...acme, "Ragd-Context": JSON.stringify({ topK: 5, filter: { audience: "staff" } }) } } },
+    theirs: { url: handbook, requestInit: { headers: globex } },
   },
 })
 const tools = await mcp.listTools()
@@ -15,6 +18,21 @@ const answer = await tools.acme_vector_query.execute(question, {})
 check("call", JSON.stringify(answer).includes("whale oil"), answer)
 const theirs = await tools.globex_vector_query.execute(question, {})
 check("the other tenant", sourcesOf(theirs).length === 0, theirs)
+
+const own = Object.keys(tools).filter((name) => name.startsWith("handbook_")).sort()
+check("own tools", own.join() === "handbook_ask_handbook,handbook_walk_handbook,handbook_weather", own)
+for (const [server, tenant] of [["handbook", "acme"], ["theirs", "globex"]]) {
+  const weather = await tools[`${server}_weather`].execute({ city: "Oslo" }, {})
+  check("http", (weather.structuredContent ?? weather).report === `fog in Oslo, ${tenant}`, weather)
+}
+check("instructions", mcp.getServerInstructions().handbook === "Answer from the handbook of acme.", mcp.getServerInstructions())
+const asked = { queryText: question.queryText, topK: 5 }
+const byDefault = await tools.handbook_ask_handbook.execute(asked, {})
+check("default context", sourcesOf(byDefault).length === 1, byDefault)
+const filtered = await tools.staff_ask_handbook.execute(asked, {})
+check("request context", sourcesOf(filtered).length === 1 && JSON.stringify(filtered).includes("gate of acme"), filtered)
+const walked = await tools.handbook_walk_handbook.execute({ queryText: question.queryText }, {})
+check("graph", sourcesOf(walked).length > 0, walked)
 
 const read = await mcp.resources.read("acme", indexes)
 check("read", read.contents[0].text.includes("docs"), read)

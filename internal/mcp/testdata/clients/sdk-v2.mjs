@@ -1,13 +1,13 @@
 // The TypeScript SDK, version 2, in the era of its argument: legacy or modern.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
-import { acme, check, globex, url, use } from "./common.mjs"
+import { acme, check, globex, handbook, url, use, useHandbook } from "./common.mjs"
 
 const era = process.argv[2]
 const updates = []
-async function connect(headers) {
+async function connect(headers, address = url) {
   const client = new Client({ name: "sdk-v2", version: "1" }, { versionNegotiation: { mode: era === "modern" ? "auto" : "legacy" } })
   client.setNotificationHandler("notifications/resources/updated", (n) => void updates.push(n.params.uri))
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+  await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers } }))
   check("era", client.getProtocolEra() === era, client.getProtocolEra())
   return client
 }
@@ -21,6 +21,10 @@ await use(`sdk-v2-${era}`, client, stranger, {
   },
   call: (params, options) => client.callTool(params, options),
 })
+const reader = await connect(acme, handbook), other = await connect(globex, handbook)
+await useHandbook(reader, other)
+await reader.close()
+await other.close()
 await listening?.close()
 await client.close()
 await stranger.close()
