@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the official conformance suite of MCP against internal/mcp/mcphttp,
-# for both kinds of client that it serves. Node and the suite are installed from
+# Runs the official conformance suite of MCP against internal/mcp/mcphttp, for both kinds
+# of client that it serves, and the scenarios that the product has what they need for
+# against the service itself. Node and the suite are installed from
 # npm into a separate directory. Fails if a required scenario fails; scenarios
 # that the suite does not score, such as those of extensions, are only listed.
 set -euo pipefail
@@ -37,4 +38,9 @@ for revision in 2025-11-25 2026-07-28; do
 		--requirements "$revision" -o "$out/$revision" >"$out/log" 2>&1 || failed=1
 	sed -n '/=== SUMMARY/,$p' "$out/log"
 done
+echo "== the service"
+RAGD_MCP_CONFORMANCE=$dir go test -tags mcpconformance -count=1 -v -run '^TestConformanceOfTheService$' ./internal/mcp >"$out/log" 2>&1 || failed=1
+# go test succeeds when no test has the name.
+grep -q '^--- PASS: TestConformanceOfTheService ' "$out/log" || { cat "$out/log"; failed=1; }
+grep '^    --- ' "$out/log" || true
 exit "$failed"
