@@ -50,7 +50,11 @@ func withStages(ctx context.Context) context.Context {
 	}
 	return query.WithStages(ctx, func(s query.Stage) {
 		p.done++
-		p.report(ctx, Progress{Done: p.done, Message: fmt.Sprintf("%s: %s in %s", s.Name, count(int32(s.Candidates), "candidate"), s.Duration.Round(time.Millisecond))})
+		message := s.Name
+		if s.Candidates > 0 {
+			message += ": " + count(int32(s.Candidates), "candidate")
+		}
+		p.report(ctx, Progress{Done: p.done, Message: message})
 	})
 }
 
