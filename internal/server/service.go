@@ -246,6 +246,7 @@ func (s *Server) parse() (err error) {
 		return err
 	}
 	s.fixed, err = parseContext("fixedContext", s.FixedContext)
+	s.defaults, s.fixed = s.defaults.From(tenant.OriginServer), s.fixed.From(tenant.OriginServer)
 	return err
 }
 
@@ -255,9 +256,9 @@ func (s *Server) through(r *tenant.Request) *tenant.Request {
 	entered.Server = s.Name
 	entered.Bounds = r.Bounds.Intersect(s.Bounds())
 	// A filter that is fixed holds for all that the request reads, not for queries alone.
-	entered.Fixed = s.fixed.From(tenant.OriginServer)
+	entered.Fixed = s.fixed
 	entered.Fixed.Filter = filter.Filter{}
-	entered.Overrides = entered.Fixed.Or(r.Overrides.Or(s.defaults.From(tenant.OriginServer)))
+	entered.Overrides = entered.Fixed.Or(r.Overrides.Or(s.defaults))
 	entered.Principal.MandatoryFilter = filter.And(r.Principal.MandatoryFilter, entered.Mandatory(s.fixed.Filter))
 	return &entered
 }
