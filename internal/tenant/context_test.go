@@ -14,12 +14,14 @@ import (
 // filled returns a request with declared keys, as the edge makes it.
 func filled(t *testing.T, p Principal, header http.Header, keys ...*ContextKey) (*Request, error) {
 	t.Helper()
-	for _, k := range keys {
-		if err := k.Compile(); err != nil {
+	own := make([]*ContextKey, len(keys)) // tests run at the same time
+	for i, k := range keys {
+		own[i] = new(*k)
+		if err := own[i].Compile(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a := &Authenticator{declared: func(context.Context, ID) ([]*ContextKey, error) { return keys, nil }}
+	a := &Authenticator{declared: func(context.Context, ID) ([]*ContextKey, error) { return own, nil }}
 	r := &Request{Principal: p, Tenant: "acme"}
 	return r, a.fillContext(t.Context(), r, header)
 }
