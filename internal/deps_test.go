@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"internal/evaluate/measure":       {"internal/limit"},
 	"internal/event":                  {"internal/tenant"},
 	"internal/event/journal":          {"internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "internal/tenant", "internal/textlimit"},
+	"internal/expression":             {"internal/fault", "internal/schema", "internal/textlimit"},
 	"internal/extract":                {"internal/cache", "internal/endpoint", "internal/fault", "internal/lexical", "internal/llm", "internal/metadata", "internal/textlimit"},
 	"internal/fault":                  {},
 	"internal/filter":                 {"internal/fault", "internal/nearest", "internal/textlimit"},

@@ -1,0 +1,198 @@
+// Package expression evaluates expressions of tenants over JSON values, in the Common Expression
+// Language (https://cel.dev): conditions such as context.tier == "pro", and values such as
+// {"question": input.question, "tags": input.tags.map(t, t.lowerAscii())}.
+//
+// An expression has no side effects and always ends: its text, its values, its steps and its
+// time are bounded. Beside the standard functions there are split, join, trim, lowerAscii and
+// upperAscii, and optional values such as context.?tier.orValue("free").
+package expression
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// Limits.
+const (
+	MaxBytes       = 4 << 10   // of an expression
+	MaxResultBytes = 1 << 20   // of a result as JSON, and of each text on the way to it
+	MaxValues      = 100_000   // of a list or object that an expression makes or compares, nested ones included
+	maxCost        = 5_000_000 // steps of an evaluation, as cel-go counts them
+	maxTime        = 2 * time.Second
+	// maxMatch bounds the bytes of a text times those of the pattern that it is matched with.
+	maxMatch       = 4 << 20
+	maxReasonBytes = 300
+	// checkEvery is after how many items of a list the time is checked.
+	checkEvery = 64
+)
+
+// Environment compiles expressions over the same variables. Safe for concurrent use.
+type Environment struct {
+	env       *cel.Env
+	variables []string
+}
+
+// New returns an environment with variables that may have any JSON value.
+func New(variables ...string) (*Environment, error) {
+	options := []cel.EnvOption{
+		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction("matches")))),
+		cel.OptionalTypes(),
+		cel.EnableIdentifierEscapeSyntax(),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.CustomTypeAdapter(adapter{}),
+		cel.ParserExpressionSizeLimit(MaxBytes),
+	}
+	for _, name := range variables {
+		options = append(options, cel.Variable(name, cel.DynType))
+	}
+	e, err := cel.NewCustomEnv(append(options, functions()...)...)
+	return &Environment{e, variables}, err
+}
+
+// Expression is a compiled expression. Safe for concurrent use.
+type Expression struct {
+	field   string
+	program cel.Program
+}
+
+// Compile returns the expression in a text. Errors: Invalid, naming the field.
+func (e *Environment) Compile(field, text string) (*Expression, error) {
+	return e.compile(field, text, false)
+}
+
+// CompileCondition is Compile for an expression that must be true or false. One whose result is
+// known to be neither is Invalid.
+func (e *Environment) CompileCondition(field, text string) (*Expression, error) {
+	return e.compile(field, text, true)
+}
+
+func (e *Environment) compile(field, text string, condition bool) (*Expression, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, fault.Field(field, "must be an expression")
+	}
+	if len(text) > MaxBytes {
+		return nil, fault.Field(field, "must be at most %d bytes, got %d", MaxBytes, len(text))
+	}
+	checked, issues := e.env.Parse(text)
+	if issues.Err() == nil {
+		if !textKeys(checked) {
+			return nil, fault.Field(field, "has an object whose key may be no text: write the key in quotes, or string(key)")
+		}
+		checked, issues = e.env.Check(checked)
+	}
+	if issues.Err() != nil {
+		return nil, fault.Field(field, "is no valid expression: %s", e.reason(issues))
+	}
+	if kind := checked.OutputType(); condition && !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
+		return nil, fault.Field(field, "must be true or false, but is of type %s", kind)
+	}
+	program, err := e.env.Program(checked,
+		cel.CustomDecoratorV2(bound), cel.CostLimit(maxCost), cel.InterruptCheckFrequency(checkEvery))
+	if err != nil {
+		return nil, fault.Field(field, "is no valid expression: %s", textlimit.OneLine(err.Error(), maxReasonBytes))
+	}
+	return &Expression{field, program}, nil
+}
+
+// textKeys reports whether the keys of all objects are texts as written. An object whose key has any
+// type can double the size of its type, and a short expression can do so often enough to stop the
+// type checker for hours.
+func textKeys(parsed *cel.Ast) bool {
+	texts := true
+	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.MapKind {
+			return
+		}
+		for _, entry := range e.AsMap().Entries() {
+			key := entry.AsMapEntry().Key()
+			switch key.Kind() {
+			case ast.LiteralKind:
+				texts = texts && key.AsLiteral().Type() == types.StringType
+			case ast.CallKind:
+				texts = texts && key.AsCall().FunctionName() == overloads.TypeConvertString
+			default:
+				texts = false
+			}
+		}
+	}))
+	return texts
+}
+
+// reason returns what is wrong with a text, for its author.
+func (e *Environment) reason(issues *cel.Issues) string {
+	found := issues.Errors()
+	if len(found) == 0 {
+		return textlimit.OneLine(issues.Err().Error(), maxReasonBytes)
+	}
+	text := strings.ReplaceAll(found[0].Message, " (in container '')", "")
+	if strings.HasPrefix(text, "undeclared reference") && len(e.variables) > 0 {
+		text += "; the variables are " + strings.Join(e.variables, ", ")
+	}
+	return textlimit.OneLine(text, maxReasonBytes)
+}
+
+// Bool returns the value of a condition over the values of the variables. Errors: as of JSON;
+// Invalid for a value that is neither true nor false.
+func (x *Expression) Bool(ctx context.Context, values map[string]any) (bool, error) {
+	out, err := x.eval(ctx, values)
+	if err != nil {
+		return false, err
+	}
+	is, ok := out.Value().(bool)
+	if !ok {
+		return false, fault.Field(x.field, "must be true or false, but is of type %s", out.Type().TypeName())
+	}
+	return is, nil
+}
+
+// JSON returns the value as JSON with numbers as json.Number, as schema.Decode does. The values
+// of the variables are such values too, and variables without a value are missing. Errors: Invalid,
+// naming the field, for a name that does not exist, operands of the wrong type, a result that is not
+// JSON, and evaluations beyond the limits; those of the context.
+func (x *Expression) JSON(ctx context.Context, values map[string]any) (any, error) {
+	out, err := x.eval(ctx, values)
+	if err != nil {
+		return nil, err
+	}
+	w := writer{bytes: MaxResultBytes, values: MaxValues}
+	value, err := w.json(out, 0)
+	if err != nil {
+		return nil, fault.Field(x.field, "%s", err)
+	}
+	return value, nil
+}
+
+func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	out, _, err := x.program.ContextEval(limited, values)
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil && errors.Is(err, limited.Err()), strings.Contains(err.Error(), "actual cost limit exceeded"):
+		return nil, fault.Field(x.field, "takes too many steps: make the expression or its lists smaller")
+	}
+	text := textlimit.OneLine(err.Error(), maxReasonBytes)
+	if strings.HasPrefix(text, "no such key") || strings.HasPrefix(text, "no such attribute") {
+		text += "; write has(a.b) to ask whether it exists, or a.?b.orValue(c) for a default"
+	}
+	return nil, fault.Field(x.field, "cannot be evaluated: %s", text)
+}
