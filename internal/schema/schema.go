@@ -116,11 +116,44 @@ func scan(raw []byte) error {
 			}
 		case json.Number:
 			if !reasonable(string(token)) {
-				return fmt.Errorf("has a number that is too long or too large: at most %d characters, and an exponent of at most %d", maxNumberBytes, maxExponent)
+				return fmt.Errorf("has a number that is too long or too large: "+numberLimits, maxNumberBytes, maxExponent)
 			}
 		}
 	}
 }
+
+// CheckNumbers checks the numbers of a value whose numbers are json.Number: exact arithmetic
+// with a few characters such as 1e1000000 takes long. Errors: Invalid for the first that is too
+// long or too large, whose field is a path below field, or a path alone for an empty one.
+func CheckNumbers(field string, value any) error {
+	return checkNumbers(value, func() string { return field })
+}
+
+// checkNumbers checks the numbers of a value, whose path is worked out for an error only.
+func checkNumbers(value any, path func() string) error {
+	switch value := value.(type) {
+	case json.Number:
+		if !reasonable(string(value)) {
+			return fault.Field(path(), "is a number that is too long or too large: "+numberLimits, maxNumberBytes, maxExponent)
+		}
+	case map[string]any:
+		for name, member := range value {
+			if err := checkNumbers(member, func() string { return strings.TrimPrefix(path()+"."+name, ".") }); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, item := range value {
+			if err := checkNumbers(item, func() string { return fmt.Sprintf("%s[%d]", path(), i) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// numberLimits is the format of the limits of numbers in errors.
+const numberLimits = "at most %d characters, and an exponent of at most %d"
 
 // reasonable reports whether exact arithmetic with a number is cheap.
 func reasonable(number string) bool {

@@ -23,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/textlimit"
 	"github.com/ragdhq/ragd/internal/toolschema"
 )
@@ -178,6 +179,9 @@ func (a *arguments) check(raw, answers json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	changed = answered || changed
+	if err := schema.CheckNumbers("", given); err != nil {
+		return nil, err
+	}
 	var invalid *jsonschema.ValidationError
 	if err := a.schema.Validate(given); errors.As(err, &invalid) {
 		return nil, a.explain(invalid)

@@ -41,6 +41,8 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"no number", "vector_query", `{"topK": "many"}`, "topK: must be of type integer, got string"},
 		{"no object", "vector_query", `{"filter": "year > 2023"}`, "filter: must be of type object, got string"},
 		{"an unknown choice", "vector_query", `{"searchMode": "magic"}`, `searchMode: must be one of "hybrid", "vector", "keyword", got "magic"`},
+		{"a number that is too large to work with", "vector_query", `{"topK": 1e1000000}`, "topK: is a number that is too long or too large: at most 64 characters, and an exponent of at most 400"},
+		{"a number that is too small", "vector_query", `{"filter": {"year": {"$in": [1, 1e-99999]}}}`, "filter.year.$in[1]: is a number that is too long or too large: at most 64 characters, and an exponent of at most 400"},
 		{"several mistakes", "vector_query", `{"topK": 0, "queryText": 1}`, "queryText: must be of type string, got number; topK: must be at least 1, got 0"},
 		{"an unknown chunking option", "document_chunker", `{"text": "a", "chunking": {"headers": [{"marker": "#", "key": "a", "level": 1}]}}`,
 			"chunking.headers[0].level: is not known here; known are key, marker"},
@@ -133,7 +135,7 @@ func TestDecodeExplains(t *testing.T) {
 // mistakes that only protobuf checks.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
-		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"filter": null}`, `{"queryVector": [1e39]}`, `{"queryVector": [0.1, -2e-7], "topK": 1}`, `{"queryVector":[1],"queryVector":[2]}`, `{"queryVector":"", "queryVector":[2]}`,
+		`{"queryText": "a", "topK": "5", "filter": "{\"a\": 1}"}`, `{"topK": 1e3}`, `{"topK": 1e400}`, `{"topK": 1e1000000}`, `{"filter": null}`, `{"queryVector": [1e39]}`, `{"queryVector": [0.1, -2e-7], "topK": 1}`, `{"queryVector":[1],"queryVector":[2]}`, `{"queryVector":"", "queryVector":[2]}`,
 		`{"topK": "\"5\""}`, `{"chunking": {"headers": {"0": 1}}}`, `null`, `[]`, `"x"`, `{"": {}}`, `{"topK": "1 2"}`,
 	} {
 		f.Add(seed)
