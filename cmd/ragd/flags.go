@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
 
+	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
@@ -41,6 +44,22 @@ func objectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struc
 			return nil
 		}
 		return f.msg.(*structpb.Struct)
+	}
+}
+
+const contextUsage = "request context, such as {\"topK\": 3}: known keys, and those that the tenant declares"
+
+// contextFlag adds --context. The returned function gives a context for calls with that request
+// context.
+func contextFlag(flags *pflag.FlagSet) func(context.Context) context.Context {
+	given := objectFlag(flags, "context", contextUsage)
+	return func(ctx context.Context) context.Context {
+		if given() == nil {
+			return ctx
+		}
+		ctx, info := connect.NewClientContext(ctx)
+		info.RequestHeader().Set("Ragd-Context", output.CompactJSON(given()))
+		return ctx
 	}
 }
 

@@ -47,6 +47,7 @@ with --dot - it is printed instead of the chunks.`,
 	dot := flags.String("dot", "", "write the walk in the DOT language into this file, - for standard output")
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
+	within := contextFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *dot == "-" && p.out.JSON {
 			return usagef("--json and --dot - both write to standard output: give --dot a file")
@@ -72,7 +73,7 @@ with --dot - it is printed instead of the chunks.`,
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}
-		answer, err := c.queries.GraphRag(cmd.Context(), req)
+		answer, err := c.queries.GraphRag(within(cmd.Context()), req)
 		if err != nil {
 			return err
 		}
@@ -101,6 +102,9 @@ with --dot - it is printed instead of the chunks.`,
 			list.explain = func(source *ragdv1.Source) string { return explainWalk(source, answer.GetExplain()) }
 		}
 		if err := p.printSources(list); err != nil || !*explain {
+			return err
+		}
+		if err := p.printContext(answer.GetExplain().GetContext()); err != nil {
 			return err
 		}
 		return p.printStages(answer.GetExplain().GetSearchMode(), answer.GetExplain().GetStages())

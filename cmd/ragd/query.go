@@ -31,7 +31,8 @@ question may be left out.`,
   ragd query "notice period" --prefix contracts/2024/
   ragd query "notice period" --rerank lexical -k 3
   ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
-  ragd query "notice period" --context | my-prompt`,
+  ragd query "notice period" --prompt-text | my-prompt
+  ragd query "notice period" --context '{"country": "fr"}' --explain`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.Flags().Changed("vector") {
 				return nil
@@ -43,7 +44,8 @@ question may be left out.`,
 	index := indexFlag(cmd)
 	request := queryFlags(flags)
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
-	onlyContext := flags.Bool("context", false, "print only the text for a prompt")
+	promptText := flags.Bool("prompt-text", false, "print only the text for a prompt")
+	within := contextFlag(flags)
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		question := ""
 		if len(args) > 0 {
@@ -51,13 +53,13 @@ question may be left out.`,
 		}
 		req := request(question)
 		req.IndexName = *index
-		answer, err := c.queries.VectorQuery(ctx, req)
+		answer, err := c.queries.VectorQuery(within(ctx), req)
 		switch {
 		case err != nil:
 			return err
 		case p.out.JSON:
 			return p.out.Message(answer)
-		case *onlyContext:
+		case *promptText:
 			_, err := fmt.Fprintln(p.out.Stdout, output.Printable(answer.GetRelevantContext()))
 			return err
 		}
@@ -80,7 +82,28 @@ func (p *program) printExplain(explain *ragdv1.Explain) error {
 		return nil
 	}
 	fmt.Fprintf(p.out.Stdout, "%s\n\n", output.OneLine(summary(explain)))
+	if err := p.printContext(explain.GetContext()); err != nil {
+		return err
+	}
 	return p.printStages(explain.GetSearchMode(), explain.GetStages())
+}
+
+// printContext prints the effective request context. It prints nothing if that is empty.
+func (p *program) printContext(values []*ragdv1.ContextValue) error {
+	if len(values) == 0 {
+		return nil
+	}
+	w := output.NewTable(p.out.Stdout)
+	fmt.Fprintln(w, "request context\tvalue\tfrom")
+	for _, v := range values {
+		value := "***"
+		if !v.GetSecret() {
+			value = output.CompactJSON(v.GetValue())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", output.OneLine(v.GetName()), output.OneLine(value), output.OneLine(v.GetOrigin()))
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
 }
 
 // printStages prints the time of each stage of a query.

@@ -31,7 +31,7 @@ passed as such, any other as text.`,
 	flags := cmd.Flags()
 	single := flags.StringArray("arg", nil, "one argument as NAME=VALUE; may be repeated")
 	all := objectFlag(flags, "arguments", "all arguments, such as {\"queryText\": \"notice\"}")
-	request := objectFlag(flags, "context", "overrides of the request context, such as {\"topK\": 3}")
+	request := objectFlag(flags, "context", contextUsage)
 	through := toolServerFlag(flags)
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		given, err := withArguments(all(), *single)
