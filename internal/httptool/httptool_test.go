@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httptool"
 	"github.com/ragdhq/ragd/internal/identity"
@@ -429,6 +430,42 @@ func TestLongAnswersAreCutOff(t *testing.T) {
 	}
 	if n := sent.Load(); n > 64<<20 {
 		t.Errorf("%d bytes of the endless answer were taken", n)
+	}
+}
+
+// A short answer can be large once it is decoded. Its memory is taken from the tenant's quota.
+func TestAnswersTakeMemoryOfTheirTenant(t *testing.T) {
+	t.Parallel()
+	row := `{"id": 12345, "name": "a usual row, {of} [a] table", "tags": ["a", "b"], "price": 1.5},`
+	answers := map[string]struct {
+		contentType, body string
+		want              fault.Kind
+	}{
+		"empty objects": {"application/json", "[" + strings.Repeat("{},", 300_000) + "{}]", fault.Exhausted},
+		"empty lists":   {"", "[" + strings.Repeat("[],", 300_000) + "[]]", fault.Exhausted},
+		"numbers":       {"application/json", "[" + strings.Repeat("1,", 500_000) + "1]", fault.Exhausted},
+		"usual rows":    {"application/json", "[" + strings.Repeat(row, 2_000) + "1]", 0},
+		"a text":        {"text/plain", strings.Repeat("{},", 300_000), 0},
+		"a JSON text":   {"application/json", `"` + strings.Repeat(`{},\"`, 200_000) + `"`, 0},
+	}
+	guard, err := outbound.New([]string{here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := admission.New(admission.Config{MaxMemory: 64 << 20}) // 24 MiB for a tenant
+	r := httptool.New(remote.New(remote.Config{Guard: guard, Secrets: stored, Issuer: issuer{}, Gate: gate, Version: "test"}))
+	for what, a := range answers {
+		e := newEndpoint(t, answering(a.contentType, a.body))
+		settings := `{"method": "GET", "url": "` + e.URL + `", "retries": 0, "response": {"maxBytes": 4000000}}`
+		_, err := call(t, r, settings, `{}`)
+		if (err == nil) != (a.want == 0) || err != nil && (fault.KindOf(err) != a.want || !strings.Contains(fault.Public(err), "ask for less")) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	ctx, release := gate.WithMemory(t.Context(), "acme")
+	defer release()
+	if err := admission.Grow(ctx, 24<<20); err != nil {
+		t.Errorf("calls do not return their memory: %v", err)
 	}
 }
 

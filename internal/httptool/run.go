@@ -73,7 +73,7 @@ func (r *Runner) Call(ctx context.Context, name string, d *Definition, arguments
 	if err := d.input.Validate("arguments", given); err != nil {
 		return Result{}, err
 	}
-	leave, err := r.client.Enter(ctx, caller)
+	ctx, leave, err := r.client.Enter(ctx, caller)
 	if err != nil {
 		return Result{}, err
 	}

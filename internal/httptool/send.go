@@ -83,18 +83,24 @@ func retryAfter(got *answer, now time.Time) time.Duration {
 }
 
 // fetch sends a request and reads its answer, at most limit bytes after decompression. Errors:
-// those of remote.Unreachable.
+// those of remote.Unreachable; Exhausted for an answer that takes too much memory.
 func fetch(client *http.Client, r *http.Request, limit int) (*answer, error) {
 	response, err := client.Do(r)
 	if err != nil {
 		return nil, unreachable(r, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
+	a := &answer{status: response.StatusCode, header: response.Header}
+	media := mediaType(a)
+	metered := remote.Metered(r.Context(), response.Body, media == "" || isJSON(media))
+	body, err := io.ReadAll(io.LimitReader(metered, int64(limit)+1))
+	if fault.KindOf(err) == fault.Exhausted {
+		return nil, err
+	}
 	if err != nil {
 		return nil, unreachable(r, err)
 	}
-	a := &answer{status: response.StatusCode, header: response.Header, body: body}
+	a.body = body
 	if len(body) > limit {
 		a.body, a.cut = body[:limit], true
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/mcptool"
 	"github.com/ragdhq/ragd/internal/outbound"
@@ -375,6 +376,92 @@ func TestHostileServersAreBounded(t *testing.T) {
 			t.Errorf("%d bytes of the endless answer were taken", n)
 		}
 	})
+}
+
+// answerer is a server whose tool "big" returns structured content as given, by streamable HTTP
+// or, with events, by the older transport.
+func answerer(t *testing.T, structured string, events bool) string {
+	t.Helper()
+	stream := make(chan string, 10)
+	answer := func(body []byte) string {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if err := json.Unmarshal(body, &m); err != nil || m.ID == nil {
+			return ""
+		}
+		result, ok := map[string]string{
+			"initialize": `{"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}`,
+			"tools/list": `{"tools": [{"name": "big", "inputSchema": {"type": "object"}}]}`,
+			"tools/call": `{"content": [], "structuredContent": {"a": ` + structured + `}}`,
+		}[m.Method]
+		if !ok {
+			return `{"jsonrpc": "2.0", "id": ` + string(m.ID) + `, "error": {"code": -32601, "message": "unknown"}}`
+		}
+		return `{"jsonrpc": "2.0", "id": ` + string(m.ID) + `, "result": ` + result + `}`
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case events && r.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "event: endpoint\ndata: http://%s/message\n\n", r.Host)
+			for {
+				w.(http.Flusher).Flush()
+				select {
+				case m := <-stream:
+					fmt.Fprintf(w, "event: message\ndata: %s\n\n", m)
+				case <-r.Context().Done():
+					return
+				}
+			}
+		case events && r.URL.Path == "/message":
+			stream <- answer(body)
+			w.WriteHeader(http.StatusAccepted)
+		case events || r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer(body))
+		}
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server.URL
+}
+
+// A short answer can be large once it is decoded. Its memory is taken from the tenant's quota.
+func TestAnswersTakeMemoryOfTheirTenant(t *testing.T) {
+	t.Parallel()
+	guard, err := outbound.New([]string{here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, large := "["+strings.Repeat(`{"a": 1},`, 1000)+"1]", "["+strings.Repeat("{},", 100_000)+"1]"
+	for _, events := range []bool{false, true} {
+		for structured, fits := range map[string]bool{small: true, large: false} {
+			gate := admission.New(admission.Config{MaxMemory: 96 << 20}) // 36 MiB for a tenant
+			r := mcptool.New(remote.New(remote.Config{Guard: guard, Secrets: secrets{}, Gate: gate, Version: "test"}))
+			t.Cleanup(r.Close)
+			ctx := caller(t.Context(), "acme", 0)
+			_, d, err := r.Check(ctx, map[string]any{"url": answerer(t, structured, events), "toolName": "big", "timeoutMs": 2000}, none)
+			if err != nil {
+				t.Fatalf("events %v: %v", events, err)
+			}
+			_, err = r.Call(ctx, d, nil, none, nil)
+			switch kind := fault.KindOf(err); {
+			case fits && err != nil:
+				t.Errorf("events %v: %v", events, err)
+			case !fits && (err == nil || kind != fault.Exhausted && !events):
+				t.Errorf("events %v: a large answer: %v", events, err)
+			}
+			held, release := gate.WithMemory(t.Context(), "acme")
+			if err := admission.Grow(held, 36<<20); err != nil {
+				t.Errorf("events %v: calls do not return their memory: %v", events, err)
+			}
+			release()
+		}
+	}
 }
 
 // The tool of a server leads back to this service.

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
@@ -243,7 +244,7 @@ func validate(field string, with, value json.RawMessage) error {
 
 // within runs do with a session, once more with a new one if the server has ended it.
 func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definition, lookup func(string) (any, bool), do func(ctx context.Context, u use) error) error {
-	leave, err := r.client.Enter(ctx, caller)
+	ctx, leave, err := r.client.Enter(ctx, caller)
 	if err != nil {
 		return err
 	}
@@ -276,7 +277,12 @@ func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers m
 	if err != nil {
 		return err
 	}
-	err = do(ctx, s, opened)
+	if s.old {
+		err = admission.Grow(ctx, maxEventCost) // its answer arrives on the stream, which is nobody's
+	}
+	if err == nil {
+		err = do(ctx, s, opened)
+	}
 	leave(isBroken(err))
 	return err
 }

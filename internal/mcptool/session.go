@@ -19,6 +19,7 @@ import (
 type session struct {
 	client *client.Client
 	end    context.CancelFunc // of what runs as long as the session
+	old    bool               // by the transport with server-sent events
 
 	mu       sync.Mutex
 	progress map[string]func(mcp.JSONRPCNotification) // by token
@@ -28,7 +29,8 @@ type session struct {
 // events if the server knows that only.
 func (r *Runner) connect(ctx context.Context, d *Definition, headers map[string]string) (*session, error) {
 	web := r.client.HTTP()
-	web.Transport = pinned{web.Transport, d.url.Scheme + "://" + d.url.Host, headers, r.client.UserAgent()}
+	to := pinned{next: web.Transport, host: d.url.Scheme + "://" + d.url.Host, headers: headers, agent: r.client.UserAgent()}
+	web.Transport = to
 	quiet := slog.New(slog.DiscardHandler) // the library logs addresses and texts of errors
 	streamable, err := transport.NewStreamableHTTP(d.url.String(), transport.WithHTTPBasicClient(web), transport.WithHTTPLogger(quiet))
 	if err != nil {
@@ -38,11 +40,16 @@ func (r *Runner) connect(ctx context.Context, d *Definition, headers map[string]
 	if !isOld(err) {
 		return s, err
 	}
+	to.old = true
+	web.Transport = to
 	old, err := transport.NewSSE(d.url.String(), transport.WithHTTPClient(web), transport.WithSSELogger(quiet))
 	if err != nil {
 		return nil, err
 	}
-	return r.start(ctx, old)
+	if s, err = r.start(ctx, old); err == nil {
+		s.old = true
+	}
+	return s, err
 }
 
 // isOld reports whether a server may know the older transport only.

@@ -1,8 +1,10 @@
 package mcptool
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -19,6 +22,9 @@ import (
 const (
 	maxAnswerBytes = 4 << 20  // of one request
 	maxStreamBytes = 64 << 20 // of a stream of the older transport with server-sent events, after which it is opened anew
+	maxEventBytes  = 1 << 20  // of one event of it
+	maxEventCost   = 16 << 20 // of the memory that such an event takes
+	maxEventLines  = 2000     // of any event, which the library joins one by one
 )
 
 // pinned sends requests to one host only, with the headers of the tool, and bounds answers.
@@ -28,6 +34,7 @@ type pinned struct {
 	host    string // with its scheme
 	headers map[string]string
 	agent   string
+	old     bool // by the older transport
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -47,11 +54,16 @@ func (p pinned) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := int64(maxAnswerBytes)
-	if r.Method == http.MethodGet && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		most = maxStreamBytes
+	stream := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	switch {
+	case stream && p.old && r.Method == http.MethodGet:
+		response.Body = &events{ReadCloser: &bounded{response.Body, maxStreamBytes}, maxBytes: maxEventBytes, maxCost: maxEventCost}
+	case stream:
+		whole := remote.Metered(r.Context(), &bounded{response.Body, maxAnswerBytes}, true)
+		response.Body = &events{ReadCloser: whole, maxBytes: math.MaxInt64, maxCost: math.MaxInt64}
+	default:
+		response.Body = remote.Metered(r.Context(), &bounded{response.Body, maxAnswerBytes}, true)
 	}
-	response.Body = &bounded{response.Body, most}
 	return response, nil
 }
 
@@ -75,6 +87,44 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 var errTooLong = fault.New(fault.Precondition, "the answer is longer than %d MiB: ask for less", maxAnswerBytes>>20)
+
+// events is a stream of server-sent events that fails at an event that is too large. The
+// library keeps an event until its end.
+type events struct {
+	io.ReadCloser
+
+	maxBytes, maxCost int64 // of an event
+
+	meter       remote.Meter
+	bytes, cost int64 // of the event, without the line breaks
+	lines       int
+	blank       bool // nothing follows the last line break
+}
+
+// Read implements io.Reader.
+func (e *events) Read(p []byte) (int, error) {
+	n, err := e.ReadCloser.Read(p)
+	for rest := p[:n]; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		rest = after
+		content := bytes.TrimRight(line, "\r")
+		if e.blank = e.blank && len(content) == 0; ended && e.blank {
+			e.bytes, e.cost, e.lines = 0, 0, 0
+		}
+		e.bytes += int64(len(line))
+		e.cost += e.meter.Weigh(line)
+		if ended {
+			e.meter, e.blank = remote.Meter{}, true
+			e.lines++
+		}
+		if e.bytes > e.maxBytes || e.cost > e.maxCost || e.lines > maxEventLines {
+			return 0, errTooLarge
+		}
+	}
+	return n, err
+}
+
+var errTooLarge = fault.New(fault.Precondition, "the server sent an event of more than %d lines, or by the older transport of more than %d MiB: ask for less", maxEventLines, maxEventBytes>>20)
 
 // cancelling tells a server with sessions that a call was cancelled. The library closes the
 // connection only, which such servers ignore.

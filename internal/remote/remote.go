@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/limit"
@@ -36,6 +37,8 @@ type Config struct {
 	Guard   *outbound.Guard
 	Secrets Secrets
 	Issuer  Issuer
+	// Gate limits the memory of answers; nil for no limit.
+	Gate *admission.Gate
 	// Version is that of ragd, for the header User-Agent.
 	Version string
 }
@@ -75,19 +78,24 @@ func (c *Client) HTTP() *http.Client {
 // UserAgent returns the value of the header User-Agent.
 func (c *Client) UserAgent() string { return "ragd/" + c.Version }
 
-// Enter takes one of the tenant's calls; leave returns it. Errors: Precondition for tools that
+// Enter takes one of the tenant's calls; leave returns it. The context is that of the call, whose
+// answer takes memory of the tenant. Errors: Precondition for tools that
 // call each other in a circle; Exhausted when too many calls are under way for too long.
-func (c *Client) Enter(ctx context.Context, r *tenant.Request) (leave func(), err error) {
+func (c *Client) Enter(ctx context.Context, r *tenant.Request) (_ context.Context, leave func(), err error) {
 	if r.Depth >= MaxDepth {
-		return nil, fault.New(fault.Precondition, "tools call each other in a circle, or are nested deeper than %d calls: the address of this tool leads back to this service", MaxDepth)
+		return nil, nil, fault.New(fault.Precondition, "tools call each other in a circle, or are nested deeper than %d calls: the address of this tool leads back to this service", MaxDepth)
 	}
 	switch err := c.slots.AcquireWithin(ctx, r.Tenant, MaxCalls, maxWait); {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	case err != nil:
-		return nil, fault.Retry(maxWait, "%d calls of the tenant's tools to other services are under way: try again later", MaxCalls)
+		return nil, nil, fault.Retry(maxWait, "%d calls of the tenant's tools to other services are under way: try again later", MaxCalls)
 	}
-	return func() { c.slots.Release(r.Tenant, 1) }, nil
+	release := func() {}
+	if c.Gate != nil {
+		ctx, release = c.Gate.WithMemory(ctx, r.Tenant)
+	}
+	return ctx, func() { release(); c.slots.Release(r.Tenant, 1) }, nil
 }
 
 // Unreachable returns the error for a request that got no answer, without the address, which

@@ -81,7 +81,9 @@ func admitted(gate *admission.Gate, processor *limit.Processor, shapes map[strin
 		defer slot.leave()
 		in := &inbound{ctx: r.Context(), body: r.Body, length: r.ContentLength, shape: shape, memory: gate.Open(of), slot: slot, drains: r.ProtoMajor == 1}
 		defer in.memory.Close()
-		r = r.WithContext(context.WithValue(r.Context(), codecSlotKey{}, slot))
+		ctx, release := gate.WithMemory(r.Context(), of)
+		defer release()
+		r = r.WithContext(context.WithValue(ctx, codecSlotKey{}, slot))
 		in.protocol(r.Header)
 		r.Body = in
 		next.ServeHTTP(slotWriter{w, slot}, r)

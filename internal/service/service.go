@@ -157,7 +157,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	}
 	s.issuer = identity.NewIssuer(s.database.requests, keys, cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()))
 	secrets := secret.New(db, keys)
-	client := remote.New(remote.Config{Guard: guard, Secrets: secrets, Issuer: s.issuer, Version: s.config.Version})
+	client := remote.New(remote.Config{Guard: guard, Secrets: secrets, Issuer: s.issuer, Gate: s.gate, Version: s.config.Version})
 	s.remote = rpc.RemoteKinds{HTTP: httptool.New(client), MCP: mcptool.New(client)}
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys, secrets)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)

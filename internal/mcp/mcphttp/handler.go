@@ -302,8 +302,13 @@ func (h *Handler) admit(r *http.Request) (_ *caller, end func(), err error) {
 	if r.Method == http.MethodGet {
 		begin = h.cfg.Gate.BeginStream
 	}
-	end, err = begin(r.Context(), c.Tenant, c.Quotas)
-	return c, end, err
+	leave, err := begin(r.Context(), c.Tenant, c.Quotas)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, release := h.cfg.Gate.WithMemory(c.ctx, c.Tenant)
+	c.ctx = ctx
+	return c, func() { release(); leave() }, nil
 }
 
 func (h *Handler) callerOf(r *http.Request) (*caller, error) {
