@@ -276,3 +276,31 @@ func TestAToolOfAnotherMCPServerIsTakenOver(t *testing.T) {
 		t.Errorf("an update without changes asks the server again: %v, %v", got, err)
 	}
 }
+
+func TestAUserIsAskedForAnArgumentOfAnHTTPTool(t *testing.T) {
+	t.Parallel()
+	e := newToolEndpoint(t)
+	ctx := t.Context()
+	acme := servicetest.New(t, service.Config{NoWorkers: true, AllowedPrivateNetworks: thisMachine}).Tenant(t, "acme")
+	if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "order", Kind: "http", Description: "Looks up an order.", Settings: settings(t, `{
+		"method": "GET", "url": "`+e.URL+`/{{arguments.order}}",
+		"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "title": "Order"}, "count": {"type": "integer"}}, "required": ["order"]}}`)}); err != nil {
+		t.Fatal(err)
+	}
+	call := &ragdv1.CallToolRequest{ToolName: "order", Arguments: servicetest.Object(t, map[string]any{"count": 2})}
+	if _, err := acme.CallTool(ctx, call); fieldOf(err) != "order" {
+		t.Errorf("of one who cannot ask: %v", err)
+	}
+	call.CanAsk = true
+	res, err := acme.CallTool(ctx, call)
+	if err != nil || res.Question.GetSchema().GetFields()["properties"].GetStructValue().GetFields()["order"] == nil {
+		t.Fatalf("%v, %v", res, err)
+	}
+	call.Answers = servicetest.Object(t, map[string]any{"order": "17"})
+	if res, err = acme.CallTool(ctx, call); err != nil || res.Question != nil {
+		t.Fatalf("with an answer: %v, %v", res, err)
+	}
+	if r, _ := e.last(); r.URL.Path != "/17" {
+		t.Errorf("the endpoint was asked for %s", r.URL.Path)
+	}
+}

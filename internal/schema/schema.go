@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -184,14 +186,34 @@ func (s *Schema) Validate(field string, value any) error {
 		return fault.Wrap(fault.Invalid, err, "%s: does not match its schema", field)
 	}
 	out := &fault.Error{Kind: fault.Invalid}
-	var reasons []string
 	for _, leaf := range leaves(invalid, nil) {
-		path := pathOf(field, leaf.InstanceLocation)
-		out.Violations = append(out.Violations, fault.Violation{Field: path, Reason: reason(leaf)})
-		reasons = append(reasons, path+": "+reason(leaf))
+		out.Violations = append(out.Violations, violations(field, leaf)...)
+	}
+	out.Violations = out.Violations[:min(len(out.Violations), maxProblems)]
+	reasons := make([]string, len(out.Violations))
+	for i, v := range out.Violations {
+		reasons[i] = v.Field + ": " + v.Reason
 	}
 	out.Message = strings.Join(reasons, "; ")
 	return out
+}
+
+// violations returns an innermost mistake: one for each property that is missing or not allowed.
+func violations(field string, leaf *jsonschema.ValidationError) []fault.Violation {
+	each := func(names []string, reason string) (all []fault.Violation) {
+		for _, name := range names[:min(len(names), maxProblems)] {
+			location := append(slices.Clone(leaf.InstanceLocation), textlimit.OneLine(name, maxReasonBytes))
+			all = append(all, fault.Violation{Field: pathOf(field, location), Reason: reason})
+		}
+		return all
+	}
+	switch k := leaf.ErrorKind.(type) {
+	case *kind.Required:
+		return each(k.Missing, "is required")
+	case *kind.AdditionalProperties:
+		return each(k.Properties, "is not known here")
+	}
+	return []fault.Violation{{Field: pathOf(field, leaf.InstanceLocation), Reason: reason(leaf)}}
 }
 
 // pathOf returns the path of a part of a value below a field, which may be empty.

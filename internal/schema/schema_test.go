@@ -38,10 +38,10 @@ func TestMistakesAreNamedByTheirFields(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		`{}`:                              "arguments: missing property 'city'",
+		`{}`:                              "arguments.city: is required",
 		`{"city": 7}`:                     "arguments.city: got number, want string",
 		`{"city": "Ulm", "days": 9}`:      "arguments.days: maximum: got 9, want 7",
-		`{"city": "Ulm", "x": 9}`:         "arguments: additional properties 'x' not allowed",
+		`{"city": "Ulm", "x": 9}`:         "arguments.x: is not known here",
 		`{"city": "Ulm", "on": "now"}`:    "arguments.on: 'now' is not valid date",
 		`{"city": "Ulm", "at": ["a", 1]}`: "arguments.at.0: got string, want number",
 	} {
