@@ -118,7 +118,7 @@ func TestAnHTTPToolIsCalledOverMCP(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		checkToken(t, s.URL, e.URL, name, request.Header.Get("Ragd-Token"))
-		if result, text := mcptest.Call(t, agent, "order", map[string]any{"count": "many"}, nil); !result.IsError || !strings.Contains(text, "arguments") {
+		if result, text := mcptest.Call(t, agent, "order", map[string]any{"count": "many"}, nil); !result.IsError || !strings.Contains(text, "id: is required") {
 			t.Errorf("wrong arguments: %s", text)
 		}
 	}
