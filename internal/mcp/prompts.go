@@ -14,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -89,11 +90,11 @@ type promptOutcome struct {
 // routePrompt gets a prompt and passes the outcome to answerPromptCall. The library answers
 // errors of handlers as internal errors, and has the code of invalid parameters only for prompts
 // that it does not find: a call that the caller must change gets a name that the library does not
-// know, with the reason.
+// know.
 func (s *protocol) routePrompt(ctx context.Context, _ any, req *mcpgo.GetPromptRequest) {
 	result, err := s.getPrompt(ctx, req)
 	if kind := problemOf(err).kind; err != nil && (kind == fault.NotFound || kind == fault.Invalid) {
-		req.Params.Name += ": " + publicError(ctx, err).Error()
+		req.Params.Name = mcphttp.Refuse(ctx, publicError(ctx, err).Error())
 		return
 	}
 	meta := mcpgo.Meta{AdditionalFields: map[string]any{metaPrompt: promptOutcome{result, err}}}

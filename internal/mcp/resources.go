@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -93,11 +94,11 @@ type outcome struct {
 
 // routeRead reads a resource and passes the outcome to answerRead. The library answers errors of
 // handlers as internal errors, and has a code only for resources that it does not find: a
-// resource that is not found gets a URI that the library does not know, with the reason.
+// resource that is not found gets a URI that the library does not know.
 func (s *protocol) routeRead(ctx context.Context, _ any, req *mcpgo.ReadResourceRequest) {
 	contents, err := s.readResource(ctx, req.Params.URI)
 	if kind := problemOf(err).kind; err != nil && (kind == fault.NotFound || kind == fault.Invalid) {
-		req.Params.URI += ": " + publicError(ctx, err).Error()
+		req.Params.URI = mcphttp.Refuse(ctx, publicError(ctx, err).Error())
 		return
 	}
 	meta := mcpgo.Meta{}
@@ -144,32 +145,34 @@ func (s *protocol) readResource(ctx context.Context, uri string) (_ []mcpgo.Reso
 	return s.read(ctx, r)
 }
 
-// badCursor is a cursor that the library refuses with the code of invalid parameters.
-const badCursor = "!"
+// badCursor returns a cursor that the library refuses with the code of invalid parameters.
+func badCursor(ctx context.Context) mcpgo.Cursor {
+	return mcpgo.Cursor(mcphttp.Refuse(ctx, "cursor: is not one that this list gave out: begin again without a cursor"))
+}
 
 // refuseBadCursors registers hooks that refuse cursors which a list did not give out. The lists
 // of tools and templates have one page.
 func (s *protocol) refuseBadCursors(hooks *server.Hooks) {
-	hooks.AddBeforeListTools(func(_ context.Context, _ any, req *mcpgo.ListToolsRequest) {
+	hooks.AddBeforeListTools(func(ctx context.Context, _ any, req *mcpgo.ListToolsRequest) {
 		if req.Params.Cursor != "" {
-			req.Params.Cursor = badCursor
+			req.Params.Cursor = badCursor(ctx)
 		}
 	})
 	hooks.AddBeforeListPrompts(func(ctx context.Context, _ any, req *mcpgo.ListPromptsRequest) {
 		if given := req.Params.Cursor; given != "" {
 			if _, err := promptToken(ctx, given); err != nil {
-				req.Params.Cursor = badCursor
+				req.Params.Cursor = badCursor(ctx)
 			}
 		}
 	})
-	hooks.AddBeforeListResourceTemplates(func(_ context.Context, _ any, req *mcpgo.ListResourceTemplatesRequest) {
+	hooks.AddBeforeListResourceTemplates(func(ctx context.Context, _ any, req *mcpgo.ListResourceTemplatesRequest) {
 		if req.Params.Cursor != "" {
-			req.Params.Cursor = badCursor
+			req.Params.Cursor = badCursor(ctx)
 		}
 	})
 	hooks.AddBeforeListResources(func(ctx context.Context, _ any, req *mcpgo.ListResourcesRequest) {
 		if given := req.Params.Cursor; given != "" && new(cursor).decode(ctx, given) != nil {
-			req.Params.Cursor = badCursor
+			req.Params.Cursor = badCursor(ctx)
 		}
 	})
 }

@@ -58,15 +58,14 @@ func mcpTool(d toolset.Definition) mcpgo.Tool {
 // called is the name of a tool that exists. Nothing that a client sends decodes to it.
 type called struct{ name string }
 
-// route routes a call of a tool to callTool. The library rejects names that are unknown here;
-// its error shows the name, and has no other place for a hint.
+// route routes a call of a tool to callTool. The library rejects names that are unknown here.
 func (s *protocol) route(ctx context.Context, _ any, req *mcpgo.CallToolRequest) {
 	name := req.Params.Name
 	if name == anyTool {
 		name = ""
 	}
 	if _, err := s.tools.Find(ctx, viewOf(ctx), name); fault.KindOf(err) == fault.NotFound {
-		req.Params.Name = name + s.tools.Hint(ctx, viewOf(ctx), name)
+		req.Params.Name = mcphttp.Refuse(ctx, fault.Public(err))
 		return
 	}
 	meta := mcpgo.Meta{}

@@ -19,6 +19,8 @@ type response struct {
 	hideSession bool
 	// detached replaces the marks in what the library writes; nil for none.
 	detached *detached
+	// reason replaces the message of the library's error; nil for none.
+	reason *reason
 	// resume returns the stream that keeps the events for a client that comes back; nil for
 	// streams that end with the connection.
 	resume func() *stream
@@ -69,12 +71,15 @@ func (r *response) Write(p []byte) (int, error) {
 		r.status = cmp.Or(r.status, http.StatusOK)
 		return r.body.Write(p)
 	case r.stream != nil:
-		r.stream.add(r.detached.splice(p))
+		r.stream.add(r.replace(p))
 	default:
-		r.conn.write(r.detached.splice(p))
+		r.conn.write(r.replace(p))
 	}
 	return len(p), nil
 }
+
+// replace returns an encoded message with what the library did not get.
+func (r *response) replace(p []byte) []byte { return r.reason.apply(r.detached.splice(p)) }
 
 // Flush implements server.HTTPResponseWriter.
 func (r *response) Flush() {
@@ -103,7 +108,7 @@ func (r *response) finish() {
 	// connected, the cause was the end of the session or a shutdown.
 	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
 	r.Header().Set("Cache-Control", "no-store")
-	body := r.detached.splice(r.body.Bytes())
+	body := r.replace(r.body.Bytes())
 	r.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	r.conn.w.WriteHeader(r.status)
 	if r.conn.write(body) {

@@ -54,6 +54,7 @@ type call struct {
 	caller    *caller
 	tenant    tenant.ID
 	message   message
+	reason    reason // of the refusal, if the message is refused
 	sessionID string
 	session   *session // nil outside of a session
 	ctx       context.Context
@@ -187,6 +188,7 @@ func (c *call) bind(ctx context.Context) {
 	if c.message.detached != nil {
 		ctx = context.WithValue(ctx, detachedKey{}, c.message.detached)
 	}
+	ctx = context.WithValue(ctx, reasonKey{}, &c.reason)
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, mintedKey{}, c.sessionID))
 	ends := []context.Context{c.servers.requests}
 	if c.message.isStream() {
