@@ -100,7 +100,7 @@ func (d *Definition) mapped(value any) (Result, error) {
 		result.Text = text
 	}
 	if d.text != nil {
-		result.Text, err = d.text.Render(func(path string) (any, bool) {
+		result.Text, err = d.text.Render(template.NewBudget("the text of the result", maxAnswerBytes), func(path string) (any, bool) {
 			_, rest, _ := strings.Cut(path, ".")
 			return template.Below(value, rest)
 		}, template.Text)

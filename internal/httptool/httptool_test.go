@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -357,6 +358,63 @@ func checkPosition(t *testing.T, position, value string, s seen) {
 }
 
 // A line break can come from the request context too.
+// A short template can name a long argument many times. Nothing is built that is too long to be
+// sent.
+func TestTemplatesThatGrowAreRefused(t *testing.T) { //nolint:paralleltest // counts allocations
+	e := newEndpoint(t, answering("application/json", `{"a": "`+strings.Repeat("x", 200_000)+`"}`))
+	long := strings.Repeat("x", 200_000)
+	many := strings.Repeat("{{arguments.a}}", 500)
+	list := "[" + strings.Repeat(`"{{arguments}}",`, 3000) + "1]"
+	for what, settings := range map[string]string{
+		"a text":     `"method": "POST", "contentType": "text/plain", "body": "` + many + `"`,
+		"XML":        `"method": "POST", "contentType": "text/xml", "body": "` + many + `"`,
+		"JSON":       `"method": "POST", "body": {"list": ` + list + `}`,
+		"JSON text":  `"method": "POST", "body": ["` + many + `"]`,
+		"a form":     `"method": "POST", "contentType": "application/x-www-form-urlencoded", "body": {"a": ` + list + `}`,
+		"a header":   `"method": "GET", "headers": {"X-A": "` + many + `"}`,
+		"a query":    `"method": "GET", "query": {"a": ` + list + `}`,
+		"the result": `"method": "GET", "response": {"text": "` + strings.Repeat("{{result.a}}", 500) + `"}`,
+	} {
+		d, err := httptool.Parse(decoded(t, `{`+settings+`, "url": "`+e.URL+`"}`), anywhere(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := runner(t, here)
+		ctx := caller(t.Context(), "acme")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = r.Call(ctx, "order", d, json.RawMessage(`{"a": "`+long+`"}`), requestContext)
+		runtime.ReadMemStats(&after)
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "once its values are filled in") {
+			t.Errorf("%s: %.200v", what, err)
+		}
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 40<<20 {
+			t.Errorf("%s: %d MiB were allocated", what, grown>>20)
+		}
+	}
+	if n := e.count(); n > 1 { // that whose result grows
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func decoded(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var value map[string]any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func anywhere(t *testing.T) *outbound.Guard {
+	t.Helper()
+	guard, err := outbound.New([]string{here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard
+}
+
 func TestALineBreakInAHeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t, nil)

@@ -73,20 +73,20 @@ func (n *node) paths() []string {
 
 // value returns the JSON value with the placeholders replaced. A string that is one
 // placeholder becomes the value itself, of any type. It returns false if that is missing;
-// then it is left out of its array or object.
-func (n *node) value(lookup func(string) (any, bool)) (any, bool, error) {
+// then it is left out of its array or object. What is filled in is taken from the budget.
+func (n *node) value(budget *template.Budget, lookup func(string) (any, bool)) (any, bool, error) {
 	switch {
 	case n.template != nil:
 		if path, ok := n.template.Whole(); ok {
 			value, found := lookup(path)
-			return value, found, nil
+			return value, found, budget.TakeValue(value)
 		}
-		text, err := n.template.Render(lookup, template.Text)
+		text, err := n.template.Render(budget, lookup, template.Text)
 		return text, true, err
 	case n.items != nil:
 		items := []any{}
 		for _, item := range n.items {
-			value, ok, err := item.value(lookup)
+			value, ok, err := item.value(budget, lookup)
 			if err != nil {
 				return nil, false, err
 			}
@@ -98,7 +98,7 @@ func (n *node) value(lookup func(string) (any, bool)) (any, bool, error) {
 	case n.members != nil:
 		members := map[string]any{}
 		for _, name := range n.names {
-			value, ok, err := n.members[name].value(lookup)
+			value, ok, err := n.members[name].value(budget, lookup)
 			if err != nil {
 				return nil, false, err
 			}
@@ -173,16 +173,17 @@ func (e encoding) check(body *node) error {
 
 // encode returns a body.
 func (e encoding) encode(body *node, lookup func(string) (any, bool)) ([]byte, error) {
+	budget := template.NewBudget("the body of the request", maxBodyBytes)
 	switch e.kind {
 	case asText, asXML:
 		escape := template.Text
 		if e.kind == asXML {
 			escape = remote.XML
 		}
-		text, err := body.template.Render(lookup, escape)
+		text, err := body.template.Render(budget, lookup, escape)
 		return []byte(text), err
 	}
-	value, ok, err := body.value(lookup)
+	value, ok, err := body.value(budget, lookup)
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/webhook"
 )
@@ -38,12 +39,9 @@ func (d *Definition) prepare(lookup func(string) (any, bool), secrets map[string
 		if !hasAll(h.value.template, lookup) { // half a header misleads
 			continue
 		}
-		value, err := h.value.template.Render(lookup, remote.Header)
+		value, err := h.value.template.Render(template.NewBudget("the value", maxHeaderBytes), lookup, remote.Header)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "header %s: %s", h.name, fault.Public(err))
-		}
-		if len(value) > maxHeaderBytes {
-			return nil, fault.New(fault.Invalid, "header %s: must be at most %d bytes", h.name, maxHeaderBytes)
 		}
 		p.header.Set(h.name, strings.Trim(value, " \t"))
 	}
@@ -79,7 +77,8 @@ func (d *Definition) address(lookup func(string) (any, bool)) (*url.URL, error) 
 			return nil, fault.Field(field, "%s", fault.Public(err))
 		}
 	}
-	text, err := d.url.Render(lookup, remote.Segment)
+	budget := template.NewBudget("the address", maxURLBytes)
+	text, err := d.url.Render(budget, lookup, remote.Segment)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (d *Definition) address(lookup func(string) (any, bool)) (*url.URL, error) 
 	}
 	query := url.Values{}
 	for _, q := range d.query {
-		value, ok, err := q.value.value(lookup)
+		value, ok, err := q.value.value(budget, lookup)
 		if err != nil {
 			return nil, err
 		}

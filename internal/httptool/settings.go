@@ -156,7 +156,7 @@ func (d *Definition) parseURL(guard *outbound.Guard) error {
 		return err
 	}
 	const stand = "x"
-	plain, err := d.url.Render(func(string) (any, bool) { return stand, true }, remote.Segment)
+	plain, err := d.url.Render(template.NewBudget("the address", maxURLBytes), func(string) (any, bool) { return stand, true }, remote.Segment)
 	if err != nil {
 		return err
 	}

@@ -203,7 +203,7 @@ func (d *Definition) render(lookup func(string) (any, bool)) (map[string]string,
 		if slices.ContainsFunc(h.value.Paths(), func(path string) bool { _, ok := lookup(path); return !ok }) {
 			continue
 		}
-		value, err := h.value.Render(lookup, remote.Header)
+		value, err := h.value.Render(template.NewBudget("the value", maxHeaderBytes), lookup, remote.Header)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "header %s: %s", h.name, fault.Public(err))
 		}

@@ -212,22 +212,19 @@ func (p *Prompt) render(given map[string]string, request func(string) (any, bool
 		return nil, err
 	}
 	lookup := template.Values{Arguments: values, Request: request}.Lookup
-	rendered, size := slices.Clone(p.Messages), 0
+	rendered, budget := slices.Clone(p.Messages), template.NewBudget("the prompt", maxRenderedBytes)
 	for i := range rendered {
 		m := &rendered[i]
 		switch {
 		case m.Link != nil:
-			m.Link, err = m.Link.render(lookup)
+			m.Link, err = m.Link.render(budget, lookup)
 		case m.Resource != nil:
-			m.Resource, err = m.Resource.render(lookup)
+			m.Resource, err = m.Resource.render(budget, lookup)
 		default:
-			m.Text, err = renderText("messages.text", m.Text, lookup, template.Text)
+			m.Text, err = renderText(budget, "messages.text", m.Text, lookup, template.Text)
 		}
 		if err != nil {
 			return nil, err
-		}
-		if size += len(m.Text); size > maxRenderedBytes {
-			return nil, fault.Field("arguments", "make the messages longer than %d bytes", maxRenderedBytes)
 		}
 	}
 	return rendered, nil
@@ -254,16 +251,16 @@ func (p *Prompt) values(given map[string]string) (map[string]any, error) {
 	return values, nil
 }
 
-func (r Resource) render(lookup func(string) (any, bool)) (*Resource, error) {
+func (r Resource) render(budget *template.Budget, lookup func(string) (any, bool)) (*Resource, error) {
 	var err error
-	r.URI, err = renderText("messages.uri", r.URI, lookup, remote.Segment)
+	r.URI, err = renderText(budget, "messages.uri", r.URI, lookup, remote.Segment)
 	return &r, err
 }
 
-func renderText(field, text string, lookup func(string) (any, bool), encode func(any) (string, error)) (string, error) {
+func renderText(budget *template.Budget, field, text string, lookup func(string) (any, bool), encode func(any) (string, error)) (string, error) {
 	parsed, err := template.Parse(field, text)
 	if err != nil {
 		return "", err
 	}
-	return parsed.Render(lookup, encode)
+	return parsed.Render(budget, lookup, encode)
 }

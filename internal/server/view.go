@@ -21,6 +21,10 @@ func FromContext(ctx context.Context) *Server {
 	return s
 }
 
+// maxRenderedBytes is the longest text that instructions become. Longer ones are shown with
+// their placeholders.
+const maxRenderedBytes = 64 << 10
+
 // InstructionsFor returns the instructions for the request in ctx. Values that are missing are
 // empty.
 func (s *Server) InstructionsFor(ctx context.Context) string {
@@ -28,7 +32,7 @@ func (s *Server) InstructionsFor(ctx context.Context) string {
 	if err != nil {
 		return s.Instructions // stored before placeholders were checked
 	}
-	text, err := parsed.Render(template.RequestValues(ctx), template.Text)
+	text, err := parsed.Render(template.NewBudget("instructions", maxRenderedBytes), template.RequestValues(ctx), template.Text)
 	if err != nil {
 		return s.Instructions
 	}

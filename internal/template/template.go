@@ -66,10 +66,14 @@ func (t *Template) Whole() (string, bool) {
 }
 
 // Render returns the text with the placeholders replaced. Values that are missing are empty.
-// encode returns the text of a value for the position that the template is in.
-func (t *Template) Render(lookup func(path string) (any, bool), encode func(value any) (string, error)) (string, error) {
+// encode returns the text of a value for the position that the template is in. The text is
+// taken from the budget. Errors: those of encode and of Budget.Take.
+func (t *Template) Render(budget *Budget, lookup func(path string) (any, bool), encode func(value any) (string, error)) (string, error) {
 	var b strings.Builder
 	for i, literal := range t.literals {
+		if err := budget.Take(len(literal)); err != nil {
+			return "", err
+		}
 		b.WriteString(literal)
 		if i == len(t.paths) {
 			break
@@ -80,6 +84,9 @@ func (t *Template) Render(lookup func(path string) (any, bool), encode func(valu
 		}
 		text, err := encode(value)
 		if err != nil {
+			return "", err
+		}
+		if err := budget.Take(len(text)); err != nil {
 			return "", err
 		}
 		b.WriteString(text)

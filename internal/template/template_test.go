@@ -28,7 +28,7 @@ func TestPlaceholdersAreReplacedByValues(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got, err := parsed.Render(values.Lookup, Text); err != nil || got != want {
+		if got, err := parsed.Render(NewBudget("the text", 1000), values.Lookup, Text); err != nil || got != want {
 			t.Errorf("%s is %q, %v, want %q", text, got, err, want)
 		}
 	}
@@ -58,7 +58,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		got, err := parsed.Render(func(string) (any, bool) { return nil, false }, Text)
+		got, err := parsed.Render(NewBudget("the text", len(text)), func(string) (any, bool) { return nil, false }, Text)
 		if err != nil || len(got) > len(text) || len(parsed.Paths()) != strings.Count(text, "{{")-strings.Count(got, "{{") {
 			t.Errorf("%q with the placeholders %v is %q, %v", text, parsed.Paths(), got, err)
 		}
