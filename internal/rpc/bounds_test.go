@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -8,9 +9,12 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -130,6 +134,70 @@ func TestKeysOfToolsOnlyCallTools(t *testing.T) {
 			if _, answer := call(t, s, key, path, streams, map[string]any{}); !strings.Contains(answer, "is bound to tools or MCP servers") {
 				t.Errorf("%s answers a key of tools: %s", m.Name(), answer)
 			}
+		}
+	}
+}
+
+// A key of a tool over an index does not reach other indexes by the request context, in no way
+// of giving it. What the server says counts.
+func TestKeysOfToolsKeepTheIndexOfTheTool(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme, ctx := s.Tenant(t, "acme"), t.Context()
+	for _, name := range []string{"docs", "hidden", "public"} {
+		if _, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings := func(index string) *structpb.Struct {
+		return &structpb.Struct{Fields: map[string]*structpb.Value{"indexName": structpb.NewStringValue(index)}}
+	}
+	if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "ask", Kind: "vector_query", Settings: settings("docs")}); err != nil {
+		t.Fatal(err)
+	}
+	for name, fixed := range map[string]*structpb.Struct{"front": nil, "elsewhere": settings("public")} {
+		if _, err := acme.CreateServer(ctx, &ragdv1.CreateServerRequest{ServerName: name, DefaultContext: fixed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(key, server, header string, context *structpb.Struct) error {
+		ctx, info := connect.NewClientContext(ctx)
+		info.RequestHeader().Set("Authorization", "Bearer "+key)
+		for name, value := range map[string]string{"Ragd-Server": server, "Ragd-Context": header} {
+			if value != "" {
+				info.RequestHeader().Set(name, value)
+			}
+		}
+		_, err := ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL).CallTool(ctx,
+			&ragdv1.CallToolRequest{ToolName: "ask", Context: context, Arguments: &structpb.Struct{Fields: map[string]*structpb.Value{"queryText": structpb.NewStringValue("x")}}})
+		return err
+	}
+	ofTool := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Tools: names("ask")})
+	ofServer := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Servers: names("front", "elsewhere")})
+	for _, other := range []string{"hidden", "nosuch"} { // the answers are alike
+		for what, err := range map[string]error{
+			"a header":               ask(ofTool, "", `{"indexName": "`+other+`"}`, nil),
+			"the context of a call":  ask(ofTool, "", "", settings(other)),
+			"through a server":       ask(ofServer, "front", `{"indexName": "`+other+`"}`, nil),
+			"over that of a server":  ask(ofServer, "elsewhere", "", settings(other)),
+			"over both of the calls": ask(ofTool, "", `{"indexName": "docs"}`, settings(other)),
+		} {
+			wantCode(t, what, err, connect.CodePermissionDenied, "the credential is bound to tools or servers")
+		}
+		_, text := mcptest.Call(t, mcptest.Connect(t, s.URL+"/mcp", nil, map[string]string{"Authorization": "Bearer " + ofTool}), "ask",
+			map[string]any{"queryText": "x"}, map[string]any{"ragd/context": map[string]any{"indexName": other}})
+		if !strings.Contains(text, "the credential is bound to tools or servers") {
+			t.Errorf("_meta: %s", text)
+		}
+	}
+	for what, err := range map[string]error{
+		"its own index":    ask(ofTool, "", `{"indexName": "docs", "topK": 3}`, nil),
+		"that of a server": ask(ofServer, "elsewhere", "", nil),
+		"no context":       ask(ofServer, "front", "", nil),
+		"another key":      ask(acme.Secret, "", `{"indexName": "hidden"}`, nil),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

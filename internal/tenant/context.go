@@ -401,6 +401,10 @@ func (o Overrides) From(origin string) Overrides {
 	return o
 }
 
+// Origin returns where the value of a key comes from, as an explanation shows it; "" for a key
+// that was not given.
+func (o Overrides) Origin(name string) string { return o.origins[name] }
+
 // FilterOnly returns the filter and the values of declared keys alone.
 func (o Overrides) FilterOnly() Overrides {
 	return Overrides{Filter: o.Filter, Values: o.Values, origins: o.origins}

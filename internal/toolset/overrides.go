@@ -39,6 +39,22 @@ func withContext(ctx context.Context, raw json.RawMessage, fixed bool) (context.
 	return tenant.NewContext(ctx, &changed), nil
 }
 
+// keepsIndex checks that a caller whose credential is bound to tools or servers uses a tool with
+// the index of its settings: the key may use the tool, and not the other indexes. What the
+// server says takes precedence over the settings as for others. Errors: Denied.
+func keepsIndex(ctx context.Context, index string) error {
+	r, ok := tenant.FromContext(ctx)
+	if !ok || index == "" || !r.Principal.Bounds.OnlyTools() {
+		return nil
+	}
+	if wanted := r.Overrides.IndexName; wanted == nil || *wanted == index || r.Overrides.Origin("indexName") == tenant.OriginServer {
+		return nil
+	}
+	denied := fault.Field("Ragd-Context.indexName", "cannot be set for this tool: it has an index of its own, and the credential is bound to tools or servers")
+	denied.Kind = fault.Denied
+	return denied
+}
+
 // filterOnly removes all overrides of the request context but the filter and the values of
 // declared keys.
 func filterOnly(ctx context.Context) context.Context {

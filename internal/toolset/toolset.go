@@ -332,6 +332,9 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if ctx, err = withContext(ctx, c.Context, t.fixed); err != nil {
 		return Result{}, err
 	}
+	if err := keepsIndex(ctx, t.index); err != nil {
+		return Result{}, err
+	}
 	if ctx, err = deeper(ctx); err != nil {
 		return Result{}, err
 	}
