@@ -6,13 +6,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// affordable reports whether a check takes at most maxSteps. A schema of a few lines can apply
+// stepsOf returns the work of a check, or more than maxSteps. A schema of a few lines can apply
 // each of its parts twice to each part of a nested value, which doubles the work with every
 // level. The cost of a part of the schema at a part of the value is computed once, so that
 // this takes no longer than the number of such pairs, which is bounded too.
-func affordable(s *jsonschema.Schema, value any) bool {
+func stepsOf(s *jsonschema.Schema, value any) int {
 	c := &costs{known: map[pair]int{}}
-	return c.of(s, value) <= maxSteps && len(c.known) <= maxSteps
+	return max(c.of(s, value), len(c.known))
 }
 
 // pair is a part of a schema at an object or array, which is known by its address.
@@ -79,8 +79,11 @@ func (c *costs) ofScalar(s *jsonschema.Schema, value any) int {
 
 func plus(a, b int) int { return min(a+b, maxSteps+1) }
 
-// patternShare is how many characters of a string and of its pattern make one step.
+// patternShare is how many characters of a string times states of its pattern make one step.
 const patternShare = 64
+
+// patternSteps is the work of checking that a text is a pattern, which compiles it.
+const patternSteps = 2000
 
 // here returns the cost of what applies to the value itself.
 func (c *costs) here(s *jsonschema.Schema, value any) int {
@@ -88,8 +91,11 @@ func (c *costs) here(s *jsonschema.Schema, value any) int {
 	if text, ok := value.(string); ok {
 		cost = plus(cost, len(text)/patternShare)
 		if s.Pattern != nil {
-			cost = plus(cost, len(s.Pattern.String())*len(text)/patternShare)
+			cost = plus(cost, patternSize(s.Pattern)*len(text)/patternShare)
 		}
+	}
+	if s.Format != nil && s.Format.Name == "regex" {
+		cost = plus(cost, patternSteps)
 	}
 	if s.Enum != nil {
 		cost = plus(cost, len(s.Enum.Values))
@@ -126,7 +132,7 @@ func (c *costs) object(s *jsonschema.Schema, value map[string]any) int {
 		cost = plus(cost, c.of(additional, member))
 		cost = plus(cost, c.of(s.UnevaluatedProperties, member))
 		for pattern, inner := range s.PatternProperties {
-			cost = plus(cost, 1+len(pattern.String())*len(name)/patternShare)
+			cost = plus(cost, 1+patternSize(pattern)*len(name)/patternShare)
 			cost = plus(cost, c.of(inner, member))
 		}
 	}

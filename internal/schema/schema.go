@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -29,11 +30,19 @@ const (
 	// maxSteps bounds the work of one check: how often a part of the schema meets a part of
 	// the value, and how far patterns read strings.
 	maxSteps = 1_000_000
+	// heavySteps is the work from which only maxHeavy checks are done at once: each step may
+	// leave a mistake in memory, of some hundred bytes.
+	heavySteps = 100_000
+	maxHeavy   = 2
+	maxWait    = 10 * time.Second
 	// maxProblems is how many mistakes an error lists.
 	maxProblems = 5
 	// maxReasonBytes is the longest text of one mistake.
 	maxReasonBytes = 300
 )
+
+// heavy has an entry for each heavy check that is being done.
+var heavy = make(chan struct{}, maxHeavy)
 
 // Schema is a compiled JSON Schema. Safe for concurrent use.
 type Schema struct{ compiled *jsonschema.Schema }
@@ -64,6 +73,7 @@ func Compile(field string, raw []byte) (*Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.AssertFormat()
+	compiler.UseRegexpEngine(compilePattern)
 	err = compiler.AddResource(name, document)
 	if err == nil {
 		var compiled *jsonschema.Schema
@@ -172,10 +182,19 @@ func reasonable(number string) bool {
 
 // Validate checks a value of Decode. Errors: Invalid with a violation for each mistake, at
 // most five, whose fields are paths below field, or paths alone for an empty one; Invalid too
-// when the check would take too long.
+// when the check would take too long; Exhausted when other checks leave no time for it.
 func (s *Schema) Validate(field string, value any) error {
-	if !affordable(s.compiled, value) {
+	steps := stepsOf(s.compiled, value)
+	if steps > maxSteps {
 		return fault.Field(pathOf(field, nil), "is too large to be checked against its schema: make either smaller")
+	}
+	if steps > heavySteps {
+		select {
+		case heavy <- struct{}{}:
+			defer func() { <-heavy }()
+		case <-time.After(maxWait):
+			return fault.Retry(maxWait, "many large values are being checked against their schemas: try again later")
+		}
 	}
 	err := s.compiled.Validate(value)
 	if err == nil {

@@ -94,9 +94,41 @@ func TestAChainOfReferencesDoesNotTakeForever(t *testing.T) {
 	if err := check(t, nested, `{"x": {"x": {"x": 1}}}`); err != nil {
 		t.Errorf("a small value: %v", err)
 	}
-	slow := compile(t, `{"items": {"pattern": "`+strings.Repeat("(a?){900}", 20)+`"}}`)
-	if err := check(t, slow, `["`+strings.Repeat("a", 1<<20)+`"]`); fault.KindOf(err) != fault.Invalid {
-		t.Errorf("a long string and a long pattern: %v", err)
+}
+
+// A pattern of a few characters can have thousands of states, each of which costs time with
+// every character of a text.
+func TestPatternsCountWithTheirStates(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"(a?){900}(a?){900}(a?){900}", ".{0,1000}.{0,1000}x", "((a{10}){10}){9}", "[^b]{1000}"} {
+		for _, text := range []string{`{"items": {"pattern": "` + pattern + `"}}`, `{"items": {"propertyNames": {"pattern": "` + pattern + `"}}}`, `{"items": {"patternProperties": {"` + pattern + `": {}}}}`} {
+			s, long := compile(t, text), strings.Repeat("a", 1<<20)
+			value := `["` + long + `"]`
+			if strings.Contains(text, "ropert") {
+				value = `[{"` + long + `": 1}]`
+			}
+			if err := check(t, s, value); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "too large to be checked") {
+				t.Errorf("%s: %.200v", text, err)
+			}
+		}
+	}
+	huge := strings.Repeat("a{1000}", 30)
+	if _, err := schema.Compile("inputSchema", []byte(`{"pattern": "`+huge+`"}`)); err == nil || fault.KindOf(err) != fault.Invalid {
+		t.Errorf("a pattern with 30,000 states: %v", err)
+	}
+	regex := compile(t, `{"items": {"format": "regex"}}`)
+	if err := check(t, regex, `["`+huge+`"]`); err == nil || fault.KindOf(err) != fault.Invalid {
+		t.Errorf("a value with 30,000 states: %v", err)
+	}
+	if err := check(t, regex, `["`+strings.Repeat(`a{900}", "`, 1000)+`"]`); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "too large to be checked") {
+		t.Errorf("1,000 patterns: %v", err)
+	}
+	usual := compile(t, `{"items": {"pattern": "^[a-z0-9._%+-]{1,64}@([a-z0-9-]{1,63}\\.)+[a-z]{2,24}$"}}`)
+	if err := check(t, usual, `["`+strings.Repeat(`ann@example.com", "`, 1000)+`ann@example.com"]`); err != nil {
+		t.Errorf("usual addresses: %v", err)
+	}
+	if err := check(t, regex, `["^[a-z]{2,24}$", "a(b|c)*"]`); err != nil {
+		t.Errorf("usual patterns: %v", err)
 	}
 }
 
