@@ -228,8 +228,9 @@ func lookup(value any, path ...string) any {
 // maxViolations limits the mistakes that an error lists, and maxCollected those among
 // which it selects them.
 const (
-	maxViolations = 8
-	maxCollected  = 1000
+	maxViolations    = 8
+	maxArgumentBytes = 200 // of the name of an argument in them
+	maxCollected     = 1000
 )
 
 // explain converts the validator's tree of causes to an error with a list of violations.
@@ -262,7 +263,9 @@ func (a *arguments) violations(e *jsonschema.ValidationError) []fault.Violation 
 		return []fault.Violation{{Field: field, Reason: fmt.Sprintf(format, args...)}}
 	}
 	each := func(names []string, reason func(name string) string) (all []fault.Violation) {
-		for _, name := range names {
+		slices.Sort(names) // as the violations are, of which the first are shown
+		for _, name := range names[:min(len(names), maxViolations)] {
+			name = textlimit.Shorten(name, maxArgumentBytes)
 			all = append(all, fault.Violation{Field: fieldPath(append(slices.Clone(e.InstanceLocation), name)), Reason: reason(name)})
 		}
 		return all

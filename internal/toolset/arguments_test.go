@@ -3,7 +3,9 @@ package toolset
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,6 +70,23 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 
 // Arguments that end in half of a surrogate pair, as models that stop early send, are
 // accepted.
+// An error about many or long names is short.
+func TestMistakesInManyArgumentsAreShort(t *testing.T) {
+	t.Parallel()
+	var names strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&names, `"name%d": 1,`, i)
+	}
+	long := strings.Repeat("x", 1<<20)
+	for _, arguments := range []string{`{` + names.String() + `"queryText": "a"}`, `{"` + long + `": 1, "queryText": "a"}`, `{"queryText": "a", "searchMode": "` + long + `"}`} {
+		_, err := argumentsOf(t, "vector_query").accept(Call{Arguments: json.RawMessage(arguments)})
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Violations) > maxViolations || len(f.Message) > 8000 {
+			t.Errorf("%.100s: %.1000v", arguments, err)
+		}
+	}
+}
+
 func TestArgumentsWithUnpairedSurrogatesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, given := range []string{`{"queryText":"boat \ud83d"}`, "{\"queryText\":\"boat \xf0\"}"} {
