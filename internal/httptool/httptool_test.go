@@ -161,9 +161,9 @@ func TestARequestIsMadeOfArgumentsContextAndSecrets(t *testing.T) {
 	e := newEndpoint(t, nil)
 	got, err := call(t, runner(t, here), `{
 		"method": "post", "url": "`+e.URL+`/orders/{{arguments.id}}/items",
-		"query": {"country": "{{context.country}}", "tag": "{{arguments.tags}}", "limit": 5, "none": "{{arguments.note}}"},
-		"headers": {"authorization": "Bearer {{secrets.crm}}", "X-User": "{{claims.sub}}", "X-Note": "note: {{arguments.note}}"},
-		"body": {"count": "{{arguments.count}}", "text": "{{arguments.count}} of {{arguments.id}}", "note": "{{arguments.note}}", "fixed": [1, null, "{{arguments.note}}"], "all": "{{arguments}}"},
+		"query": {"country": "{{context.country}}", "tag": "{{arguments.tags}}", "limit": 5, "none": "{{arguments.note}}", "page": "{{context.page ?? 1}}"},
+		"headers": {"authorization": "Bearer {{secrets.crm}}", "X-User": "{{claims.sub}}", "X-Note": "note: {{arguments.note}}", "X-Tier": "tier {{context.tier ?? claims.tier ?? \"free\"}}"},
+		"body": {"count": "{{arguments.count}}", "text": "{{arguments.count}} of {{arguments.id}}", "note": "{{arguments.note}}", "sort": "{{claims.sort ?? {\"by\": \"id\"}}}", "fixed": [1, null, "{{arguments.note}}"], "all": "{{arguments}}"},
 		"inputSchema": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "count": {"type": "integer"}, "tags": {"type": "array"}, "note": {"type": "string"}}}
 	}`, `{"id": "a b/c?d#e", "count": 12345678901234567890, "tags": ["x&y", "z"]}`)
 	if err != nil {
@@ -173,14 +173,14 @@ func TestARequestIsMadeOfArgumentsContextAndSecrets(t *testing.T) {
 		t.Errorf("%s, %q", got.Structured, got.Text)
 	}
 	s := e.last(t)
-	if s.method != "POST" || s.uri != "/orders/a%20b%2Fc%3Fd%23e/items?country=DE&limit=5&tag=x%26y&tag=z" {
+	if s.method != "POST" || s.uri != "/orders/a%20b%2Fc%3Fd%23e/items?country=DE&limit=5&page=1&tag=x%26y&tag=z" {
 		t.Errorf("%s %s", s.method, s.uri)
 	}
-	if want := `{"all":{"count":12345678901234567890,"id":"a b/c?d#e","tags":["x\u0026y","z"]},"count":12345678901234567890,"fixed":[1,null],"text":"12345678901234567890 of a b/c?d#e"}`; s.body != want {
+	if want := `{"all":{"count":12345678901234567890,"id":"a b/c?d#e","tags":["x\u0026y","z"]},"count":12345678901234567890,"fixed":[1,null],"sort":{"by":"id"},"text":"12345678901234567890 of a b/c?d#e"}`; s.body != want {
 		t.Errorf("body %s, want %s", s.body, want)
 	}
 	for name, want := range map[string]string{
-		"Authorization": "Bearer sk-acme+1/2", "X-User": "u7", "X-Note": "", "Content-Type": "application/json", "User-Agent": "ragd/test", "Ragd-Depth": "1",
+		"Authorization": "Bearer sk-acme+1/2", "X-User": "u7", "X-Note": "", "X-Tier": "tier free", "Content-Type": "application/json", "User-Agent": "ragd/test", "Ragd-Depth": "1",
 	} {
 		if s.header.Get(name) != want {
 			t.Errorf("%s: %q, want %q", name, s.header.Get(name), want)

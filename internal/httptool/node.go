@@ -77,8 +77,8 @@ func (n *node) paths() []string {
 func (n *node) value(budget *template.Budget, lookup func(string) (any, bool)) (any, bool, error) {
 	switch {
 	case n.template != nil:
-		if path, ok := n.template.Whole(); ok {
-			value, found := lookup(path)
+		if placeholder, ok := n.template.Whole(); ok {
+			value, found := placeholder.Value(lookup)
 			return value, found, budget.TakeValue(value)
 		}
 		text, err := n.template.Render(budget, lookup, template.Text)
@@ -109,11 +109,6 @@ func (n *node) value(budget *template.Budget, lookup func(string) (any, bool)) (
 		return members, true, nil
 	}
 	return n.constant, true, nil
-}
-
-// hasAll reports whether no placeholder of a template is missing.
-func hasAll(t *template.Template, lookup func(string) (any, bool)) bool {
-	return !slices.ContainsFunc(t.Paths(), func(path string) bool { _, ok := lookup(path); return !ok })
 }
 
 // encoding is how a body is written.

@@ -36,7 +36,7 @@ func (d *Definition) prepare(lookup func(string) (any, bool), secrets map[string
 		return nil, err
 	}
 	for _, h := range d.headers {
-		if !hasAll(h.value.template, lookup) { // half a header misleads
+		if !h.value.template.Complete(lookup) { // half a header misleads
 			continue
 		}
 		value, err := h.value.template.Render(template.NewBudget("the value", maxHeaderBytes), lookup, remote.Header)
@@ -67,9 +67,9 @@ func (d *Definition) prepare(lookup func(string) (any, bool), secrets map[string
 // address returns the address of a call. Values change segments of its path and parameters of
 // its query, nothing else.
 func (d *Definition) address(lookup func(string) (any, bool)) (*url.URL, error) {
-	for _, path := range d.url.Paths() {
-		field := strings.TrimPrefix(path, "arguments.")
-		value, ok := lookup(path)
+	for _, placeholder := range d.url.Placeholders() {
+		field := strings.TrimPrefix(placeholder.Paths[0], "arguments.")
+		value, ok := placeholder.Value(lookup)
 		if !ok {
 			return nil, fault.Field(field, "is needed for the address")
 		}
@@ -86,7 +86,7 @@ func (d *Definition) address(lookup func(string) (any, bool)) (*url.URL, error) 
 	if err != nil || u.Scheme != d.host.Scheme || u.Host != d.host.Host || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, fault.New(fault.Invalid, "the arguments make no address of the tool's host")
 	}
-	if len(d.url.Paths()) > 0 && slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." }) {
+	if len(d.url.Placeholders()) > 0 && slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." }) {
 		return nil, fault.New(fault.Invalid, "the arguments lead to another path")
 	}
 	query := url.Values{}

@@ -200,7 +200,7 @@ func (d *Definition) checkPaths(field string, paths []string) error {
 func (d *Definition) render(lookup func(string) (any, bool)) (map[string]string, error) {
 	headers := map[string]string{}
 	for _, h := range d.headers {
-		if slices.ContainsFunc(h.value.Paths(), func(path string) bool { _, ok := lookup(path); return !ok }) {
+		if !h.value.Complete(lookup) {
 			continue
 		}
 		value, err := h.value.Render(template.NewBudget("the value", maxHeaderBytes), lookup, remote.Header)

@@ -232,19 +232,22 @@ func (p *Prompt) render(given map[string]string, request func(string) (any, bool
 
 // values returns the arguments of a call for templates.
 func (p *Prompt) values(given map[string]string) (map[string]any, error) {
-	values := map[string]any{}
+	values, known := map[string]any{}, map[string]bool{}
 	for _, a := range p.Arguments {
-		value := given[a.Name]
+		value, ok := given[a.Name]
+		known[a.Name] = true
 		if a.Required && strings.TrimSpace(value) == "" {
 			return nil, fault.Field(a.Name, "is required")
 		}
 		if err := textlimit.Check(a.Name, value, maxArgumentBytes); err != nil {
 			return nil, err
 		}
-		values[a.Name] = value
+		if ok {
+			values[a.Name] = value
+		}
 	}
 	for name := range given {
-		if _, known := values[name]; !known {
+		if !known[name] {
 			return nil, fault.Field("arguments", "the prompt has no argument %q", textlimit.Shorten(name, 100))
 		}
 	}

@@ -32,7 +32,7 @@ func TestPromptsHaveVersions(t *testing.T) {
 	}
 	_, err = c.CreatePrompt(ctx, answerPrompt("x"))
 	servicetest.WantCode(t, "a second prompt of the name", err, connect.CodeAlreadyExists)
-	update := &ragdv1.UpdatePromptRequest{PromptName: "answer", Messages: &ragdv1.PromptMessages{Messages: []*ragdv1.PromptMessage{textMessage("Say {{arguments.tone}}: {{ arguments.question }}")}}}
+	update := &ragdv1.UpdatePromptRequest{PromptName: "answer", Messages: &ragdv1.PromptMessages{Messages: []*ragdv1.PromptMessage{textMessage("Say {{arguments.tone ?? context.tone ?? \"well\"}}: {{ arguments.question }}")}}}
 	for what, want := range map[string]int32{"a change": 2, "the same again": 2} {
 		_ = what
 		if second, err := c.UpdatePrompt(ctx, update); err != nil || second.Version != want {
@@ -52,6 +52,9 @@ func TestPromptsHaveVersions(t *testing.T) {
 		if err != nil || len(got.Messages) != 1 || got.Messages[0].GetText() != want || got.Messages[0].Role != "user" {
 			t.Errorf("version %q: %v, %v", version, got, err)
 		}
+	}
+	if got, err := c.GetPromptMessages(ctx, &ragdv1.GetPromptMessagesRequest{PromptName: "answer", Arguments: map[string]string{"question": "why?"}}); err != nil || got.Messages[0].GetText() != "Say well: why?" {
+		t.Errorf("without a tone: %v, %v", got, err)
 	}
 	for _, version := range []string{"4", "0", "03", "Stable", "tip"} {
 		_, err := c.GetPrompt(ctx, &ragdv1.GetPromptRequest{PromptName: "answer", Version: version})

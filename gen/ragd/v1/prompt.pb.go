@@ -208,7 +208,8 @@ func (x *PromptArgument) GetRequired() bool {
 }
 
 // PromptMessage is a message of a conversation. Its texts have placeholders such as
-// {{arguments.question}}, {{tenant}}, {{subject}} and {{server}}.
+// {{arguments.question}}, {{tenant}}, {{subject}} and {{server}}, with a default as in
+// {{arguments.tone ?? "friendly"}}.
 type PromptMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// user or assistant. Default: user.
