@@ -39,8 +39,8 @@ service; each includes those before it.
 
 A key with --index may use these indexes alone: for it there are no others, and
 it can create no others. A key with --tool or --mcp-server may only call tools, these
-tools or those of these MCP servers. Give a flag once for each name; names need
-not exist yet. --attribute describes who uses the key, for templates and filters.`,
+tools or those of these MCP servers. Several names have commas between them, and
+need not exist yet. --attribute describes who uses the key, for templates and filters.`,
 		Example: `  ragd key create --tenant acme --name "search frontend" --scopes read
   ragd key create --tenant acme --scopes read --index handbook --attribute team=legal
   ragd key create --tenant acme --expires 720h --filter '{"team": "legal"}'
@@ -52,10 +52,10 @@ not exist yet. --attribute describes who uses the key, for templates and filters
 	scopes := flags.StringSlice("scopes", nil, "what the key may do (default read,write)")
 	expires := flags.Duration("expires", 0, "how long the key is valid, such as 720h (default for ever)")
 	filter := objectFlag(flags, "filter", "filter that every read with this key is subject to")
-	servers := flags.StringArray("mcp-server", nil, "MCP server that the key may use (default all)")
-	indexes := flags.StringArray("index", nil, "index that the key may use (default all)")
-	tools := flags.StringArray("tool", nil, "tool that the key may use (default all)")
-	prompts := flags.StringArray("prompt", nil, "prompt that the key may use (default all)")
+	servers := flags.StringSlice("mcp-server", nil, "MCP server that the key may use (default all)")
+	indexes := flags.StringSlice("index", nil, "index that the key may use (default all)")
+	tools := flags.StringSlice("tool", nil, "tool that the key may use (default all)")
+	prompts := flags.StringSlice("prompt", nil, "prompt that the key may use (default all)")
 	attributes := flags.StringArray("attribute", nil, "attribute of who uses the key, as name=value; a value that is JSON, such as 7 or [\"a\"], is taken as such, others as text")
 	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) (err error) {
 		req := &ragdv1.CreateApiKeyRequest{

@@ -30,7 +30,7 @@ KEY  PREFIX  NAME  SCOPES  BOUND  CREATED  STATE
 #4  ragd_#4  admin  2026-11-21T08:00:00Z  valid
 `},
 		{
-			args: args("key create --scopes read --index handbook --index faq --attribute team=legal --attribute level=3"),
+			args: args("key create --scopes read --index handbook,faq --attribute team=legal --attribute level=3"),
 			stdout: `
 key  #5
 tenant  acme

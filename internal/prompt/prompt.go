@@ -254,9 +254,23 @@ func (p *Prompt) values(given map[string]string) (map[string]any, error) {
 	return values, nil
 }
 
+// render returns the resource with the placeholders of its URI replaced. Errors: Invalid, naming
+// the argument, for a value that is missing.
 func (r Resource) render(budget *template.Budget, lookup func(string) (any, bool)) (*Resource, error) {
-	var err error
-	r.URI, err = renderText(budget, "messages.uri", r.URI, lookup, remote.Segment)
+	missing := ""
+	needed := func(path string) (any, bool) {
+		value, ok := lookup(path)
+		if !ok || value == "" {
+			missing = strings.TrimPrefix(path, "arguments.")
+			return nil, false
+		}
+		return value, true
+	}
+	uri, err := renderText(budget, "messages.uri", r.URI, needed, remote.Segment)
+	if missing != "" {
+		return nil, fault.Field(missing, "is needed: the prompt has the resource %s", r.URI)
+	}
+	r.URI = uri
 	return &r, err
 }
 

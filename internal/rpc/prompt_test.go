@@ -117,6 +117,25 @@ func TestPromptsAreChecked(t *testing.T) {
 	}
 }
 
+func TestAPromptWithAResourceNamesTheArgumentThatItNeeds(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, service.Config{NoWorkers: true}).Tenant(t, "acme")
+	req := answerPrompt("Answer {{arguments.question}}")
+	req.Messages = append(req.Messages, &ragdv1.PromptMessage{Content: &ragdv1.PromptMessage_Resource{
+		Resource: &ragdv1.PromptResource{Uri: "ragd://indexes/docs/documents/{{arguments.documentId}}/text"},
+	}})
+	if req.Arguments[1].Name = "documentId"; req.Arguments[1].Required {
+		t.Fatal("the argument is required")
+	}
+	if _, err := c.CreatePrompt(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.GetPromptMessages(t.Context(), &ragdv1.GetPromptMessagesRequest{PromptName: "answer", Arguments: map[string]string{"question": "a"}})
+	if fieldOf(err) != "documentId" {
+		t.Errorf("without the document: %v", err)
+	}
+}
+
 // Tenants with prompts of the same name see and change only their own, and credentials only those
 // that they may use.
 func TestPromptsAreSeparated(t *testing.T) {

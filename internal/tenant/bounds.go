@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/textlimit"
@@ -149,6 +150,9 @@ func checkNames(field string, names []string) error {
 		}
 		if err := textlimit.Check(field, name, maxBoundNameBytes); err != nil {
 			return err
+		}
+		if strings.ContainsAny(name, ", \t\n") {
+			return fault.Field(field, "has %q, which is no name: a list has one name in each item", name)
 		}
 	}
 	return nil

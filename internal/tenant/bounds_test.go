@@ -60,7 +60,7 @@ func TestBoundsAreLimited(t *testing.T) {
 		many = append(many, fmt.Sprint(i))
 	}
 	for what, names := range map[string][]string{
-		"an empty name": {""}, "a long name": {strings.Repeat("x", 201)}, "a null character": {"a\x00"}, "too many names": many,
+		"an empty name": {""}, "a long name": {strings.Repeat("x", 201)}, "a null character": {"a\x00"}, "two names": {"a,b"}, "too many names": many,
 	} {
 		if _, err := (tenant.Bounds{Tools: names}).Check(); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "tools") {
 			t.Errorf("%s: %v", what, err)
