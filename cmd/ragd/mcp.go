@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -49,26 +50,20 @@ refuses the key.`,
 	return cmd
 }
 
-// refusedBy returns the error of an MCP endpoint as one of the API.
+// refusedBy returns the error of an MCP endpoint as one of the API, if it is about the key or the
+// connection, else with what the user can do.
 func refusedBy(err error) error {
 	var refused *stdio.RefusalError
 	if !errors.As(err, &refused) {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	code := connect.CodeInternal
 	switch refused.Status {
-	case http.StatusBadRequest:
-		code = connect.CodeInvalidArgument
 	case http.StatusUnauthorized:
-		code = connect.CodeUnauthenticated
-	case http.StatusForbidden:
-		code = connect.CodePermissionDenied
-	case http.StatusNotFound:
-		code = connect.CodeNotFound
-	case http.StatusTooManyRequests:
-		code = connect.CodeResourceExhausted
+		return connect.NewError(connect.CodeUnauthenticated, refused)
 	case http.StatusServiceUnavailable:
-		code = connect.CodeUnavailable
+		return connect.NewError(connect.CodeUnavailable, refused)
+	case http.StatusNotFound:
+		return fmt.Errorf("%w; --mcp-server names another, `ragd server list` shows which there are", refused)
 	}
-	return connect.NewError(code, errors.New(refused.Message))
+	return refused
 }

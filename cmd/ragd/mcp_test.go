@@ -85,7 +85,7 @@ func TestMCPServesANamedServer(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	s.stdin = listTools
-	s.want(t, step{args: args("mcp --mcp-server nowhere"), code: 1, stderr: `...server not found: "nowhere" does not exist`})
+	s.want(t, step{args: args("mcp --mcp-server nowhere"), code: 1, stderr: `...server not found: "nowhere" does not exist, or this credential may not use it; --mcp-server names another`})
 	s.want(t, step{args: args("server create front --tool vector_query --rename vector_query=ask"), stdout: "..."})
 	code, stdout, stderr := s.run(args("mcp --mcp-server front")...)
 	if code != 0 || !strings.Contains(stdout, `"ask"`) || strings.Contains(stdout, `"vector_query"`) {

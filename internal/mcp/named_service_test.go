@@ -100,6 +100,11 @@ func TestNamedServersDescribeThemselves(t *testing.T) {
 			if info.Name != "ragd" || info.Version != "v9.9.9" || !strings.Contains(instructions, "vector_query") {
 				t.Errorf("a default server without a definition: %+v, %q", info, instructions)
 			}
+			bound := servicetest.Client{Secret: s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, Tools: allowed("search")})}
+			_, _, instructions, capabilities = identity(bound, "")
+			if strings.Contains(instructions, "vector_query") || instructions == "" || capabilities.Resources != nil {
+				t.Errorf("for a key of the tool search: %q, %+v", instructions, capabilities)
+			}
 		})
 	}
 }
