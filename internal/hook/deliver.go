@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/webhook"
 )
@@ -179,5 +180,5 @@ func (s *Service) try(ctx context.Context, id tenant.ID, t target, d Delivery) o
 	if err != nil {
 		return failed(err)
 	}
-	return post(ctx, s.client, message{url: t.hook.URL, id: d.DeliveryID, header: header, body: body, secrets: t.secrets})
+	return post(ctx, s.client, message{url: t.hook.URL, id: d.DeliveryID, header: header, body: body, secrets: t.secrets, mask: remote.NewMask(t.values)})
 }

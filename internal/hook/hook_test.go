@@ -52,7 +52,7 @@ func newReceiver(t *testing.T) *receiver {
 			t.Errorf("a delivery is no JSON: %v: %s", err, got.body)
 		}
 		w.WriteHeader(int(r.status.Load()))
-		fmt.Fprint(w, "thanks")
+		fmt.Fprint(w, "thanks", req.Header.Get("Authorization"))
 		r.requests <- got
 	}))
 	t.Cleanup(server.Close)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/webhook"
 )
 
@@ -56,6 +57,7 @@ type message struct {
 	header  http.Header
 	body    []byte
 	secrets []webhook.Secret
+	mask    remote.Mask // of what the header has
 }
 
 // post sends a message and returns what came of it.
@@ -78,7 +80,7 @@ func post(ctx context.Context, client *http.Client, m message) outcome {
 		var answer []byte
 		answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswerBytes))
 		_ = res.Body.Close() // what follows is not read
-		o.response = excerpt(answer)
+		o.response = excerpt(answer, m.mask)
 	}
 	o.took = time.Since(o.began)
 	switch {
@@ -92,9 +94,14 @@ func post(ctx context.Context, client *http.Client, m message) outcome {
 	return o
 }
 
-// excerpt returns the beginning of an answer as text.
-func excerpt(answer []byte) string {
-	text := strings.ToValidUTF8(string(answer[:min(len(answer), maxExcerptBytes)]), "�")
+// excerpt returns the beginning of an answer as text, without secrets.
+func excerpt(answer []byte, mask remote.Mask) string {
+	hide := mask.Text
+	if len(answer) == maxAnswerBytes { // it was cut off
+		hide = mask.CutText
+	}
+	hidden := hide(string(answer))
+	text := strings.ToValidUTF8(hidden[:min(len(hidden), maxExcerptBytes)], "�")
 	return strings.ReplaceAll(text, "\x00", "�") // which PostgreSQL does not store
 }
 

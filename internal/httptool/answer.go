@@ -48,7 +48,7 @@ func (d *Definition) result(got *answer, mask remote.Mask) (Result, error) {
 		return Result{Blocks: []Block{{MIMEType: media, Data: got.body}}, Text: "(an image)"}, nil
 	case strings.HasPrefix(media, "text/") || media == "" || strings.HasSuffix(media, "+xml") || media == "application/xml":
 		if d.output != nil || d.settings.Response.Path != "" {
-			return Result{}, fault.New(fault.Precondition, "%s answered with text (%s), but the tool needs JSON, as it has an outputSchema or a response.path: %s", d.host.Host, media, excerpt(got.body, mask))
+			return Result{}, fault.New(fault.Precondition, "%s answered with text (%s), but the tool needs JSON, as it has an outputSchema or a response.path: %s", d.host.Host, media, excerpt(got, mask))
 		}
 		return Result{Text: mask.Text(clean(string(got.body)))}, nil
 	}
@@ -126,7 +126,7 @@ func pointer(value any, path string) (any, bool) {
 // refusal returns the error for an answer that is no success. Its message has the status and
 // the beginning of the answer, for a model that may do better.
 func (d *Definition) refusal(got *answer, mask remote.Mask) error {
-	said := excerpt(got.body, mask)
+	said := excerpt(got, mask)
 	if said != "" {
 		said = ": " + said
 	}
@@ -158,8 +158,12 @@ func statusText(status int) string {
 }
 
 // excerpt returns the beginning of an answer on one line, without secrets.
-func excerpt(body []byte, mask remote.Mask) string {
-	return textlimit.OneLine(mask.Text(clean(string(body))), maxExcerpt)
+func excerpt(got *answer, mask remote.Mask) string {
+	text := clean(string(got.body))
+	if got.cut {
+		return textlimit.OneLine(mask.CutText(text), maxExcerpt)
+	}
+	return textlimit.OneLine(mask.Text(text), maxExcerpt)
 }
 
 // clean returns a text in UTF-8 without control characters other than tabs and line breaks.

@@ -48,7 +48,7 @@ func (s secrets) Values(_ context.Context, id tenant.ID, names []string, _ *url.
 
 var signing = webhook.NewSecret()
 
-var stored = secrets{"acme": {"crm": "sk-acme+1/2", "signing": signing.Text()}, "bolt": {"crm": "sk-bolt+1/2"}}
+var stored = secrets{"acme": {"crm": "sk-acme+1/2", "pin": "73519042", "signing": signing.Text()}, "bolt": {"crm": "sk-bolt+1/2"}}
 
 type issuer struct{}
 
@@ -660,6 +660,24 @@ func TestErrorsShowTheAnswerWithoutSecrets(t *testing.T) {
 		if err != nil || strings.Contains(got.Text+string(got.Structured), secret) || !strings.Contains(got.Text, "***") {
 			t.Errorf("%s: %v, %v", contentType, got, err)
 		}
+	}
+	// Nor does an answer that is cut off within it, nor a number.
+	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, "no: "+r.Header.Get("X-Key"))
+	})
+	for n := len("no: s"); n < len("no: ")+len(secret); n++ {
+		_, err := call(t, runner(t, here), fmt.Sprintf(`{"method": "GET", "url": %q, "headers": {"X-Key": "{{secrets.crm}}"}, "response": {"maxBytes": %d}}`, e.URL, n), `{}`)
+		if text := fault.Public(err); !strings.HasSuffix(text, "no: ***") {
+			t.Errorf("%d bytes: %s", n, text)
+		}
+	}
+	pin := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"pin": %s}`, r.Header.Get("X-Pin"))
+	})
+	if got, err := call(t, runner(t, here), `{"method": "GET", "url": "`+pin.URL+`", "headers": {"X-Pin": "{{secrets.pin}}"}}`, `{}`); err != nil || got.Text != `{"pin":"***"}` {
+		t.Errorf("a number: %v, %v", got, err)
 	}
 	_, err := call(t, runner(t, here), `{"method": "GET", "url": "http://127.0.0.1:1/`+`{{arguments.x}}", "retries": 0}`, `{"x": "private"}`)
 	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Public(err), "127.0.0.1:1 cannot be reached: it accepts no connection") || strings.Contains(err.Error(), "private") {

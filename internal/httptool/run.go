@@ -117,5 +117,5 @@ func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, 
 	if err != nil {
 		return Result{}, err
 	}
-	return d.result(got, remote.NewMask(values.Secrets))
+	return d.result(got, remote.NewMask(remote.Hidden(ctx, values.Secrets)))
 }

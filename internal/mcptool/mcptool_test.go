@@ -464,6 +464,109 @@ func TestAnswersTakeMemoryOfTheirTenant(t *testing.T) {
 	}
 }
 
+// serving is a server whose tool "big" is described by schemas and answers a result, each made
+// from the headers of its request.
+func serving(t *testing.T, schemas, result func(h http.Header) string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Meta struct {
+					Token json.RawMessage `json:"progressToken"`
+				} `json:"_meta"`
+			} `json:"params"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		answer := `"error": {"code": -32601, "message": "unknown"}`
+		switch m.Method {
+		case "initialize":
+			answer = `"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}`
+		case "tools/list":
+			answer = `"result": {"tools": [{"name": "big", ` + schemas(r.Header) + `}]}`
+		case "tools/call":
+			answer = `"result": ` + result(r.Header)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		if m.Params.Meta.Token != nil {
+			fmt.Fprintf(w, "data: {\"jsonrpc\": \"2.0\", \"method\": \"notifications/progress\", \"params\": {\"progressToken\": %s, \"progress\": 1, \"message\": \"with %s\"}}\n\n", m.Params.Meta.Token, r.Header.Get("X-Key"))
+		}
+		fmt.Fprintf(w, "data: {\"jsonrpc\": \"2.0\", \"id\": %s, %s}\n\n", m.ID, answer)
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server.URL
+}
+
+// A server shows the key that it gets wherever it can.
+func TestSecretsAreMaskedInAllThatAServerSays(t *testing.T) {
+	t.Parallel()
+	const secret = key + "acme"
+	described := func(h http.Header) string {
+		return `"description": "d ` + h.Get("X-Key") + `", "inputSchema": {"type": "object", "description": "` + h.Get("X-Key") + `"}, "outputSchema": {"type": "object", "properties": {"n": {"type": "number"}}}`
+	}
+	results := map[string]func(h http.Header) string{
+		"text": func(h http.Header) string { return `{"content": [{"type": "text", "text": "` + h.Get("X-Key") + `"}]}` },
+		"structured": func(h http.Header) string {
+			return `{"content": [], "structuredContent": {"a": "` + h.Get("X-Key") + `"}}`
+		},
+		"an unfitting answer": func(h http.Header) string {
+			return `{"content": [], "structuredContent": {"n": "` + h.Get("X-Key") + `"}}`
+		},
+		"an unfitting name": func(h http.Header) string {
+			return `{"content": [], "structuredContent": {"n": {"` + h.Get("X-Key") + `": 1}}}`
+		},
+		"an image with a name": func(h http.Header) string {
+			return `{"content": [{"type": "resource_link", "uri": "x:` + h.Get("X-Key") + `", "name": "` + h.Get("X-Key") + `"}]}`
+		},
+	}
+	for n := range 40 { // the end of what an error shows is within the key
+		pad := strings.Repeat("x", 2<<10-3-n)
+		results[fmt.Sprint("a long error ", n)] = func(h http.Header) string {
+			return `{"isError": true, "content": [{"type": "text", "text": "` + pad + h.Get("X-Key") + `"}]}`
+		}
+	}
+	for what, result := range results {
+		ctx, r := caller(t.Context(), "acme", 0), runner(t, here)
+		settings, d, err := r.Check(ctx, map[string]any{"url": serving(t, described, result), "toolName": "big", "headers": map[string]any{"X-Key": "{{secrets.crm}}"}}, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var progress strings.Builder
+		got, err := r.Call(ctx, d, nil, none, func(_, _ float64, message string) { progress.WriteString(message) })
+		if shown := fmt.Sprint(settings, got.Text, string(got.Structured), string(got.Content), progress.String(), err); strings.Contains(shown, secret[:6]) || !strings.Contains(shown, "with ***") {
+			t.Errorf("%s: %s", what, shown)
+		}
+	}
+}
+
+// Clients refuse a whole list of tools for one whose schema is none of an object.
+func TestSchemasOfServersAreOfObjects(t *testing.T) {
+	t.Parallel()
+	result := func(http.Header) string { return `{"content": []}` }
+	for schemas, fits := range map[string]bool{
+		`"inputSchema": {"type": "object"}`:                                              true,
+		`"inputSchema": {"properties": {"a": {"type": "string"}}}`:                       true,
+		`"inputSchema": null`:                                                            true,
+		`"inputSchema": {"type": "string"}`:                                              false,
+		`"inputSchema": {"type": "object"}, "outputSchema": {"type": "array"}`:           false,
+		`"inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}`:          true,
+		`"inputSchema": {"type": "object"}, "outputSchema": {"description": "anything"}`: true,
+	} {
+		address := serving(t, func(http.Header) string { return schemas }, result)
+		_, d, err := runner(t, here).Check(caller(t.Context(), "acme", 0), map[string]any{"url": address, "toolName": "big"}, none)
+		if (err == nil) != fits || err != nil && fault.KindOf(err) != fault.Precondition {
+			t.Errorf("%s: %v", schemas, err)
+		}
+		if err == nil && (!strings.Contains(string(d.Tool.InputSchema), `"type":"object"`) || len(d.Tool.OutputSchema) > 0 && !strings.Contains(string(d.Tool.OutputSchema), `"type":"object"`)) {
+			t.Errorf("%s: %s, %s", schemas, d.Tool.InputSchema, d.Tool.OutputSchema)
+		}
+	}
+}
+
 // The tool of a server leads back to this service.
 func TestServersThatCallEachOtherInACircleEnd(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"strings"
@@ -77,7 +78,7 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func
 	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
 		found, err := u.session.describe(ctx, d.toolName)
 		if err == nil {
-			d.Tool, err = describe(found)
+			d.Tool, err = describe(found, u.mask)
 		}
 		return err
 	})
@@ -102,30 +103,53 @@ const (
 	maxDescriptionBytes = 4 << 10
 )
 
-// describe returns what is stored of a server's tool. Errors: Precondition for a schema that
-// is too large, or that is none.
-func describe(t mcp.Tool) (*Description, error) {
+// describe returns what is stored of a server's tool, without secrets. Errors: Precondition for
+// a schema that is too large, or that is none of an object: clients refuse a whole list of tools
+// for one.
+func describe(t mcp.Tool, mask remote.Mask) (*Description, error) {
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
+	}
+	if raw, err = mask.JSON(raw); err != nil {
+		return nil, fault.New(fault.Precondition, "the description of the server's tool %s", err)
 	}
 	var d Description
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return nil, fault.Wrap(fault.Precondition, err, "the server describes its tool in a way that MCP does not allow")
 	}
 	d.Title, d.Description = textlimit.Cut(d.Title, maxTitleBytes), textlimit.Cut(d.Description, maxDescriptionBytes)
-	for field, s := range map[string]json.RawMessage{"inputSchema": d.InputSchema, "outputSchema": d.OutputSchema} {
-		if len(s) > schema.MaxBytes {
-			return nil, fault.New(fault.Precondition, "the %s of the server's tool has %d bytes, over the limit of %d", field, len(s), schema.MaxBytes)
+	for field, s := range map[string]*json.RawMessage{"inputSchema": &d.InputSchema, "outputSchema": &d.OutputSchema} {
+		if len(*s) > schema.MaxBytes {
+			return nil, fault.New(fault.Precondition, "the %s of the server's tool has %d bytes, over the limit of %d", field, len(*s), schema.MaxBytes)
 		}
-		if _, err := schema.Decode(s); len(s) > 0 && err != nil {
-			return nil, fault.New(fault.Precondition, "the %s of the server's tool %s", field, err)
+		if *s, err = ofObject(field, *s); err != nil {
+			return nil, err
 		}
 	}
 	if len(d.InputSchema) == 0 || string(d.InputSchema) == "null" {
 		d.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	return &d, nil
+}
+
+// ofObject returns a schema with the type object. Errors: Precondition for another type.
+func ofObject(field string, raw json.RawMessage) (json.RawMessage, error) {
+	var top map[string]json.RawMessage
+	if len(raw) == 0 || string(raw) == "null" {
+		return raw, nil
+	}
+	if err := json.Unmarshal(raw, &top); err != nil {
+		return nil, fault.Wrap(fault.Precondition, err, "the %s of the server's tool is no JSON Schema of an object", field)
+	}
+	switch said := string(top["type"]); said {
+	case `"object"`:
+		return raw, nil
+	case "", "null", `""`:
+		top["type"] = json.RawMessage(`"object"`)
+		return json.Marshal(top)
+	}
+	return nil, fault.New(fault.Precondition, "the %s of the server's tool must have the type object, it has %s", field, textlimit.OneLine(string(top["type"]), 50))
 }
 
 // use is a session while a call uses it.
@@ -135,22 +159,16 @@ type use struct {
 	mask    remote.Mask
 }
 
-// hide removes secrets from a result.
-func (r *Result) hide(mask remote.Mask) error {
-	r.Text = mask.Text(r.Text)
-	for _, raw := range []*json.RawMessage{&r.Structured, &r.Content} {
-		if len(*raw) == 0 {
-			continue
-		}
-		value, err := schema.Decode(*raw)
-		if err != nil {
-			return fault.New(fault.Precondition, "the answer of the server cannot be used: it %s", err)
-		}
-		if *raw, err = json.Marshal(mask.Value(value)); err != nil {
-			return err
-		}
+// hidden returns a part of an answer as JSON without secrets. Errors: Precondition.
+func hidden(part any, mask remote.Mask) (json.RawMessage, error) {
+	raw, err := json.Marshal(part)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if raw, err = mask.JSON(raw); err != nil {
+		return nil, fault.New(fault.Precondition, "the answer of the server cannot be used: it %s", err)
+	}
+	return raw, nil
 }
 
 // Progress hears how far a call has come.
@@ -180,17 +198,17 @@ func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMess
 			if err != nil {
 				return err
 			}
-			if fresh, err = describe(found); err != nil {
+			if fresh, err = describe(found, u.mask); err != nil {
 				return err
 			}
 		}
-		if result, err = u.session.call(ctx, d, arguments, progress); err != nil {
+		if result, err = u.session.call(ctx, d, arguments, progress, u.mask); err != nil {
 			return err
 		}
 		if fresh != nil && !same(fresh, d.Tool) {
 			result.Fresh = fresh
 		}
-		return result.hide(u.mask)
+		return nil
 	})
 	return result, err
 }
@@ -259,7 +277,7 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	}
 	limited, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	key, mask := keyOf(caller.Tenant, d, headers), remote.NewMask(secrets)
+	key, mask := keyOf(caller.Tenant, d, headers), remote.NewMask(remote.Hidden(ctx, secrets))
 	for again := false; ; again = true {
 		err = r.once(limited, d, key, headers, func(ctx context.Context, s *session, opened bool) error { return do(ctx, use{s, opened, mask}) })
 		if again || !errors.Is(err, transport.ErrSessionTerminated) {
@@ -303,7 +321,10 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 	var known *fault.Error
 	if errors.As(err, &known) {
 		masked := *known
-		masked.Message = mask.Text(known.Message)
+		masked.Message = textlimit.Shorten(mask.Text(known.Message), maxErrorBytes)
+		if cause := fmt.Sprint(known.Cause); mask.Text(cause) != cause {
+			masked.Cause = nil
+		}
 		return &masked
 	}
 	const form = "%s: %s"
@@ -324,7 +345,7 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 const maxErrorBytes = 2 << 10
 
 // call calls the tool in a session.
-func (s *session) call(ctx context.Context, d *Definition, arguments json.RawMessage, progress Progress) (Result, error) {
+func (s *session) call(ctx context.Context, d *Definition, arguments json.RawMessage, progress Progress, mask remote.Mask) (Result, error) {
 	var request mcp.CallToolRequest
 	request.Params.Name, request.Params.Arguments = d.toolName, arguments
 	if progress != nil {
@@ -335,19 +356,19 @@ func (s *session) call(ctx context.Context, d *Definition, arguments json.RawMes
 			done, _ := fields["progress"].(float64)
 			total, _ := fields["total"].(float64)
 			text, _ := fields["message"].(string)
-			progress(done, total, textlimit.OneLine(text, maxErrorBytes))
+			progress(done, total, textlimit.OneLine(mask.Text(text), maxErrorBytes))
 		})()
 	}
 	answer, err := s.client.CallTool(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
-	return d.result(answer)
+	return d.result(answer, mask)
 }
 
-// result returns the result of an answer. Errors: Precondition with the text of a call that
-// failed.
-func (d *Definition) result(answer *mcp.CallToolResult) (Result, error) {
+// result returns the result of an answer, without secrets. Errors: Precondition with the text of
+// a call that failed.
+func (d *Definition) result(answer *mcp.CallToolResult, mask remote.Mask) (Result, error) {
 	var texts []string
 	other := false
 	for _, block := range answer.Content {
@@ -357,21 +378,20 @@ func (d *Definition) result(answer *mcp.CallToolResult) (Result, error) {
 			other = true
 		}
 	}
-	result := Result{Text: strings.Join(texts, "\n")}
+	result := Result{Text: mask.Text(strings.Join(texts, "\n"))}
 	if answer.IsError {
-		return Result{}, fault.New(fault.Precondition, "%s", textlimit.Shorten(result.Text, maxErrorBytes))
+		return Result{}, fault.New(fault.Precondition, "%s", result.Text)
 	}
 	if other {
-		raw, err := json.Marshal(answer.Content)
-		if err != nil {
+		var err error
+		if result.Content, err = hidden(answer.Content, mask); err != nil {
 			return Result{}, err
 		}
-		result.Content = raw
 	}
 	if answer.StructuredContent == nil {
 		return result, nil
 	}
-	raw, err := json.Marshal(answer.StructuredContent)
+	raw, err := hidden(answer.StructuredContent, mask)
 	if err != nil {
 		return Result{}, err
 	}

@@ -165,6 +165,6 @@ func (s *Service) Messages(ctx context.Context, name, version string, arguments 
 	if err != nil {
 		return Prompt{}, err
 	}
-	found.Messages, err = found.render(arguments, template.RequestValues(ctx))
+	found.Messages, err = found.render(arguments, template.ShownValues(ctx))
 	return found, err
 }

@@ -1,8 +1,12 @@
 package remote
 
 import (
+	"cmp"
+	"context"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/xml"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,7 +15,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/template"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Segment returns the text of a value within one segment of a path. Errors: Invalid for an
@@ -59,34 +65,82 @@ func XML(value any) (string, error) {
 const minMasked = 4
 
 // Mask replaces secrets in texts.
-type Mask struct{ replacer *strings.Replacer }
+type Mask struct {
+	replacer *strings.Replacer
+	texts    []string // that are replaced, the longest first
+}
 
-// NewMask returns a Mask of the values of secrets, also as addresses and base64 have them.
+// NewMask returns a Mask of the values of secrets, also as addresses, JSON and base64 have them.
 func NewMask(secrets map[string]string) Mask {
 	var texts []string
 	for _, value := range secrets {
-		for _, text := range []string{value, strings.TrimSpace(value), url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value))} {
+		quoted, _ := template.Text([]string{value}) // ["value"]
+		for _, text := range []string{
+			value, strings.TrimSpace(value), url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value)),
+			strings.TrimSuffix(strings.TrimPrefix(quoted, `["`), `"]`),
+		} {
 			if len(text) >= minMasked {
 				texts = append(texts, text)
 			}
 		}
 	}
-	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	texts = slices.Compact(texts)
 	var pairs []string
-	for _, text := range slices.Compact(texts) {
-		pairs = append(pairs, text, "***")
+	for _, text := range texts {
+		pairs = append(pairs, text, masked)
 	}
-	return Mask{strings.NewReplacer(pairs...)}
+	return Mask{strings.NewReplacer(pairs...), texts}
 }
+
+// Hidden returns what answers must not show: the given secrets, and those of the request context.
+func Hidden(ctx context.Context, secrets map[string]string) map[string]string {
+	r, ok := tenant.FromContext(ctx)
+	if !ok {
+		return secrets
+	}
+	hidden := map[string]string{}
+	for name, value := range r.Secrets() {
+		hidden["context."+name] = value
+	}
+	maps.Copy(hidden, secrets)
+	return hidden
+}
+
+// masked stands for a secret.
+const masked = "***"
 
 // Text returns a text without the secrets.
 func (m Mask) Text(text string) string { return m.replacer.Replace(text) }
 
-// Value returns a JSON value without the secrets, in its strings and names. It changes value.
+// CutText is Text for a text that was cut off, which may end within a secret.
+func (m Mask) CutText(text string) string {
+	for at := max(0, len(text)-m.longest()+1); at < len(text); at++ {
+		begins := func(secret string) bool { return strings.HasPrefix(secret, text[at:]) }
+		if slices.ContainsFunc(m.texts, begins) {
+			return m.Text(text[:at]) + masked
+		}
+	}
+	return m.Text(text)
+}
+
+func (m Mask) longest() int {
+	if len(m.texts) == 0 {
+		return 0
+	}
+	return len(m.texts[0])
+}
+
+// Value returns a JSON value without the secrets, in its strings, numbers and names. It changes
+// value.
 func (m Mask) Value(value any) any {
 	switch value := value.(type) {
 	case string:
 		return m.Text(value)
+	case json.Number:
+		if text := m.Text(string(value)); text != string(value) {
+			return text
+		}
 	case []any:
 		for i := range value {
 			value[i] = m.Value(value[i])
@@ -101,4 +155,17 @@ func (m Mask) Value(value any) any {
 		}
 	}
 	return value
+}
+
+// JSON returns JSON without the secrets. Errors: what is wrong with the JSON, as schema.Decode
+// says it.
+func (m Mask) JSON(raw []byte) ([]byte, error) {
+	if len(raw) == 0 {
+		return raw, nil
+	}
+	value, err := schema.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(m.Value(value))
 }

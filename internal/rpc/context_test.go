@@ -1,7 +1,11 @@
 package rpc_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -10,6 +14,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -159,4 +164,64 @@ func TestBadDeclarationsAreRefused(t *testing.T) {
 			t.Errorf("a key without the right declared one: %v", err)
 		}
 	}
+}
+
+// A secret key reaches a tool's endpoint, and nobody who reads a prompt, the instructions of a
+// server or what the endpoint answers.
+func TestSecretKeysAreNotShown(t *testing.T) {
+	t.Parallel()
+	const secret = "a-very-private-value"
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		fmt.Fprintf(w, "got %d: %s", len(r.Header.Get("X-Token")), r.Header.Get("X-Token"))
+	}))
+	t.Cleanup(echo.Close)
+	s := servicetest.New(t, service.Config{NoWorkers: true, AllowedPrivateNetworks: thisMachine})
+	acme, ctx := s.Tenant(t, "acme"), t.Context()
+	declare(t, acme, &ragdv1.ContextKey{Name: "token", Source: "constant", Secret: true, Default: structpb.NewStringValue(secret)})
+	declare(t, acme, &ragdv1.ContextKey{Name: "city", Source: "constant", Default: structpb.NewStringValue("Ulm")})
+	const text = "in {{context.city}}: {{context.token}}!"
+	if _, err := acme.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{PromptName: "p", Messages: []*ragdv1.PromptMessage{
+		{Content: &ragdv1.PromptMessage_Text{Text: text}},
+		{Content: &ragdv1.PromptMessage_ResourceLink{ResourceLink: &ragdv1.PromptResource{Uri: "ragd://indexes/{{context.city}}/{{context.token}}"}}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acme.CreateServer(ctx, &ragdv1.CreateServerRequest{ServerName: "front", Instructions: text}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "send", Kind: "http", Description: "Sends.", Settings: servicetest.Object(t, map[string]any{
+		"method": "GET", "url": echo.URL, "headers": map[string]any{"X-Token": "{{context.token}}"},
+	})}); err != nil {
+		t.Fatal(err)
+	}
+	messages, err := acme.GetPromptMessages(ctx, &ragdv1.GetPromptMessagesRequest{PromptName: "p"})
+	if err != nil || !strings.Contains(messages.String(), "in Ulm: !") || strings.Contains(messages.String(), secret) {
+		t.Errorf("a prompt: %v, %v", messages, err)
+	}
+	agent := mcptest.Connect(t, s.URL+"/mcp/front", nil, authorization(acme))
+	if _, text := mcptest.Call(t, agent, "send", nil, nil); text != fmt.Sprintf("got %d: ***", len(secret)) {
+		t.Errorf("an answer: %s", text)
+	}
+	front, err := serverOf(ctx, s.URL+"/mcp/front", acme.Secret)
+	if err != nil || !strings.Contains(front, "in Ulm: !") || strings.Contains(front, secret) {
+		t.Errorf("instructions: %s, %v", front, err)
+	}
+}
+
+// serverOf returns the answer to initialize at an address.
+func serverOf(ctx context.Context, address, key string) (string, error) {
+	const body = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}`
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	request.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	return string(answer), err
 }

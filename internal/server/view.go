@@ -32,7 +32,7 @@ func (s *Server) InstructionsFor(ctx context.Context) string {
 	if err != nil {
 		return s.Instructions // stored before placeholders were checked
 	}
-	text, err := parsed.Render(template.NewBudget("instructions", maxRenderedBytes), template.RequestValues(ctx), template.Text)
+	text, err := parsed.Render(template.NewBudget("instructions", maxRenderedBytes), template.ShownValues(ctx), template.Text)
 	if err != nil {
 		return s.Instructions
 	}

@@ -43,12 +43,21 @@ func (v Values) Lookup(path string) (any, bool) {
 // subject, server, the request context, claims of an access token and, below key, attributes of an
 // API key.
 func RequestValues(ctx context.Context) func(path string) (any, bool) {
+	return requestValues(ctx, (*tenant.Request).Lookup)
+}
+
+// ShownValues is RequestValues for texts that the caller sees, without secrets.
+func ShownValues(ctx context.Context) func(path string) (any, bool) {
+	return requestValues(ctx, (*tenant.Request).Show)
+}
+
+func requestValues(ctx context.Context, lookup func(*tenant.Request, string) (any, bool)) func(path string) (any, bool) {
 	r, ok := tenant.FromContext(ctx)
 	if !ok {
 		return nil
 	}
 	return func(path string) (any, bool) {
-		if value, ok := r.Lookup(path); ok {
+		if value, ok := lookup(r, path); ok {
 			return value, true
 		}
 		switch root, rest, _ := strings.Cut(path, "."); { // an item of a list

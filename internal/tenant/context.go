@@ -281,12 +281,28 @@ func (r *Request) Lookup(path string) (any, bool) {
 	return r.lookup(path, func(*ContextKey) bool { return true })
 }
 
+// Show is Lookup for texts that the caller sees: the values of secret keys are missing.
+func (r *Request) Show(path string) (any, bool) {
+	return r.lookup(path, func(k *ContextKey) bool { return !k.Secret })
+}
+
+// Secrets returns the effective values of secret keys that are texts, by name.
+func (r *Request) Secrets() map[string]string {
+	values := map[string]string{}
+	for _, k := range r.keys {
+		if value, _, ok := r.declaredValue(k); ok && k.Secret {
+			if text, isText := value.(string); isText {
+				values[k.Name] = text
+			}
+		}
+	}
+	return values
+}
+
 // Resolve replaces the references of a filter that the caller, a tool or a server gave. Values
 // of secret keys are missing, because results would tell them. Errors: Invalid.
 func (r *Request) Resolve(f filter.Filter) (filter.Filter, error) {
-	return f.Resolve(func(path string) (any, bool) {
-		return r.lookup(path, func(k *ContextKey) bool { return !k.Secret })
-	})
+	return f.Resolve(r.Show)
 }
 
 // Mandatory returns a filter that gives access, with its references replaced and trusted. It
