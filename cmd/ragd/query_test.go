@@ -41,7 +41,7 @@ exact plan; about 2 candidates; complete: there are as many as wanted, or all th
 hybrid search  ms `},
 		{args: args(`query fox --context {"topK":1} -k 2 --explain`), stdout: "...\n\nrequest context  value  from\ntopK             1      header Ragd-Context\n\nhybrid search  ms "},
 		{args: args(`graph fox --context {"topK":1} --explain`), stdout: "...\n\nrequest context  value  from\ntopK             1      header Ragd-Context\n\nhybrid search  ms "},
-		{args: args(`query fox --context {"land":"für"}`), code: 1, stderr: "...Ragd-Context: must be one JSON object: \"land\" is unknown; known keys are "},
+		{args: args(`query fox --context {"land":"für"}`), code: 1, stderr: "...Ragd-Context.land: is unknown; known keys are "},
 		{args: args("query fox --prompt-text"), stdout: "...\n\n[2]\na fox\n"},
 		{args: args("query fox --json"), stdout: `..."relevantContext": "[1] Fox\u001b[31m\nthe quick`},
 		{args: args("query cat --index documents --mode keyword"), stderr: "nothing was found\n"},

@@ -129,7 +129,7 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 	result, err := s.tools.Call(ctx, viewOf(ctx), call)
 	switch {
 	case err != nil:
-		return nil, fault.Rename("Ragd-Context", "_meta.Ragd-Context", err)
+		return nil, fault.Rename("Ragd-Context", `_meta["ragd/context"]`, err)
 	case result.Question != nil:
 		return ask(result.Question), nil
 	case result.Content != nil:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,11 +135,27 @@ func (s *Server) checkTexts() error {
 			return err
 		}
 	}
-	if _, err := template.Parse("instructions", s.Instructions); err != nil {
+	if err := checkInstructions(s.Instructions); err != nil {
 		return err
 	}
 	if versionRange.MatchString(s.Version) || s.Version == "latest" {
 		return fault.Field("version", "must be one version such as 1.2.0, not a range, got %q", s.Version)
+	}
+	return nil
+}
+
+func checkInstructions(text string) error {
+	parsed, err := template.Parse("instructions", text)
+	if err != nil {
+		return err
+	}
+	for _, path := range parsed.Paths() {
+		switch root, _, _ := strings.Cut(path, "."); root {
+		case "arguments":
+			return fault.Field("instructions", "has the placeholder {{%s}}, but instructions have no arguments", path)
+		case "secrets":
+			return fault.Field("instructions", "has the placeholder {{%s}}: instructions cannot show secrets", path)
+		}
 	}
 	return nil
 }
@@ -256,6 +273,26 @@ func (s *Server) checkContext() error {
 	for key := range s.FixedContext {
 		if _, both := s.DefaultContext[key]; both && key != "filter" {
 			return fault.Field("fixedContext", "has %q, which defaultContext has too", key)
+		}
+	}
+	return nil
+}
+
+// checkDeclared refuses values of keys that are not declared, or that callers cannot set. Values
+// that old has are not checked again. Errors: Invalid and Denied, naming the key.
+func (s *Server) checkDeclared(r *tenant.Request, old Definition) error {
+	for field, values := range map[string][2]map[string]any{
+		"defaultContext": {old.DefaultContext, s.DefaultContext}, "fixedContext": {old.FixedContext, s.FixedContext},
+	} {
+		if reflect.DeepEqual(values[0], values[1]) {
+			continue
+		}
+		given, err := parseContext(field, values[1])
+		if err != nil {
+			return err
+		}
+		if _, err := r.Accept(tenant.OriginServer, given); err != nil {
+			return fault.Rename("Ragd-Context", field, err)
 		}
 	}
 	return nil

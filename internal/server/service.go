@@ -58,25 +58,28 @@ func weigh(k key, s *Server) int {
 // Create stores a new server. Errors: Invalid; Exists; Exhausted when the tenant has too many
 // servers; Denied for a credential with a mandatory filter or without the scope write.
 func (s *Service) Create(ctx context.Context, wanted Server) (*Server, error) {
-	h, err := s.whole(ctx)
+	r, h, err := s.whole(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := wanted.complete(); err != nil {
 		return nil, err
 	}
+	if err := wanted.checkDeclared(r, Definition{}); err != nil {
+		return nil, err
+	}
 	defer s.Forget(h.Tenant(), wanted.Name)
 	return insert(ctx, h, &wanted)
 }
 
-// whole returns a handle of the caller's tenant. Errors: Denied unless the caller may
-// change what the whole tenant sees.
-func (s *Service) whole(ctx context.Context) (*tenant.Handle, error) {
+// whole returns the request and a handle of the caller's tenant. Errors: Denied unless the caller
+// may change what the whole tenant sees.
+func (s *Service) whole(ctx context.Context) (*tenant.Request, *tenant.Handle, error) {
 	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.db.Handle(r.Tenant), nil
+	return r, s.db.Handle(r.Tenant), nil
 }
 
 // Get returns a server, without what the caller may not use. Errors: NotFound, also for one that
@@ -135,7 +138,7 @@ func (s *Server) within(bounds tenant.Bounds) *Server {
 // Update changes a server: change gets a copy of its definition. Errors: NotFound; Invalid;
 // Conflict when another call changed it at the same time.
 func (s *Service) Update(ctx context.Context, name string, change func(*Definition)) (*Server, error) {
-	h, err := s.whole(ctx)
+	r, h, err := s.whole(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,13 +151,16 @@ func (s *Service) Update(ctx context.Context, name string, change func(*Definiti
 	if err := changed.complete(); err != nil {
 		return nil, err
 	}
+	if err := changed.checkDeclared(r, old.Definition); err != nil {
+		return nil, err
+	}
 	defer s.Forget(h.Tenant(), name)
 	return update(ctx, h, &changed, old.UpdatedAt)
 }
 
 // Delete removes a server. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	h, err := s.whole(ctx)
+	_, h, err := s.whole(ctx)
 	if err != nil {
 		return err
 	}

@@ -189,7 +189,7 @@ func (r *Request) Accept(origin string, o Overrides) (Overrides, error) {
 		k := r.key(name)
 		switch {
 		case k == nil:
-			return o, fault.Field("Ragd-Context", "must be one JSON object: %q is unknown; known keys are %s", name, strings.Join(r.settable(), ", "))
+			return o, fault.Field(field, "is unknown; known keys are %s", strings.Join(r.settable(), ", "))
 		case k.Source != FromCaller:
 			denied := fault.Field(field, "cannot be set by callers: the tenant's declaration of this key says where its value comes from")
 			denied.Kind = fault.Denied

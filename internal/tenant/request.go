@@ -179,7 +179,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 	into, seen := o.targets(), map[string]bool{}
 	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		if seen[key] {
-			return fmt.Errorf("%q is given twice", key)
+			return fault.Field(key, "is given twice")
 		}
 		seen[key] = true
 		target, ok := into[key]
@@ -187,10 +187,10 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 			err := o.readValue(key, value)
 			if errors.Is(err, errUnknownKey) {
 				known := slices.Sorted(maps.Keys(into))
-				return fmt.Errorf("%q is unknown; known keys are %s", key, strings.Join(known, ", "))
+				return fault.Field(key, "is unknown; known keys are %s", strings.Join(known, ", "))
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", key, err)
+				return fault.Field(key, "%s", err)
 			}
 			return nil
 		}
@@ -204,7 +204,7 @@ func ParseOverrides(raw []byte) (Overrides, error) {
 			return err
 		}
 		if err := json.Unmarshal(value, target); err != nil {
-			return fmt.Errorf("%s: %s", key, jsonReason(err))
+			return fault.Field(key, "%s", jsonReason(err))
 		}
 		return nil
 	})
