@@ -17,13 +17,35 @@ import (
 // Reranker configures how sources are scored a second time. Zero values mean the
 // defaults of internal/rerank.
 type Reranker struct {
-	Kind             rerank.Kind    `json:"kind"`
-	Model            string         `json:"model"`
-	Weights          rerank.Weights `json:"weights"`
-	TopK             *int           `json:"topK"`
-	Candidates       int            `json:"candidates"` // sources that a query fetches to rerank; 0: five times topK
-	NormalizeWeights bool           `json:"normalizeWeights"`
-	Required         bool           `json:"required"`
+	RerankerOptions
+
+	Kind             rerank.Kind `json:"kind"`
+	Model            string      `json:"model"`
+	Candidates       int         `json:"candidates"` // sources that a query fetches to rerank; 0: five times topK
+	NormalizeWeights bool        `json:"normalizeWeights"`
+	Required         bool        `json:"required"`
+	// Options are used where the reranker has none of its own.
+	Options *RerankerOptions `json:"options"`
+}
+
+// RerankerOptions are the options of a reranker that some clients send by themselves.
+type RerankerOptions struct {
+	Weights rerank.Weights `json:"weights"`
+	TopK    *int           `json:"topK"`
+}
+
+// Flat returns the reranker with Options in their place.
+func (r *Reranker) Flat() *Reranker {
+	if r == nil || r.Options == nil {
+		return r
+	}
+	flat := *r
+	flat.Options = nil
+	flat.TopK = cmp.Or(r.TopK, r.Options.TopK)
+	if r.Weights == (rerank.Weights{}) {
+		flat.Weights = r.Options.Weights
+	}
+	return &flat
 }
 
 // OverrideReranker returns the reranker of the request context if that has one,
@@ -36,9 +58,9 @@ func OverrideReranker(body *Reranker, override json.RawMessage) (*Reranker, erro
 	decoder := json.NewDecoder(bytes.NewReader(override))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&r); err != nil {
-		return nil, fault.Field("reranker", "must be an object with some of kind, model, weights{semantic, vector, position}, topK, candidates, normalizeWeights and required")
+		return nil, fault.Field("reranker", "must be an object with some of kind, model, weights{semantic, vector, position}, topK, candidates, normalizeWeights, required and options{weights, topK}")
 	}
-	return r, nil
+	return r.Flat(), nil
 }
 
 // Depth returns how many sources a reranked query for topK returns, and how many

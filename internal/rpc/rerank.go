@@ -48,12 +48,20 @@ func rerankerOf(r *ragdv1.Reranker) *query.Reranker {
 	}
 	out := &query.Reranker{
 		Kind: rerank.Kind(r.GetKind()), Model: r.GetModel(), Candidates: int(r.GetCandidates()),
-		NormalizeWeights: r.GetNormalizeWeights(), Required: r.GetRequired(), TopK: intOf(r.TopK),
+		NormalizeWeights: r.GetNormalizeWeights(), Required: r.GetRequired(),
+		RerankerOptions: query.RerankerOptions{Weights: weightsOf(r.GetWeights()), TopK: intOf(r.TopK)},
 	}
-	if w := r.GetWeights(); w != nil {
-		out.Weights = rerank.Weights{Semantic: w.Semantic, Vector: w.Vector, Position: w.Position}
+	if o := r.GetOptions(); o != nil {
+		out.Options = &query.RerankerOptions{Weights: weightsOf(o.GetWeights()), TopK: intOf(o.TopK)}
 	}
-	return out
+	return out.Flat()
+}
+
+func weightsOf(w *ragdv1.RerankerWeights) (weights rerank.Weights) {
+	if w != nil {
+		weights = rerank.Weights{Semantic: w.Semantic, Vector: w.Vector, Position: w.Position}
+	}
+	return weights
 }
 
 func rerankDetails(d *rerank.Details) *ragdv1.RerankDetails {

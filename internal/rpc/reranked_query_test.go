@@ -182,8 +182,26 @@ func TestVectorQueryReranks(t *testing.T) {
 			t.Errorf("the request's filter lets %v through", names)
 		}
 	})
+	t.Run("options nest weights and topK", func(t *testing.T) {
+		two := int32(2)
+		nested := best()
+		nested.Options = &ragdv1.RerankerOptions{Weights: nested.Weights, TopK: &two}
+		nested.Weights = nil
+		if names, _ := found(t, acme, ask(nested)); len(names) != 2 || names[0] != "ferry-19" {
+			t.Errorf("%v", names)
+		}
+		three := int32(3)
+		nested.TopK = &three
+		if names, _ := found(t, acme, ask(nested)); len(names) != 3 {
+			t.Errorf("topK itself takes precedence: %v", names)
+		}
+	})
 	t.Run("the request context overrides the reranker", func(t *testing.T) {
 		override := s.Client(acme.Secret, "Ragd-Context", `{"reranker": {"model": "cohere/rerank-v3.5", "weights": {"semantic": 1, "vector": 0, "position": 0}, "topK": 2}}`)
+		nested := s.Client(acme.Secret, "Ragd-Context", `{"reranker": {"model": "cohere/rerank-v3.5", "options": {"weights": {"semantic": 1, "vector": 0, "position": 0}, "topK": 2}}}`)
+		if names, _ := found(t, nested, ask(nil)); len(names) != 2 || names[0] != "ferry-19" {
+			t.Errorf("with options: %v", names)
+		}
 		for _, body := range []*ragdv1.Reranker{nil, {Kind: "lexical"}} {
 			if names, _ := found(t, override, ask(body)); len(names) != 2 || names[0] != "ferry-19" {
 				t.Errorf("over %v: %v", body, names)

@@ -1963,7 +1963,9 @@ type Reranker struct {
 	// error.
 	NormalizeWeights bool `protobuf:"varint,6,opt,name=normalize_weights,json=normalizeWeights,proto3" json:"normalize_weights,omitempty"`
 	// Returns an error instead of a warning when no result could be scored.
-	Required      bool `protobuf:"varint,7,opt,name=required,proto3" json:"required,omitempty"`
+	Required bool `protobuf:"varint,7,opt,name=required,proto3" json:"required,omitempty"`
+	// Another form of weights and topK, where those are not given.
+	Options       *RerankerOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2047,6 +2049,66 @@ func (x *Reranker) GetRequired() bool {
 	return false
 }
 
+func (x *Reranker) GetOptions() *RerankerOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+// RerankerOptions are the options of a reranker in the form that other clients send.
+type RerankerOptions struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Weights       *RerankerWeights       `protobuf:"bytes,1,opt,name=weights,proto3" json:"weights,omitempty"`
+	TopK          *int32                 `protobuf:"varint,2,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RerankerOptions) Reset() {
+	*x = RerankerOptions{}
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RerankerOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RerankerOptions) ProtoMessage() {}
+
+func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
+func (*RerankerOptions) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *RerankerOptions) GetWeights() *RerankerWeights {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
+func (x *RerankerOptions) GetTopK() int32 {
+	if x != nil && x.TopK != nil {
+		return *x.TopK
+	}
+	return 0
+}
+
 // Reranking reports the work and cost of second-stage scoring.
 type Reranking struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2068,7 +2130,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2142,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2155,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2174,7 +2236,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2248,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2261,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2237,7 +2299,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +2311,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +2324,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2299,7 +2361,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +2373,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2386,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -2361,7 +2423,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2435,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2448,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2427,7 +2489,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2439,7 +2501,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2452,7 +2514,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2496,7 +2558,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2508,7 +2570,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2521,7 +2583,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -2566,7 +2628,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2640,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2653,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -2665,7 +2727,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2677,7 +2739,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2690,7 +2752,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -2785,7 +2847,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2797,7 +2859,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2810,7 +2872,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -2862,7 +2924,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2874,7 +2936,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2887,7 +2949,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -2930,7 +2992,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2942,7 +3004,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2955,7 +3017,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -2983,7 +3045,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3057,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3070,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -3042,7 +3104,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3116,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3129,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3278,7 +3340,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"durationMs\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x03 \x01(\x05R\n" +
-	"candidates\"\xf5\x01\n" +
+	"candidates\"\xa9\x02\n" +
 	"\bReranker\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x122\n" +
 	"\aweights\x18\x02 \x01(\v2\x18.ragd.v1.RerankerWeightsR\aweights\x12\x18\n" +
@@ -3288,7 +3350,12 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"candidates\x12\x12\n" +
 	"\x04kind\x18\x05 \x01(\tR\x04kind\x12+\n" +
 	"\x11normalize_weights\x18\x06 \x01(\bR\x10normalizeWeights\x12\x1a\n" +
-	"\brequired\x18\a \x01(\bR\brequiredB\b\n" +
+	"\brequired\x18\a \x01(\bR\brequired\x122\n" +
+	"\aoptions\x18\b \x01(\v2\x18.ragd.v1.RerankerOptionsR\aoptionsB\b\n" +
+	"\x06_top_k\"i\n" +
+	"\x0fRerankerOptions\x122\n" +
+	"\aweights\x18\x01 \x01(\v2\x18.ragd.v1.RerankerWeightsR\aweights\x12\x18\n" +
+	"\x05top_k\x18\x02 \x01(\x05H\x00R\x04topK\x88\x01\x01B\b\n" +
 	"\x06_top_k\"\x84\x02\n" +
 	"\tReranking\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
@@ -3403,7 +3470,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -3427,26 +3494,27 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*GraphEdge)(nil),             // 19: ragd.v1.GraphEdge
 	(*Stage)(nil),                 // 20: ragd.v1.Stage
 	(*Reranker)(nil),              // 21: ragd.v1.Reranker
-	(*Reranking)(nil),             // 22: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 23: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 24: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 25: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 26: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 27: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 28: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 29: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 30: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 31: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 32: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 33: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 34: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 35: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 36: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 37: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
+	(*RerankerOptions)(nil),       // 22: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 23: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 24: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 25: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 26: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 27: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 28: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 29: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 30: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 31: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 32: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 33: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 34: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 35: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 36: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 37: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 38: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	36, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	37, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
 	21, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
@@ -3454,57 +3522,59 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	36, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	36, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	37, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	37, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	14, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	36, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	37, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
 	21, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
 	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	37, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	27, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	38, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	28, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	13, // 20: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	13, // 21: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
 	20, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	22, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	23, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
 	15, // 24: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	36, // 25: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	37, // 25: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
 	20, // 26: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
 	18, // 27: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
 	19, // 28: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	22, // 29: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	23, // 29: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
 	17, // 30: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
 	15, // 31: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	23, // 32: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 33: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	21, // 34: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	26, // 35: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	22, // 36: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 37: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	27, // 38: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	30, // 39: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	38, // 40: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	31, // 41: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	32, // 42: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	35, // 43: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 44: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	24, // 45: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 46: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	28, // 47: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	33, // 48: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 49: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	25, // 50: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 51: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	29, // 52: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	34, // 53: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	49, // [49:54] is the sub-list for method output_type
-	44, // [44:49] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	24, // 32: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	22, // 33: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	24, // 34: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 35: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	21, // 36: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	27, // 37: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	23, // 38: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 39: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	28, // 40: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	31, // 41: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	39, // 42: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	32, // 43: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	33, // 44: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	36, // 45: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 46: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	25, // 47: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 48: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	29, // 49: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	34, // 50: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 51: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	26, // 52: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 53: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	30, // 54: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	35, // 55: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	51, // [51:56] is the sub-list for method output_type
+	46, // [46:51] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -3519,14 +3589,15 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
