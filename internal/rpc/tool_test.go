@@ -288,7 +288,7 @@ func TestToolsAreCalledWithoutMCP(t *testing.T) {
 		"no name":            {acme, &ragdv1.CallToolRequest{}, connect.CodeInvalidArgument, "toolName"},
 		"an unknown tool":    {acme, &ragdv1.CallToolRequest{ToolName: "ask_doc"}, connect.CodeNotFound, ""},
 		"a wrong argument":   {acme, &ragdv1.CallToolRequest{ToolName: "ask_docs", Arguments: servicetest.Object(t, map[string]any{"queryText": "a", "topK": 0})}, connect.CodeInvalidArgument, "topK"},
-		"a wrong context":    {acme, &ragdv1.CallToolRequest{ToolName: "ask_docs", Context: servicetest.Object(t, map[string]any{"topk": 1})}, connect.CodeInvalidArgument, "context"},
+		"a wrong context":    {acme, &ragdv1.CallToolRequest{ToolName: "ask_docs", Context: servicetest.Object(t, map[string]any{"topk": 1})}, connect.CodeInvalidArgument, "context.topk"},
 		"a tool that writes": {reader, &ragdv1.CallToolRequest{ToolName: "delete_document", Arguments: servicetest.Object(t, map[string]any{"uri": "gates"})}, connect.CodeNotFound, ""},
 	} {
 		_, err := tc.client.CallTool(ctx, tc.call)
