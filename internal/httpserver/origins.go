@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -85,7 +87,7 @@ func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http
 			return
 		}
 		if !o.allow(origin) {
-			reject(w, r, fault.New(fault.Denied, "pages of this origin may not call the service"))
+			reject(w, r, fault.New(fault.Denied, "pages of this origin may not call the service; its operator allows origins with the setting allowed-origins"))
 			return
 		}
 		w.Header().Set("Access-Control-Allow-Origin", origin)
@@ -98,13 +100,24 @@ func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http
 	})
 }
 
+// maxAskedHeaders is how many headers beside the known ones a page may send.
+const maxAskedHeaders = 32
+
+// mayBeSent reports whether a page may send a header that is not among the known ones: not those
+// in which proxies say where a request comes from.
+func mayBeSent(header string) bool {
+	lower := strings.ToLower(header)
+	return httpguts.ValidHeaderFieldName(header) && len(header) <= 64 && lower != "forwarded" && lower != "via" &&
+		!strings.HasPrefix(lower, "x-forwarded-") && lower != "x-real-ip"
+}
+
 func preflight(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Access-Control-Request-Headers")
 	headers := slices.Clone(requestHeaders)
+	// Tenants declare headers that fill their request context, and the MCP library maps headers
+	// to parameters of tools. A preflight request has no credential that would tell which.
 	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
-		// The MCP library maps such headers to tool parameters, under names that the tools
-		// choose.
-		if asked = strings.TrimSpace(asked); strings.HasPrefix(strings.ToLower(asked), "mcp-param-") {
+		if asked = strings.TrimSpace(asked); mayBeSent(asked) && len(headers) < len(requestHeaders)+maxAskedHeaders {
 			headers = append(headers, asked)
 		}
 	}

@@ -34,7 +34,7 @@ func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true, AllowedOrigins: []string{"https://app.example.com"}})
 	headers := map[string]string{
-		"/ragd.v1.IndexService/ListIndexes": "authorization, connect-protocol-version, connect-timeout-ms, content-type, grpc-timeout, x-grpc-web, x-user-agent, ragd-context, ragd-tenant, traceparent",
+		"/ragd.v1.IndexService/ListIndexes": "authorization, connect-protocol-version, connect-timeout-ms, content-type, grpc-timeout, x-grpc-web, x-user-agent, x-department, ragd-context, ragd-tenant, traceparent",
 		"/mcp":                              "authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
 		"/mcp/front":                        "authorization, content-type",
 		"/t/acme/mcp":                       "authorization, content-type",
@@ -47,6 +47,9 @@ func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
 			if !strings.Contains(allowed, header) {
 				t.Errorf("%s: the header %s is not allowed: %s", path, header, allowed)
 			}
+		}
+		if res := preflight(t, s.URL+path, "https://app.example.com", "x-forwarded-for, forwarded"); strings.Contains(strings.ToLower(res.Header.Get("Access-Control-Allow-Headers")), "forwarded") { //nolint:bodyclose // preflight closes it
+			t.Errorf("%s: a page may say where it is", path)
 		}
 		if res.StatusCode != http.StatusNoContent || res.Header.Get("Access-Control-Allow-Origin") != "https://app.example.com" || !strings.Contains(res.Header.Get("Access-Control-Allow-Methods"), "POST") {
 			t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
