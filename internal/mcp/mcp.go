@@ -33,8 +33,6 @@ import (
 type API interface {
 	toolset.API
 
-	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
-	ReadDocument(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
 	ListPrompts(context.Context, *ragdv1.ListPromptsRequest) (*ragdv1.ListPromptsResponse, error)
 	GetPromptMessages(context.Context, *ragdv1.GetPromptMessagesRequest) (*ragdv1.GetPromptMessagesResponse, error)
 	// Download calls a function with the messages of DownloadDocument.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -82,8 +81,7 @@ func inBothForms(answer *structpb.Struct) (proto.Message, string, error) {
 	return answer, string(text), err
 }
 
-// maxFetchBytes limits the text that fetch returns; the rest of a chunk that exceeds it is
-// returned too.
+// maxFetchBytes limits the text that fetch returns, except for a chunk that is longer.
 const maxFetchBytes = 64 << 10
 
 // fetch returns the method of the tool fetch.
@@ -156,53 +154,49 @@ func isChunkID(id string) bool {
 	return ok && err == nil && len(document) == documentIDBytes
 }
 
-// textAround returns the text of a document, or of a long one the part around a chunk, and
-// whether that is not all.
+// textAround returns the text of a document as it was read, or of a long one the range around a
+// chunk, and whether that is not all.
 func (s *Set) textAround(ctx context.Context, document *ragdv1.Document, ordinal int) (text string, cut bool, err error) {
+	read := func(start, end uint32) (*ragdv1.ReadDocumentResponse, error) {
+		return s.api.ReadDocument(ctx, &ragdv1.ReadDocumentRequest{
+			IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId(), StartByte: start, EndByte: end,
+		})
+	}
+	first, err := read(0, maxFetchBytes)
+	if err != nil {
+		return "", false, err
+	}
+	if cut = first.GetEndByte() < first.GetByteSize(); !cut || ordinal == 0 {
+		return first.GetText(), cut, nil
+	}
+	chunk, err := s.chunk(ctx, document, ordinal)
+	if err != nil || chunk.GetEndByte() <= first.GetEndByte() {
+		return first.GetText(), cut, err
+	}
+	passage := chunk.GetEndByte() - chunk.GetStartByte()
+	margin := (maxFetchBytes - min(passage, maxFetchBytes)) / 2
+	start := chunk.GetStartByte() - min(margin, chunk.GetStartByte())
+	around, err := read(start, max(start+maxFetchBytes, chunk.GetEndByte()))
+	return around.GetText(), cut, err
+}
+
+// chunk returns a chunk of a document by its number, nil if there is none.
+func (s *Set) chunk(ctx context.Context, document *ragdv1.Document, ordinal int) (*ragdv1.Chunk, error) {
 	const page = 1000
-	var window []*ragdv1.Chunk
-	size := 0
 	for token := ""; ; {
 		res, err := s.api.ListChunks(ctx, &ragdv1.ListChunksRequest{
 			IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId(), PageSize: page, PageToken: token,
 		})
 		if err != nil {
-			return "", false, err
+			return nil, err
 		}
 		for _, chunk := range res.GetChunks() {
-			window, size = append(window, chunk), size+len(chunk.GetText())
-			// Chunks before the passage leave when those behind it need their space.
-			for size > maxFetchBytes && len(window) > 1 && int(window[0].GetOrdinal()) < ordinal-len(window)/2 {
-				size -= len(window[0].GetText())
-				window, cut = window[1:], true
-			}
-			if size > maxFetchBytes && int(chunk.GetOrdinal()) >= ordinal {
-				return joined(window), true, nil
+			if int(chunk.GetOrdinal()) == ordinal {
+				return chunk, nil
 			}
 		}
 		if token = res.GetNextPageToken(); token == "" {
-			return joined(window), cut, nil
+			return nil, nil
 		}
 	}
-}
-
-// joined returns the text of chunks that follow each other, without what neighbours repeat.
-func joined(chunks []*ragdv1.Chunk) string {
-	var b strings.Builder
-	end := uint32(0)
-	for i, chunk := range chunks {
-		text := chunk.GetText()
-		whole := int(chunk.GetEndByte()-chunk.GetStartByte()) == len(text) // a piece of the document as it is
-		switch repeated := int(end) - int(chunk.GetStartByte()); {
-		case i == 0:
-		case whole && repeated > 0 && repeated < len(text) && utf8.RuneStart(text[repeated]):
-			text = text[repeated:]
-		case whole && repeated == 0:
-		default:
-			b.WriteString("\n\n")
-		}
-		b.WriteString(text)
-		end = chunk.GetEndByte()
-	}
-	return b.String()
 }

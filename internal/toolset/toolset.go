@@ -45,6 +45,7 @@ type API interface {
 	DeleteDocument(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	DeleteDocuments(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
 	SyncSource(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
+	ReadDocument(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
 	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	CancelJob(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
@@ -332,7 +333,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if ctx, err = withContext(ctx, c.Context, t.fixed); err != nil {
 		return Result{}, err
 	}
-	if err := keepsIndex(ctx, t.index); err != nil {
+	if err := keepsIndex(ctx, t); err != nil {
 		return Result{}, err
 	}
 	if ctx, err = deeper(ctx); err != nil {
