@@ -109,7 +109,7 @@ var mayImport = map[string][]string{
 	"internal/textlimit":              {"internal/fault"},
 	"internal/tool":                   {"internal/fault", "internal/filter", "internal/index", "internal/nearest", "internal/pagination", "internal/schema", "internal/tenant", "internal/textlimit"},
 	"internal/toolschema":             {"internal/textlimit"},
-	"internal/toolset":                {"gen/ragd/v1", "internal/admission", "internal/cache", "internal/fault", "internal/filter", "internal/jsonmessage", "internal/limit", "internal/nearest", "internal/query", "internal/schema", "internal/tenant", "internal/textlimit", "internal/toolschema"},
+	"internal/toolset":                {"gen/ragd/v1", "internal/admission", "internal/cache", "internal/fault", "internal/filter", "internal/jsonmessage", "internal/limit", "internal/nearest", "internal/query", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolschema"},
 	"internal/vector":                 {"internal/fault", "internal/filter", "internal/index", "internal/job", "internal/metadata", "internal/tenant", "internal/textlimit"},
 	"internal/webhook":                {"internal/fault"},
 	"migrations":                      {},

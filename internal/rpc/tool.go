@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/jsonmessage"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/server"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/toolset"
@@ -285,9 +285,9 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 			return fault.Field("settings."+name, "%s", reason)
 		}
 	}
-	raw, err := protojson.Marshal(settings)
+	raw, err := settingDefaults(ctx, settings)
 	if err != nil {
-		return fault.Field("settings", "cannot be written as JSON")
+		return err
 	}
 	if err := jsonmessage.Unmarshal(raw, request); err != nil {
 		return fault.Under("settings", err)
@@ -302,6 +302,40 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 		}
 	}
 	return nil
+}
+
+// settingDefaults returns the JSON of settings in which references to the request are replaced by
+// their defaults, or left out. Errors: Invalid for references that cannot have a value.
+func settingDefaults(ctx context.Context, settings *structpb.Struct) ([]byte, error) {
+	r, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return nil, err
+	}
+	defaults := map[string]any{}
+	for name, value := range settings.AsMap() {
+		ok := true
+		if !slices.Contains(toolset.KeepsReferences, name) {
+			value, ok, err = template.Replace("settings."+name, value, func(field string, reference template.Placeholder) (any, bool, error) {
+				for _, path := range reference.Paths {
+					if err := r.CheckShown(field, path); err != nil {
+						return nil, false, err
+					}
+				}
+				return reference.Default, reference.Default != nil, nil
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			defaults[name] = value
+		}
+	}
+	raw, err := json.Marshal(defaults)
+	if err != nil {
+		return nil, fault.Field("settings", "cannot be written as JSON")
+	}
+	return raw, nil
 }
 
 // elsewhere are options that tools have in other systems, by the names that they have there,

@@ -286,6 +286,38 @@ func (r *Request) Show(path string) (any, bool) {
 	return r.lookup(path, func(k *ContextKey) bool { return !k.Secret })
 }
 
+// CheckShown checks that Show may find a value at a path: a key of the request context is known
+// or declared, and not secret. Errors: Invalid, naming the field.
+func (r *Request) CheckShown(field, path string) error {
+	root, rest, below := strings.Cut(path, ".")
+	name, _, _ := strings.Cut(rest, ".")
+	single := slices.Contains([]string{"tenant", "subject", "server"}, root)
+	k := r.key(name)
+	switch {
+	case single == below:
+		return fault.Field(field, "has the path %s: write context.NAME, claims.NAME, key.NAME, tenant, subject or server", path)
+	case root != "context":
+		return nil
+	case k == nil && (&Overrides{}).targets()[name] == nil:
+		return fault.Field(field, "refers to context.%s, which is not declared; declare it with DeclareContextKey, or take one of %s", name, strings.Join(r.shown(), ", "))
+	case k != nil && k.Secret:
+		return fault.Field(field, "cannot refer to context.%s, which is secret", name)
+	}
+	return nil
+}
+
+// shown returns the names of the known keys and of the declared keys that are not secret.
+func (r *Request) shown() []string {
+	names := slices.Collect(maps.Keys((&Overrides{}).targets()))
+	for _, k := range r.keys {
+		if !k.Secret {
+			names = append(names, k.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Secrets returns the effective values of secret keys that are texts, by name.
 func (r *Request) Secrets() map[string]string {
 	values := map[string]string{}

@@ -15,6 +15,7 @@ import (
 // tool is a tool that can be called.
 type tool struct {
 	index      string // of its settings
+	indexFrom  any    // the reference from which its settings take the index; nil for none
 	definition Definition
 	input      toolschema.Schema
 	output     toolschema.Schema

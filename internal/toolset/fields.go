@@ -55,10 +55,11 @@ func (s *Set) addFields(ctx context.Context, tools []*tool, shown []Definition, 
 	}
 	for i, t := range tools {
 		text := ""
+		index, named := t.indexIn(ctx)
 		switch {
-		case t.filtered:
-		case t.index != "":
-			if found := fields(t.index); found != "" {
+		case t.filtered || named && index == "":
+		case named:
+			if found := fields(index); found != "" {
 				text = " Fields: " + found + "."
 			}
 		case slices.Contains(describesFields, t.definition.Kind):

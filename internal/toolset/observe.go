@@ -30,13 +30,14 @@ func indexOf(ctx context.Context, t *tool, arguments accepted) string {
 	if r, ok := tenant.FromContext(ctx); ok && !t.fixed && r.Overrides.IndexName != nil {
 		return *r.Overrides.IndexName
 	}
+	index, _ := t.indexIn(ctx)
 	var given struct {
 		IndexName json.RawMessage `json:"indexName"`
 	}
 	if err := json.Unmarshal(arguments.json, &given); err != nil {
-		return t.index
+		return index
 	}
-	return cmp.Or(textOf(given.IndexName), t.index)
+	return cmp.Or(textOf(given.IndexName), index)
 }
 
 // textOf returns the text of a JSON value, "" if it is none.

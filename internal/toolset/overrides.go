@@ -42,9 +42,13 @@ func withContext(ctx context.Context, raw json.RawMessage, fixed bool) (context.
 // keepsIndex checks that a caller whose credential is bound to tools or servers uses a tool with
 // the index of its settings: the key may use the tool, and not the other indexes. What the
 // server says takes precedence over the settings as for others. Errors: Denied.
-func keepsIndex(ctx context.Context, index string) error {
+func keepsIndex(ctx context.Context, t *tool) error {
 	r, ok := tenant.FromContext(ctx)
-	if !ok || index == "" || !r.Principal.Bounds.OnlyTools() {
+	if !ok || !r.Principal.Bounds.OnlyTools() {
+		return nil
+	}
+	index, named := t.indexIn(ctx)
+	if !named {
 		return nil
 	}
 	if wanted := r.Overrides.IndexName; wanted == nil || *wanted == index || r.Overrides.Origin("indexName") == tenant.OriginServer {

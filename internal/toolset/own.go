@@ -135,7 +135,9 @@ type ownTool struct {
 	tool
 
 	settings map[string]json.RawMessage
-	store    string // the name that the settings give the vector store; "" for none
+	// references are the settings that refer to values of the request, decoded.
+	references map[string]any
+	store      string // the name that the settings give the vector store; "" for none
 }
 
 const (
@@ -154,7 +156,15 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	o := &ownTool{tool: tool{definition: kind.definition, fixed: made.GetFixed()}}
 	o.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
 		ctx = tenant.WithStore(ctx, o.store)
-		merged, err := o.merge(arguments.json)
+		settings, err := o.settingsFor(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		merged, err := merge(settings, arguments.json)
+		if err != nil {
+			return Result{}, err
+		}
+		merged, err = o.checkSettings(ctx, kind, arguments, settings, merged)
 		if err != nil {
 			return Result{}, err
 		}
@@ -165,8 +175,11 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 			return nil, err
 		}
 	}
-	o.index = textOf(o.settings[indexArgument])
 	delete(o.settings, enableFilter) // the arguments follow from it
+	if o.references, err = references(o.settings); err != nil {
+		return nil, err
+	}
+	o.index, o.indexFrom = textOf(o.settings[indexArgument]), o.references[indexArgument]
 	o.store = textOf(o.settings[storeArgument])
 	o.filtered = o.settings["filter"] != nil || o.settings["databaseConfig"] != nil || o.settings["namespace"] != nil
 	d := &o.definition
@@ -199,6 +212,9 @@ func (o *ownTool) schema(kind toolschema.Schema, arguments []string) toolschema.
 	}
 	defaults := maps.Clone(o.settings)
 	delete(defaults, "filter") // filters are and-ed
+	for name := range o.references {
+		delete(defaults, name)
+	}
 	return kind.Pick(arguments, required, defaults)
 }
 
@@ -220,18 +236,18 @@ func (o *ownTool) requires(name string, arguments []string) bool {
 
 // merge returns the settings overridden by the arguments of a call. Filters are and-ed.
 // Errors: Invalid for a malformed filter.
-func (o *ownTool) merge(arguments []byte) ([]byte, error) {
+func merge(settings map[string]json.RawMessage, arguments []byte) ([]byte, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &given); err != nil {
 		return nil, fmt.Errorf("read the arguments: %w", err)
 	}
 	merged := map[string]json.RawMessage{}
-	for name, value := range o.settings {
+	for name, value := range settings {
 		merged[name] = value
 	}
 	for name, value := range given {
-		if o.settings[name] != nil && name == "filter" {
-			joined, err := joinFilters(o.settings[name], value)
+		if settings[name] != nil && name == "filter" {
+			joined, err := joinFilters(settings[name], value)
 			if err != nil {
 				return nil, err
 			}
