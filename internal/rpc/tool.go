@@ -67,7 +67,7 @@ func viewOf(ctx context.Context) toolset.View { return server.FromContext(ctx).V
 // definedTool returns a tool that a caller may call, with its settings if it is the tenant's.
 func (h *Handlers) definedTool(ctx context.Context, d toolset.Definition) (*ragdv1.Tool, error) {
 	message := &ragdv1.Tool{Kind: d.Kind, Builtin: d.Builtin}
-	if !d.Builtin {
+	if !d.Builtin && !d.Provided {
 		stored, err := h.Tools.Get(ctx, d.Source)
 		if err != nil {
 			return nil, err

@@ -26,10 +26,11 @@ type ownTools struct {
 	api     API
 	builtin map[string]*tool
 	runners map[string]Runner // by kind
+	sources []Source
 }
 
-func newOwnTools(api API, builtin map[string]*tool, runners map[string]Runner) *ownTools {
-	return &ownTools{newByCaller[map[string]*tool](), api, builtin, runners}
+func newOwnTools(api API, builtin map[string]*tool, runners map[string]Runner, sources []Source) *ownTools {
+	return &ownTools{newByCaller[map[string]*tool](), api, builtin, runners, sources}
 }
 
 // of returns the tools of the caller's tenant by name. Errors: those of ListTools.
@@ -57,8 +58,53 @@ func (o *ownTools) load(ctx context.Context) (map[string]*tool, error) {
 			found[made.GetToolName()] = t
 		}
 	}
+	for _, source := range o.sources {
+		if err := o.provide(ctx, source, found); err != nil {
+			return nil, err
+		}
+	}
 	o.put(ctx, found, asked)
 	return found, nil
+}
+
+// provide adds the tools of a source to those that are found.
+func (o *ownTools) provide(ctx context.Context, source Source, found map[string]*tool) error {
+	provided, err := source.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range provided {
+		if found[d.Name] != nil || o.builtin[d.Name] != nil {
+			continue
+		}
+		t, err := newProvidedTool(d, source)
+		if err != nil {
+			return fmt.Errorf("read tool %s: %w", d.Name, err)
+		}
+		found[d.Name] = t
+	}
+	return nil
+}
+
+// newProvidedTool returns a tool that a source runs.
+func newProvidedTool(d Definition, source Source) (*tool, error) {
+	d.Source, d.Provided, d.Builtin, d.Title = d.Name, true, false, cmp.Or(d.Title, d.Name)
+	t := &tool{definition: d}
+	var err error
+	if t.input, err = toolschema.Foreign(d.InputSchema); err != nil {
+		return nil, err
+	}
+	if d.OutputSchema != nil {
+		if t.output, err = toolschema.Foreign(d.OutputSchema); err != nil {
+			return nil, err
+		}
+	}
+	t.arguments, err = newGivenArguments(t.input)
+	t.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
+		c.Arguments = arguments.json
+		return source.Run(ctx, d, c)
+	}
+	return t, err
 }
 
 // tool returns a tool that runs a stored one; nil if its kind is not known here.

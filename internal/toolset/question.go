@@ -61,11 +61,28 @@ var formKeywords = []string{"type", "title", "description", "default", "enum", "
 // askFor asks for missing arguments; nil if one of them does not fit into a form, which has
 // texts, numbers and choices only.
 func askFor(t *tool, missing []string) *Question {
-	fields := map[string]any{}
+	wanted := map[string]any{}
 	for _, name := range missing {
-		schema, _ := t.arguments.property(name).(map[string]any)
+		wanted[name] = t.arguments.property(name)
+	}
+	fields, ok := Form(wanted)
+	if !ok {
+		return nil
+	}
+	return &Question{
+		Message: "The tool " + t.definition.Title + " needs more to go on.",
+		Schema:  map[string]any{"type": "object", "properties": fields, "required": missing},
+	}
+}
+
+// Form returns the properties of a form from those of a JSON Schema. ok is false if one of them
+// does not fit into a form.
+func Form(properties map[string]any) (fields map[string]any, ok bool) {
+	fields = map[string]any{}
+	for name, property := range properties {
+		schema, _ := property.(map[string]any)
 		if !slices.Contains([]any{"string", "number", "integer", "boolean"}, schema["type"]) {
-			return nil
+			return nil, false
 		}
 		field := map[string]any{}
 		for _, keyword := range formKeywords {
@@ -75,8 +92,5 @@ func askFor(t *tool, missing []string) *Question {
 		}
 		fields[name] = field
 	}
-	return &Question{
-		Message: "The tool " + t.definition.Title + " needs more to go on.",
-		Schema:  map[string]any{"type": "object", "properties": fields, "required": missing},
-	}
+	return fields, true
 }

@@ -65,6 +65,8 @@ type Config struct {
 	Observer Observer
 	// Runners run the tools of further kinds, by the name of the kind.
 	Runners map[string]Runner
+	// Sources have further tools.
+	Sources []Source
 }
 
 // Definition describes a tool to a client.
@@ -74,8 +76,10 @@ type Definition struct {
 	Title       string // for people
 	Description string // for models
 	// Kind is that of a tenant's tool, or the name of a builtin tool.
-	Kind         string
-	Builtin      bool
+	Kind    string
+	Builtin bool
+	// Provided is true for a tool of a Source.
+	Provided     bool
 	Annotations  Annotations
 	Meta         map[string]any
 	InputSchema  json.RawMessage // JSON Schema of an object, for models
@@ -158,6 +162,17 @@ type Runner interface {
 	Run(ctx context.Context, t *ragdv1.Tool, c Call) (Result, error)
 }
 
+// Source has tools that run something else that a tenant has defined, such as its workflows. A
+// stored tool of the same name takes precedence.
+type Source interface {
+	// Tools returns the definitions of the caller's tools. They need a Name, a Description and an
+	// InputSchema. They are cached until ForgetTools is called.
+	Tools(ctx context.Context) ([]Definition, error)
+	// Run runs a call of one of them, whose arguments fit the input schema. It may return a Question;
+	// its answers are in the repeated call. Errors are shown to the caller as fault.Public does.
+	Run(ctx context.Context, d Definition, c Call) (Result, error)
+}
+
 // Phase is a step of a call that an Observer hears of.
 type Phase string
 
@@ -219,7 +234,7 @@ func New(cfg Config) (*Set, error) {
 		}
 		s.builtin[name] = t
 	}
-	s.own = newOwnTools(cfg.API, s.builtin, cfg.Runners)
+	s.own = newOwnTools(cfg.API, s.builtin, cfg.Runners, cfg.Sources)
 	return s, nil
 }
 
@@ -340,7 +355,11 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 		return Result{}, err
 	}
 	ctx = withStages(withProgress(ctx, c.Progress))
-	arguments, err := t.arguments.accept(c)
+	given := c
+	if t.definition.Provided {
+		given.Answers = nil // they are no arguments
+	}
+	arguments, err := t.arguments.accept(given)
 	if err != nil {
 		return Result{}, err
 	}
