@@ -46,6 +46,14 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any) (*Definitio
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range []*schema.Schema{d.input, d.output} {
+		if s == nil {
+			continue
+		}
+		if err := s.Ready(); err != nil {
+			return nil, fault.Under("settings", err)
+		}
+	}
 	if d.needsToken() {
 		if err := r.client.Issuer.Check(); err != nil {
 			return nil, err

@@ -102,7 +102,8 @@ var methods = map[string]bool{
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// Parse returns the tool with these settings. Errors: Invalid, naming fields below settings;
+// Parse returns the tool with these settings, whose schemas are compiled when they are used.
+// Errors: Invalid, naming fields below settings;
 // Precondition for an address that the guard refuses.
 func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 	d := &Definition{}
@@ -190,7 +191,7 @@ func (d *Definition) parseSchemas() (err error) {
 	return err
 }
 
-// objectSchema compiles a schema of objects, as MCP demands it.
+// objectSchema returns a schema of objects, as MCP demands it. It is compiled when it is used.
 func objectSchema(field string, raw json.RawMessage) (*schema.Schema, error) {
 	var top struct {
 		Type any `json:"type"`
@@ -198,7 +199,7 @@ func objectSchema(field string, raw json.RawMessage) (*schema.Schema, error) {
 	if err := json.Unmarshal(raw, &top); err != nil || top.Type != "object" {
 		return nil, fault.Field(field, `must be a JSON Schema with "type": "object"`)
 	}
-	return schema.Compile(field, raw)
+	return schema.Later(field, raw), nil
 }
 
 func (d *Definition) parseQuery() error {

@@ -8,9 +8,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxPatternSize bounds the states of a pattern. Repetitions such as x{1000} have as many states
-// as what they stand for.
-const maxPatternSize = 20_000
+// maxPatternSize bounds the states of all patterns of a schema. Repetitions such as x{1000} have
+// as many states as what they stand for.
+const maxPatternSize = 10_000
 
 // pattern is a regular expression with the number of its states: a match takes time in
 // proportion to it and to the length of the text.
@@ -20,19 +20,34 @@ type pattern struct {
 	size int
 }
 
-// compilePattern is the engine for patterns of schemas and for the format regex.
-func compilePattern(text string) (jsonschema.Regexp, error) {
+// patterns compiles the patterns of a schema, and then the values of the format regex.
+type patterns struct {
+	known map[string]pattern // of the schema; nil once it is compiled
+	size  int                // of all
+}
+
+// compile is the engine for patterns.
+func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
+	if found, ok := p.known[text]; ok {
+		return found, nil
+	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
 	size := sizeOf(parsed)
-	if size > maxPatternSize {
+	if p.known != nil {
+		p.size += size
+	}
+	if max(size, p.size) > maxPatternSize {
 		return nil, errors.New("the regular expression is too large: repeat less")
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
 		return nil, err
+	}
+	if p.known != nil {
+		p.known[text] = pattern{compiled, size}
 	}
 	return pattern{compiled, size}, nil
 }
@@ -40,20 +55,27 @@ func compilePattern(text string) (jsonschema.Regexp, error) {
 // sizeOf returns about how many states an expression has, at most a little more than
 // maxPatternSize.
 func sizeOf(e *syntax.Regexp) int {
-	size := max(1, len(e.Rune))
-	if e.Op == syntax.OpCharClass {
-		size = 1
+	size := 1
+	switch e.Op {
+	case syntax.OpLiteral:
+		size = len(e.Rune)
+	case syntax.OpConcat:
+		size = 0
+	case syntax.OpAlternate:
+		size = len(e.Sub)
+	case syntax.OpCapture:
+		size = 2
 	}
 	for _, inner := range e.Sub {
 		size = min(size+sizeOf(inner), maxPatternSize+1)
 	}
 	if e.Op == syntax.OpRepeat {
-		size *= max(e.Min, e.Max, 1) + 1
+		size *= max(e.Min, e.Max, 1)
 	}
 	return min(size, maxPatternSize+1)
 }
 
-// patternSize returns the size of a pattern that compilePattern has made.
+// patternSize returns the size of a pattern that patterns has compiled.
 func patternSize(r jsonschema.Regexp) int {
 	if p, ok := r.(pattern); ok {
 		return p.size

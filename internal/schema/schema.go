@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -45,7 +46,13 @@ const (
 var heavy = make(chan struct{}, maxHeavy)
 
 // Schema is a compiled JSON Schema. Safe for concurrent use.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct {
+	field    string
+	raw      []byte
+	once     sync.Once
+	compiled *jsonschema.Schema
+	err      error
+}
 
 // noLoader rejects references to other documents, so that a schema cannot make the server
 // fetch addresses or read files.
@@ -59,6 +66,24 @@ func (noLoader) Load(string) (any, error) {
 // $ref may refer to its own parts only; patterns are those of RE2, which take linear time.
 // Errors: Invalid, naming the field.
 func Compile(field string, raw []byte) (*Schema, error) {
+	s := Later(field, raw)
+	return s, s.Ready()
+}
+
+// Later is Compile for a schema that was compiled before, such as one that is stored: it is
+// compiled when it is first used.
+func Later(field string, raw []byte) *Schema { return &Schema{field: field, raw: raw} }
+
+// Ready compiles a schema of Later. Errors: as Compile.
+func (s *Schema) Ready() error {
+	s.once.Do(func() {
+		s.compiled, s.err = compile(s.field, s.raw)
+		s.raw = nil
+	})
+	return s.err
+}
+
+func compile(field string, raw []byte) (*jsonschema.Schema, error) {
 	if len(raw) > MaxBytes {
 		return nil, fault.Field(field, "must be at most %d bytes of JSON, got %d", MaxBytes, len(raw))
 	}
@@ -70,16 +95,21 @@ func Compile(field string, raw []byte) (*Schema, error) {
 		return nil, fault.Field(field, "must be a JSON Schema: an object such as {\"type\": \"object\", \"properties\": {...}}")
 	}
 	const name = "ragd:schema"
+	patterns := &patterns{known: map[string]pattern{}}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.AssertFormat()
-	compiler.UseRegexpEngine(compilePattern)
+	compiler.UseRegexpEngine(patterns.compile)
 	err = compiler.AddResource(name, document)
 	if err == nil {
 		var compiled *jsonschema.Schema
 		if compiled, err = compiler.Compile(name); err == nil {
-			return &Schema{compiled}, nil
+			patterns.known = nil
+			return compiled, nil
 		}
+	}
+	if patterns.size > maxPatternSize {
+		return nil, fault.Field(field, "its patterns are too large: repetitions such as {1,1000} count with what they stand for, and all patterns may have %d states", maxPatternSize)
 	}
 	return nil, fault.Field(field, "is no valid JSON Schema: %s", compileReason(err))
 }
@@ -184,6 +214,9 @@ func reasonable(number string) bool {
 // most five, whose fields are paths below field, or paths alone for an empty one; Invalid too
 // when the check would take too long; Exhausted when other checks leave no time for it.
 func (s *Schema) Validate(field string, value any) error {
+	if err := s.Ready(); err != nil {
+		return err
+	}
 	steps := stepsOf(s.compiled, value)
 	if steps > maxSteps {
 		return fault.Field(pathOf(field, nil), "is too large to be checked against its schema: make either smaller")

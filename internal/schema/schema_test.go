@@ -100,7 +100,7 @@ func TestAChainOfReferencesDoesNotTakeForever(t *testing.T) {
 // every character of a text.
 func TestPatternsCountWithTheirStates(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"(a?){900}(a?){900}(a?){900}", ".{0,1000}.{0,1000}x", "((a{10}){10}){9}", "[^b]{1000}"} {
+	for _, pattern := range []string{"(a?){900}(a?){900}", ".{0,1000}.{0,1000}x", "((a{10}){10}){9}", "[^b]{1000}"} {
 		for _, text := range []string{`{"items": {"pattern": "` + pattern + `"}}`, `{"items": {"propertyNames": {"pattern": "` + pattern + `"}}}`, `{"items": {"patternProperties": {"` + pattern + `": {}}}}`} {
 			s, long := compile(t, text), strings.Repeat("a", 1<<20)
 			value := `["` + long + `"]`
@@ -116,7 +116,22 @@ func TestPatternsCountWithTheirStates(t *testing.T) {
 	if _, err := schema.Compile("inputSchema", []byte(`{"pattern": "`+huge+`"}`)); err == nil || fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a pattern with 30,000 states: %v", err)
 	}
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf(`"p%d": {"pattern": "a{%d}"}`, i, 900+i))
+	}
+	if _, err := schema.Compile("inputSchema", []byte(`{"properties": {`+strings.Join(many, ",")+`}}`)); err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "10000 states") {
+		t.Errorf("patterns with 27,000 states and more together: %v", err)
+	}
+	if _, err := schema.Compile("inputSchema", []byte(`{"properties": {`+strings.Repeat(`"x": {"pattern": "a{900}"},`, 100)+strings.Join(many[:4], ",")+`}}`)); err != nil {
+		t.Errorf("the same pattern many times: %v", err)
+	}
 	regex := compile(t, `{"items": {"format": "regex"}}`)
+	for range 100 { // values have no common bound
+		if err := check(t, regex, `["a{500}"]`); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := check(t, regex, `["`+huge+`"]`); err == nil || fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a value with 30,000 states: %v", err)
 	}

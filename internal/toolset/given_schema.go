@@ -11,7 +11,7 @@ import (
 // givenSchema is the input schema of a tool that a Runner runs, which a tenant or another
 // server has written.
 type givenSchema struct {
-	compiled *schema.Schema // nil if this service cannot check it; the Runner or its server does
+	schema *schema.Schema // one that cannot be compiled is checked by the Runner or its server
 }
 
 // newGivenArguments is newArguments for a schema that is not the service's own. It refers to
@@ -23,11 +23,7 @@ func newGivenArguments(input toolschema.Schema) (*arguments, error) {
 		return nil, err
 	}
 	source, _ := document.(map[string]any)
-	a := &arguments{input: input, source: source, given: &givenSchema{}}
-	if compiled, err := schema.Compile("inputSchema", raw); err == nil {
-		a.given.compiled = compiled
-	}
-	return a, nil
+	return &arguments{input: input, source: source, given: &givenSchema{schema.Later("inputSchema", raw)}}, nil
 }
 
 // checkGiven is check for a given schema.
@@ -48,8 +44,8 @@ func (a *arguments) checkGiven(raw, answers json.RawMessage) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.given.compiled != nil {
-		if err := a.given.compiled.Validate("", given); err != nil {
+	if a.given.schema.Ready() == nil {
+		if err := a.given.schema.Validate("", given); err != nil {
 			return nil, err
 		}
 	}
