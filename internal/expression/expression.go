@@ -10,12 +10,14 @@ package expression
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -66,7 +68,18 @@ func New(variables ...string) (*Environment, error) {
 type Expression struct {
 	field   string
 	program cel.Program
+	used    map[string][]string // members of variables that are named in the text
 }
+
+// Uses reports whether the text names a variable.
+func (x *Expression) Uses(variable string) bool {
+	_, ok := x.used[variable]
+	return ok
+}
+
+// Members returns the names that the text selects from a variable, as steps.a and steps["b"] do,
+// except those that it asks for with has or .?
+func (x *Expression) Members(variable string) []string { return x.used[variable] }
 
 // Compile returns the expression in a text. Errors: Invalid, naming the field.
 func (e *Environment) Compile(field, text string) (*Expression, error) {
@@ -104,7 +117,38 @@ func (e *Environment) compile(field, text string, condition bool) (*Expression, 
 	if err != nil {
 		return nil, fault.Field(field, "is no valid expression: %s", textlimit.OneLine(err.Error(), maxReasonBytes))
 	}
-	return &Expression{field, program}, nil
+	return &Expression{field, program, used(checked, e.variables)}, nil
+}
+
+// used returns the variables that an expression names, with the members that it selects.
+func used(checked *cel.Ast, variables []string) map[string][]string {
+	members := map[string][]string{}
+	note := func(of ast.Expr, name string) {
+		if of.Kind() == ast.IdentKind && slices.Contains(variables, of.AsIdent()) {
+			members[of.AsIdent()] = append(members[of.AsIdent()], name)
+		}
+	}
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.IdentKind:
+			if name := e.AsIdent(); slices.Contains(variables, name) && members[name] == nil {
+				members[name] = []string{}
+			}
+		case ast.SelectKind:
+			if s := e.AsSelect(); !s.IsTestOnly() {
+				note(s.Operand(), s.FieldName())
+			}
+		case ast.CallKind:
+			call := e.AsCall()
+			if call.FunctionName() != operators.Index || call.Args()[1].Kind() != ast.LiteralKind {
+				return
+			}
+			if name, ok := call.Args()[1].AsLiteral().(types.String); ok {
+				note(call.Args()[0], string(name))
+			}
+		}
+	}))
+	return members
 }
 
 // textKeys reports whether the keys of all objects are texts as written. An object whose key has any

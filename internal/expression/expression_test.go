@@ -123,6 +123,20 @@ func TestBadExpressionsNameTheFieldAndWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestExpressionsTellWhatTheyName(t *testing.T) {
+	t.Parallel()
+	x, err := environment(t).Compile("value", `[input.a, input["b"].c, has(input.d), input.?e, input.f.map(context, context.g)]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "f"}, x.Members("input")); diff != "" {
+		t.Error(diff)
+	}
+	if !x.Uses("input") || x.Uses("steps") {
+		t.Error("the names of variables are wrong")
+	}
+}
+
 func TestConditionsAreTrueOrFalse(t *testing.T) {
 	t.Parallel()
 	e, variables := environment(t), decoded(t, values)
