@@ -123,7 +123,9 @@ func (d *Definition) request(ctx context.Context, p *prepared, depth int, token 
 		r.Header.Set("Accept", "application/json, text/*;q=0.9, image/*;q=0.8")
 	}
 	r.Header.Set(tenant.DepthHeader, strconv.Itoa(depth+1))
-	if d.retries > 0 && !methods[d.settings.Method] {
+	if key := remote.IdempotencyKey(ctx); key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	} else if d.retries > 0 && !methods[d.settings.Method] {
 		r.Header.Set("Idempotency-Key", p.id)
 	}
 	if len(p.signed) > 0 {
