@@ -39,6 +39,7 @@ type client struct {
 	evaluate  ragdv1connect.EvaluateServiceClient
 	events    ragdv1connect.EventServiceClient
 	hooks     ragdv1connect.HookServiceClient
+	workflows ragdv1connect.WorkflowServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -93,6 +94,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),
 		events:    ragdv1connect.NewEventServiceClient(caller, server, options),
 		hooks:     ragdv1connect.NewHookServiceClient(caller, server, options),
+		workflows: ragdv1connect.NewWorkflowServiceClient(caller, server, options),
 	}
 }
 

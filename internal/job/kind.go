@@ -30,4 +30,6 @@ const (
 	Link Kind = "link"
 	// Deliver posts events to a hook.
 	Deliver Kind = "deliver"
+	// Workflow runs a workflow.
+	Workflow Kind = "workflow"
 )

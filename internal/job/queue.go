@@ -34,11 +34,13 @@ const (
 	LaneEvaluate Lane = "evaluate"
 	// LaneDeliver is for tasks that wait for servers of tenants most of the time.
 	LaneDeliver Lane = "deliver"
+	// LaneWorkflow is for runs of workflows, which wait for models and servers most of the time.
+	LaneWorkflow Lane = "workflow"
 )
 
-// lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver
-// take a CPU or more, and memory.
-var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64}
+// lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver and
+// LaneWorkflow take a CPU or more, and memory.
+var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 64}
 
 // MaxAttempts is how often the work of a job is tried, unless its Runner says otherwise.
 const MaxAttempts = 8

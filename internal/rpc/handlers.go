@@ -34,6 +34,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/toolset"
 	"github.com/ragdhq/ragd/internal/vector"
+	"github.com/ragdhq/ragd/internal/workflow"
 )
 
 // MaxMessageBytes limits a request message. The largest upload fits as base64 in JSON.
@@ -64,6 +65,7 @@ type Handlers struct {
 	ContextKeys *contextkey.Service
 	Journal     *journal.Journal
 	Hooks       *hook.Service
+	Workflows   *workflow.Service
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -88,7 +90,7 @@ func ServiceNames() []string {
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
-		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName,
+		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName,
 	}
 }
 
@@ -137,6 +139,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewContextServiceHandler(h, options))
 	add(ragdv1connect.NewEventServiceHandler(h, options))
 	add(ragdv1connect.NewHookServiceHandler(h, options))
+	add(ragdv1connect.NewWorkflowServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -55,6 +55,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/toolset"
 	"github.com/ragdhq/ragd/internal/vector"
+	"github.com/ragdhq/ragd/internal/workflow"
 )
 
 // Service is a whole ragd service.
@@ -203,8 +204,16 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.calls = journal.NewRecorder(work, s.Events, s.log)
 	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log})
+	workflows, err := workflow.New(workflow.Config{
+		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log,
+		Tools: func() *toolset.Set { return s.Handlers.Toolset },
+	})
+	if err != nil {
+		return err
+	}
 	runners := job.Join(
 		hooks.Runners(),
+		workflows.Runners(),
 		evaluations.Runners(),
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
@@ -234,6 +243,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Evaluations: evaluations,
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
 		Hooks:       hooks,
+		Workflows:   workflows,
 
 		PublicURL:       s.config.MCP.PublicURL,
 		RegistryPackage: s.config.RegistryPackage,
@@ -248,6 +258,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Handlers.Toolset, err = toolset.New(toolset.Config{
 		API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls},
 		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
+		Sources: []toolset.Source{workflows.Source()},
 	})
 	if err != nil {
 		return err

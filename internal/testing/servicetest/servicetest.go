@@ -104,6 +104,7 @@ type Client struct {
 	ragdv1connect.EvaluateServiceClient
 	ragdv1connect.EventServiceClient
 	ragdv1connect.HookServiceClient
+	ragdv1connect.WorkflowServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -134,6 +135,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		EvaluateServiceClient: ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
 		EventServiceClient:    ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
 		HookServiceClient:     ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),
+		WorkflowServiceClient: ragdv1connect.NewWorkflowServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

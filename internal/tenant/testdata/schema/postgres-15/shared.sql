@@ -549,6 +549,57 @@ CREATE TABLE ragd_shared.tools (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.workflow_runs (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    run_id uuid NOT NULL,
+    workflow_name text NOT NULL COLLATE pg_catalog."C",
+    version integer NOT NULL,
+    status text NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
+    access json NOT NULL,
+    input json NOT NULL,
+    output json,
+    error text DEFAULT ''::text NOT NULL,
+    error_kind text DEFAULT ''::text NOT NULL,
+    changes bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT workflow_runs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE ragd_shared.workflow_steps (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    run_id uuid NOT NULL,
+    path text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    status text NOT NULL,
+    change bigint NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    version integer DEFAULT 0 NOT NULL,
+    input json,
+    output json,
+    message text DEFAULT ''::text NOT NULL,
+    schema json,
+    error text DEFAULT ''::text NOT NULL,
+    error_kind text DEFAULT ''::text NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    wait_until timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT workflow_steps_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'succeeded'::text, 'failed'::text])))
+);
+
+CREATE TABLE ragd_shared.workflows (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    workflow_name text NOT NULL COLLATE pg_catalog."C",
+    version integer NOT NULL,
+    tool_name text GENERATED ALWAYS AS (('run_'::text || workflow_name)) STORED NOT NULL,
+    definition json NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
 
@@ -594,6 +645,15 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
 
+ALTER TABLE ONLY ragd_shared.workflow_runs
+    ADD CONSTRAINT workflow_runs_pkey PRIMARY KEY (tenant_id, run_id);
+
+ALTER TABLE ONLY ragd_shared.workflow_steps
+    ADD CONSTRAINT workflow_steps_pkey PRIMARY KEY (tenant_id, run_id, path);
+
+ALTER TABLE ONLY ragd_shared.workflows
+    ADD CONSTRAINT workflows_pkey PRIMARY KEY (tenant_id, workflow_name, version);
+
 CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_id, created_at DESC, evaluation_id DESC);
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
@@ -604,6 +664,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
+CREATE INDEX workflow_runs_created ON ragd_shared.workflow_runs USING btree (tenant_id, created_at DESC, run_id DESC);
+
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('context', 'key_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
@@ -613,6 +675,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts F
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
+
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.workflows FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
 
 CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.deliver_events();
 
@@ -676,6 +740,18 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.workflow_runs
+    ADD CONSTRAINT workflow_runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.workflow_steps
+    ADD CONSTRAINT workflow_steps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.workflow_steps
+    ADD CONSTRAINT workflow_steps_tenant_id_run_id_fkey FOREIGN KEY (tenant_id, run_id) REFERENCES ragd_shared.workflow_runs(tenant_id, run_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.workflows
+    ADD CONSTRAINT workflows_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.context_keys ENABLE ROW LEVEL SECURITY;
@@ -724,6 +800,12 @@ CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.cu
 
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.workflow_runs USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.workflow_steps USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.workflows USING ((tenant_id = ragd_shared.current_tenant()));
+
 ALTER TABLE ragd_shared.prompts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.question_sets ENABLE ROW LEVEL SECURITY;
@@ -735,3 +817,9 @@ ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.servers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.workflow_runs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.workflow_steps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.workflows ENABLE ROW LEVEL SECURITY;

@@ -1,0 +1,3 @@
+DROP TABLE workflow_steps;
+DROP TABLE workflow_runs;
+DROP TABLE workflows;
