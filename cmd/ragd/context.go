@@ -21,7 +21,7 @@ Besides the known keys, such as topK, a tenant may declare keys of the request
 context. Tools use a value as {{context.NAME}}, and filters as
 {"$context": "context.NAME"}. Callers set a key, or the service fills it from a
 header, a claim of the access token, an attribute of the API key, or a constant.`,
-		p.contextDeclare(), p.contextShow(), p.contextList(), p.contextDelete(),
+		p.contextDeclare(), p.contextGet(), p.contextList(), p.contextDelete(),
 	))
 }
 
@@ -46,9 +46,10 @@ func (p *program) contextDeclare() *cobra.Command {
 		"attribute": flags.String("attribute", "", "path of the API key's attribute that has the value"),
 	}
 	constant := flags.String("constant", "", "the value, as JSON")
-	cmd.MarkFlagsMutuallyExclusive("header", "claim", "attribute", "constant")
-	cmd.MarkFlagsMutuallyExclusive("default", "constant")
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		if err := cmp.Or(exclusive(flags, "header", "claim", "attribute", "constant"), exclusive(flags, "default", "constant")); err != nil {
+			return err
+		}
 		key := &ragdv1.ContextKey{Name: args[0], Description: *description, Secret: *secret}
 		for source, name := range from {
 			if flags.Changed(source) {
@@ -67,7 +68,7 @@ func (p *program) contextDeclare() *cobra.Command {
 		if value := cmp.Or(*fallback, *constant); value != "" {
 			key.Default = &structpb.Value{}
 			if err := protojson.Unmarshal([]byte(value), key.Default); err != nil {
-				return usagef("the value is not JSON: %s; write texts as '\"text\"'", value)
+				return usagef("the value of --default or --constant is not JSON: %s; write texts as '\"text\"'", value)
 			}
 		}
 		res, err := c.contexts.DeclareContextKey(ctx, &ragdv1.DeclareContextKeyRequest{Key: key})
@@ -105,11 +106,11 @@ func contextSource(key *ragdv1.ContextKey) string {
 	return key.GetSource() + " " + key.GetFrom()
 }
 
-func (p *program) contextShow() *cobra.Command {
+func (p *program) contextGet() *cobra.Command {
 	return &cobra.Command{
-		Use:     "show KEY",
+		Use:     "get KEY",
 		Short:   "Show a declared key",
-		Example: `  ragd context show country`,
+		Example: `  ragd context get country`,
 		Args:    arguments("KEY"),
 		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.contexts.GetContextKey(ctx, &ragdv1.GetContextKeyRequest{Name: args[0]})

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
@@ -17,6 +19,15 @@ import (
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// exclusive returns an error about the command line if more than one of the flags is given.
+func exclusive(flags *pflag.FlagSet, names ...string) error {
+	given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !flags.Changed(name) })
+	if len(given) < 2 {
+		return nil
+	}
+	return usagef("--%s and --%s exclude each other", given[0], given[1])
+}
 
 // report prints an error as one line on stderr and returns the exit code.
 func (p *program) report(cmd *cobra.Command, err error) int {

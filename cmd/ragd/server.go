@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -117,6 +119,9 @@ func (f *serverFlags) presentedTools() (*ragdv1.PresentedTools, error) {
 	return all, nil
 }
 
+// maxIconBytes is the largest file that fits into the data URIs of a server's icons.
+const maxIconBytes = 48 << 10
+
 // iconList returns the icons, nil if none were given.
 func (f *serverFlags) iconList() (*ragdv1.ServerIcons, error) {
 	if !f.flags.Changed("icon") {
@@ -132,6 +137,9 @@ func (f *serverFlags) iconList() (*ragdv1.ServerIcons, error) {
 			if err != nil {
 				return nil, err
 			}
+			if len(raw) > maxIconBytes {
+				return nil, usagef("%s has %d bytes: icons have at most %d, or are at an https address", icon, len(raw), maxIconBytes)
+			}
 			kind, _, _ := strings.Cut(http.DetectContentType(raw), ";")
 			if strings.HasSuffix(icon, ".svg") {
 				kind = "image/svg+xml"
@@ -145,6 +153,11 @@ func (f *serverFlags) iconList() (*ragdv1.ServerIcons, error) {
 
 // serverRequest returns the request that changes what was given.
 func (p *program) serverRequest(name string, f *serverFlags) (*ragdv1.UpdateServerRequest, error) {
+	for one, others := range map[string][]string{"tool": {"no-tools", "all-tools"}, "prompt": {"no-prompts", "all-prompts"}, "index": {"no-indexes", "all-indexes"}} {
+		if err := exclusive(f.flags, append(others, one)...); err != nil {
+			return nil, err
+		}
+	}
 	req := &ragdv1.UpdateServerRequest{
 		ServerName: name, Version: f.text("version", f.version), Title: f.text("title", f.title), Description: f.text("description", f.description),
 		Instructions: f.text("instructions", f.instructions), WebsiteUrl: f.text("website", f.website), RegistryName: f.text("registry-name", f.registryName),
@@ -313,7 +326,12 @@ are those of the setting public-url of the service, else the one it was called a
 			if err != nil {
 				return err
 			}
-			return p.out.Show(found.GetRegistryDocument(), func(w io.Writer) { fmt.Fprintln(w, output.CompactJSON(found.GetRegistryDocument())) })
+			return p.out.Show(found.GetRegistryDocument(), func(w io.Writer) {
+				var document bytes.Buffer
+				if err := json.Indent(&document, []byte(output.CompactJSON(found.GetRegistryDocument())), "", "  "); err == nil { // it is JSON
+					fmt.Fprintln(w, document.String())
+				}
+			})
 		}),
 	}
 }

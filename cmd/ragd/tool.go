@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -89,15 +90,27 @@ func given[T any](f *toolFlags, name string, value *T) *T {
 	return value
 }
 
+// ownSettings returns the settings without what the service has set: the description that another
+// server gives of its tool.
+func ownSettings(tool *ragdv1.Tool) *structpb.Struct {
+	if tool.GetKind() != "mcp" {
+		return tool.GetSettings()
+	}
+	fields := maps.Clone(tool.GetSettings().GetFields())
+	delete(fields, "tool")
+	return &structpb.Struct{Fields: fields}
+}
+
 func showTool(tool *ragdv1.Tool) func(io.Writer) {
 	return func(w io.Writer) {
 		output.Field(w, "tool", tool.GetToolName())
 		output.Field(w, "kind", tool.GetKind())
 		output.Field(w, "title", tool.GetTitle())
 		output.Field(w, "description", tool.GetDescription())
-		output.Field(w, "settings", output.CompactJSON(tool.GetSettings()))
+		output.Field(w, "settings", output.CompactJSON(ownSettings(tool)))
 		output.Field(w, "arguments", strings.Join(tool.GetArguments(), ", "))
 		output.Field(w, "input schema", output.CompactJSON(tool.GetInputSchema()))
+		output.Field(w, "output schema", output.CompactJSON(tool.GetOutputSchema()))
 		if tool.GetFixed() {
 			output.Field(w, "fixed", "yes")
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func (p *program) toolCall() *cobra.Command {
 		Long: `Call a tool of the tenant, or a builtin one, as an agent does over MCP, and print what
 a model would read; with --json also the answer for programs. Progress goes to
 standard error. A value of --arg that is JSON, such as 5 or true or {"a": 1}, is
-passed as such, any other as text.`,
+passed as such, unless the tool wants a text; any other as text.`,
 		Example: `  ragd tool call ask_handbook --arg queryText="How long is the notice period?"
   ragd tool call vector_query --arguments '{"queryText": "notice", "topK": 3}' --json`,
 		Args: arguments("TOOL"),
@@ -38,6 +39,10 @@ passed as such, any other as text.`,
 		if err != nil {
 			return err
 		}
+		keepTexts(given, *single, func() *structpb.Struct {
+			tool, _ := c.tools.GetTool(through(ctx), &ragdv1.GetToolRequest{ToolName: args[0]}) // the call tells what is wrong
+			return tool.GetInputSchema()
+		})
 		stream, err := c.tools.CallToolStream(through(ctx), &ragdv1.CallToolStreamRequest{Call: &ragdv1.CallToolRequest{
 			ToolName: args[0], Arguments: given, Context: request(),
 		}})
@@ -72,7 +77,38 @@ func showResult(w io.Writer, res *ragdv1.CallToolResponse) {
 			fmt.Fprintln(w, text)
 			continue
 		}
-		fmt.Fprintln(w, output.CompactJSON(block))
+		fmt.Fprintln(w, blockSummary(block))
+	}
+}
+
+// blockSummary returns a block that is no text as JSON, with the size of images and audio in place of
+// their data.
+func blockSummary(block *structpb.Value) string {
+	data, err := base64.StdEncoding.DecodeString(block.GetStructValue().GetFields()["data"].GetStringValue())
+	if err != nil || len(data) == 0 {
+		return output.CompactJSON(block)
+	}
+	return fmt.Sprintf("(%s, %d bytes: --json shows it)", block.GetStructValue().GetFields()["mimeType"].GetStringValue(), len(data))
+}
+
+// keepTexts passes arguments of the form NAME=VALUE as texts where the tool's schema wants a text
+// and the value is a number or a boolean, such as the number of an order. schema is called if
+// there are such values.
+func keepTexts(given *structpb.Struct, single []string, schema func() *structpb.Struct) {
+	var properties map[string]*structpb.Value
+	for _, argument := range single {
+		name, text, _ := strings.Cut(argument, "=")
+		switch given.GetFields()[name].GetKind().(type) {
+		case *structpb.Value_NumberValue, *structpb.Value_BoolValue:
+		default:
+			continue
+		}
+		if properties == nil {
+			properties = schema().GetFields()["properties"].GetStructValue().GetFields()
+		}
+		if properties[name].GetStructValue().GetFields()["type"].GetStringValue() == "string" {
+			given.Fields[name] = structpb.NewStringValue(text)
+		}
 	}
 }
 

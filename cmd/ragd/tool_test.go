@@ -43,3 +43,12 @@ ask   vector_query  books  Books.
 		s.want(t, want)
 	}
 }
+
+// A number that is given to an argument for texts, such as the number of an order, is a text.
+func TestArgumentsOfToolsAreOfTheirTypes(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.want(t, step{args: args("index create books"), stdout: anything})
+	s.want(t, step{args: args("tool call search --arg query=4711 --arg topK=3"), stdout: "...", stderr: anything})
+	s.want(t, step{args: args("tool call search --arg query=4711 --arg topK=many"), code: 1, stderr: "...topK: must be of type integer, got string"})
+}
