@@ -5,7 +5,6 @@ import (
 	"github.com/ragdhq/ragd/internal/template"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +19,11 @@ import (
 // maxExcerpt is how many bytes of an answer an error shows.
 const maxExcerpt = 500
 
-// images are the types of images that results may have.
-var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+// media are the types of images and sounds that results may have.
+var media = map[string]string{
+	"image/png": "image", "image/jpeg": "image", "image/gif": "image", "image/webp": "image",
+	"audio/wav": "audio", "audio/x-wav": "audio", "audio/mpeg": "audio", "audio/ogg": "audio", "audio/mp4": "audio", "audio/flac": "audio", "audio/webm": "audio",
+}
 
 // result returns the result of an answer. Errors: for another status than 2xx those of
 // refusal; Precondition for an answer that the tool cannot use. Texts and errors are without
@@ -36,23 +38,26 @@ func (d *Definition) result(got *answer, mask remote.Mask) (Result, error) {
 	if len(got.body) == 0 {
 		return d.empty(got)
 	}
-	media := mediaType(got)
+	kind := mediaType(got)
 	switch {
-	case isJSON(media) || media == "" && json.Valid(got.body):
+	case isJSON(kind) || kind == "" && json.Valid(got.body):
 		value, err := schema.Decode(got.body)
 		if err != nil {
 			return Result{}, fault.New(fault.Precondition, "the answer of %s cannot be used: the JSON %s", d.host.Host, err)
 		}
 		return d.mapped(mask.Value(value))
-	case slices.Contains(images, media) && d.output == nil:
-		return Result{Blocks: []Block{{MIMEType: media, Data: got.body}}, Text: "(an image)"}, nil
-	case strings.HasPrefix(media, "text/") || media == "" || strings.HasSuffix(media, "+xml") || media == "application/xml":
+	case d.settings.Response.Format == formatMCP:
+		return Result{}, d.wrong("it must be JSON or %s, and has the type %s", eventStream, textlimit.OneLine(kind, 100))
+	case media[kind] != "" && d.output == nil:
+		content, err := json.Marshal([]map[string]any{{"type": media[kind], "mimeType": kind, "data": got.body}})
+		return Result{Content: content, Text: map[string]string{"image": "(an image)", "audio": "(a sound)"}[media[kind]]}, err
+	case strings.HasPrefix(kind, "text/") || kind == "" || strings.HasSuffix(kind, "+xml") || kind == "application/xml":
 		if d.output != nil || d.settings.Response.Path != "" {
-			return Result{}, fault.New(fault.Precondition, "%s answered with text (%s), but the tool needs JSON, as it has an outputSchema or a response.path: %s", d.host.Host, media, excerpt(got, mask))
+			return Result{}, fault.New(fault.Precondition, "%s answered with text (%s), but the tool needs JSON, as it has an outputSchema or a response.path: %s", d.host.Host, kind, excerpt(got, mask))
 		}
 		return Result{Text: mask.Text(clean(string(got.body)))}, nil
 	}
-	return Result{}, fault.New(fault.Precondition, "%s answered with content of the type %s: a tool can use JSON, text, and PNG, JPEG, GIF and WebP images", d.host.Host, textlimit.OneLine(media, 100))
+	return Result{}, fault.New(fault.Precondition, "%s answered with content of the type %s: a tool can use JSON, text, PNG, JPEG, GIF and WebP images, and sounds", d.host.Host, textlimit.OneLine(kind, 100))
 }
 
 func mediaType(got *answer) string {
@@ -69,7 +74,7 @@ func isJSON(media string) bool {
 
 // empty returns the result of an answer without content.
 func (d *Definition) empty(got *answer) (Result, error) {
-	if d.output != nil || d.settings.Response.Path != "" {
+	if d.output != nil || d.settings.Response.Path != "" || d.settings.Response.Format == formatMCP {
 		return Result{}, fault.New(fault.Precondition, "%s answered %s without content, but the tool needs JSON", d.host.Host, statusText(got.status))
 	}
 	return Result{Text: "done: " + statusText(got.status)}, nil
@@ -81,6 +86,9 @@ func (d *Definition) mapped(value any) (Result, error) {
 	value, ok := pointer(value, d.settings.Response.Path)
 	if !ok {
 		return Result{}, fault.New(fault.Precondition, "the answer of %s has nothing at %s (settings.response.path)", d.host.Host, d.settings.Response.Path)
+	}
+	if d.settings.Response.Format == formatMCP {
+		return d.converted(value)
 	}
 	structured, ok := value.(map[string]any)
 	if !ok {

@@ -97,7 +97,7 @@ func callAs(ctx context.Context, t *testing.T, r *httptool.Runner, id tenant.ID,
 	if err != nil {
 		return httptool.Result{}, err
 	}
-	return r.Call(ctx, "order", d, json.RawMessage(arguments), requestContext)
+	return r.Call(ctx, d, httptool.Call{Tool: "order", Arguments: json.RawMessage(arguments), Request: requestContext})
 }
 
 // seen is a request that an endpoint got.
@@ -219,7 +219,7 @@ func TestAnswersOfOtherTypesAreText(t *testing.T) {
 	} {
 		e := newEndpoint(t, answering(c.contentType, c.body))
 		got, err := call(t, runner(t, here), `{"method": "GET", "url": "`+e.URL+`"}`, ``)
-		if err != nil || got.Text != c.text || string(got.Structured) != c.structured || (len(got.Blocks) == 1) != strings.HasPrefix(c.contentType, "image") {
+		if err != nil || got.Text != c.text || string(got.Structured) != c.structured || (got.Content != nil) != strings.HasPrefix(c.contentType, "image") {
 			t.Errorf("%s: %q, %s, %v", c.contentType, got.Text, got.Structured, err)
 		}
 	}
@@ -737,7 +737,7 @@ func TestToolsThatCallEachOtherInACircleEnd(t *testing.T) {
 		ctx := tenant.NewContext(req.Context(), &tenant.Request{Tenant: "acme", Depth: depth, Principal: tenant.Principal{Tenant: "acme", Scopes: []tenant.Scope{tenant.Read}}})
 		d, err := r.Check(ctx, decoded)
 		if err == nil {
-			_, err = r.Call(ctx, "order", d, nil, requestContext)
+			_, err = r.Call(ctx, d, httptool.Call{Tool: "order", Request: requestContext})
 		}
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		fmt.Fprint(w, fault.Public(err))

@@ -31,7 +31,7 @@ func parseNode(field string, value any) (*node, error) {
 		if len(value) > maxTemplate {
 			return nil, fault.Field(field, "must be at most %d bytes, got %d", maxTemplate, len(value))
 		}
-		n.template, err = template.Parse(field, value)
+		n.template, err = template.ParseCall(field, value)
 	case []any:
 		n.items = make([]*node, len(value))
 		for i, item := range value {

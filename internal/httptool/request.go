@@ -120,7 +120,7 @@ func (d *Definition) request(ctx context.Context, p *prepared, depth int, token 
 	}
 	r.Header = p.header.Clone()
 	if r.Header.Get("Accept") == "" {
-		r.Header.Set("Accept", "application/json, text/*;q=0.9, image/*;q=0.8")
+		r.Header.Set("Accept", d.accept())
 	}
 	r.Header.Set(tenant.DepthHeader, strconv.Itoa(depth+1))
 	if key := remote.IdempotencyKey(ctx); key != "" {
@@ -138,6 +138,14 @@ func (d *Definition) request(ctx context.Context, p *prepared, depth int, token 
 		r.Header.Set(d.settings.Token.Header, token)
 	}
 	return r, nil
+}
+
+// accept returns the types of answers that the tool can use.
+func (d *Definition) accept() string {
+	if d.settings.Response.Format == formatMCP {
+		return "application/json, " + eventStream
+	}
+	return "application/json, text/*;q=0.9, image/*;q=0.8, audio/*;q=0.8"
 }
 
 // claims returns what the token about a caller says.

@@ -17,13 +17,22 @@ import (
 type Result struct {
 	Structured json.RawMessage // a JSON object; nil for none
 	Text       string
-	Blocks     []Block
+	// Content has all content blocks in the JSON of MCP; nil if Text and Structured have
+	// everything.
+	Content json.RawMessage
+	// Asked replaces everything else if it is not nil.
+	Asked *Asked
 }
 
-// Block is content that is no text.
-type Block struct {
-	MIMEType string
-	Data     []byte
+// Call is a call of a tool.
+type Call struct {
+	Tool      string          // its name
+	Arguments json.RawMessage // JSON; nil for none
+	// Request returns values of the request context.
+	Request func(path string) (any, bool)
+	// Client is what the client has sent with the call, below the placeholder call.
+	Client map[string]any
+	Events Events
 }
 
 // Runner checks and calls tools. Safe for concurrent use.
@@ -62,19 +71,18 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any) (*Definitio
 	return d, r.client.Secrets.CheckUse(ctx, d.secrets, d.host)
 }
 
-// Call calls a tool for the caller in ctx with arguments in JSON. lookup returns values of the
-// request context. Errors: Invalid for arguments that do not match the input schema; those of
+// Call calls a tool for the caller in ctx. Errors: Invalid for arguments that do not match the input schema; those of
 // the endpoint, with its status and the beginning of its answer; Unavailable if it does not
 // answer in time; Exhausted and Precondition as remote.Client.Enter.
-func (r *Runner) Call(ctx context.Context, name string, d *Definition, arguments json.RawMessage, lookup func(path string) (any, bool)) (Result, error) {
+func (r *Runner) Call(ctx context.Context, d *Definition, c Call) (Result, error) {
 	caller, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
 		return Result{}, err
 	}
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
+	if len(c.Arguments) == 0 {
+		c.Arguments = json.RawMessage("{}")
 	}
-	given, err := schema.Decode(arguments)
+	given, err := schema.Decode(c.Arguments)
 	if err != nil {
 		return Result{}, fault.Field("arguments", "%s", err)
 	}
@@ -88,14 +96,14 @@ func (r *Runner) Call(ctx context.Context, name string, d *Definition, arguments
 	defer leave()
 	limited, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	result, err := r.call(limited, caller, name, d, template.Values{Arguments: given, Request: lookup})
+	result, err := r.call(limited, caller, d, c, template.Values{Arguments: given, Request: c.Request, Call: c.Client})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.host.Host, d.timeout)
 	}
 	return result, err
 }
 
-func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, d *Definition, values template.Values) (Result, error) {
+func (r *Runner) call(ctx context.Context, caller *tenant.Request, d *Definition, c Call, values template.Values) (Result, error) {
 	var err error
 	if values.Secrets, err = r.client.Secrets.Values(ctx, caller.Tenant, d.secrets, d.host); err != nil {
 		return Result{}, err
@@ -104,12 +112,13 @@ func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, 
 	if err != nil {
 		return Result{}, err
 	}
-	client := r.client.HTTP()
+	client, mask := r.client.HTTP(), remote.NewMask(remote.Hidden(ctx, values.Secrets))
+	events := &streamReader{to: c.Events, mask: mask}
 	got, err := d.attempts(ctx, func(ctx context.Context) (*answer, error) {
 		token := ""
 		if d.needsToken() {
 			var err error
-			if token, err = r.client.Issuer.Token(ctx, d.claims(caller, name, prepared, values.Lookup)); err != nil {
+			if token, err = r.client.Issuer.Token(ctx, d.claims(caller, c.Tool, prepared, values.Lookup)); err != nil {
 				return nil, err
 			}
 		}
@@ -120,10 +129,10 @@ func (r *Runner) call(ctx context.Context, caller *tenant.Request, name string, 
 		if request.Header.Get("User-Agent") == "" {
 			request.Header.Set("User-Agent", r.client.UserAgent())
 		}
-		return fetch(client, request, d.settings.Response.MaxBytes)
+		return d.fetch(client, request, events)
 	})
 	if err != nil {
 		return Result{}, err
 	}
-	return d.result(got, remote.NewMask(remote.Hidden(ctx, values.Secrets)))
+	return d.result(got, mask)
 }

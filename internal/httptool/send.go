@@ -82,9 +82,11 @@ func retryAfter(got *answer, now time.Time) time.Duration {
 	return 0
 }
 
-// fetch sends a request and reads its answer, at most limit bytes after decompression. Errors:
-// those of remote.Unreachable; Exhausted for an answer that takes too much memory.
-func fetch(client *http.Client, r *http.Request, limit int) (*answer, error) {
+// fetch sends a request and reads its answer, at most as many bytes after decompression as the
+// tool allows. Errors: those of remote.Unreachable; Exhausted for an answer that takes too much
+// memory; Precondition for events without a result.
+func (d *Definition) fetch(client *http.Client, r *http.Request, events *streamReader) (*answer, error) {
+	limit := d.settings.Response.MaxBytes
 	response, err := client.Do(r)
 	if err != nil {
 		return nil, unreachable(r, err)
@@ -92,7 +94,15 @@ func fetch(client *http.Client, r *http.Request, limit int) (*answer, error) {
 	defer response.Body.Close()
 	a := &answer{status: response.StatusCode, header: response.Header}
 	media := mediaType(a)
-	metered := remote.Metered(r.Context(), response.Body, media == "" || isJSON(media))
+	streams := d.streams(a)
+	metered := remote.Metered(r.Context(), response.Body, media == "" || isJSON(media) || streams)
+	if streams {
+		err := d.fetchStream(a, metered, events)
+		if known := new(fault.Error); err == nil || errors.As(err, &known) {
+			return a, err
+		}
+		return nil, unreachable(r, err)
+	}
 	body, err := io.ReadAll(io.LimitReader(metered, int64(limit)+1))
 	if fault.KindOf(err) == fault.Exhausted {
 		return nil, err

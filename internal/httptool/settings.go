@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/secret"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits.
@@ -59,6 +60,7 @@ type settings struct {
 
 // response says what of an answer becomes the result.
 type response struct {
+	Format   string `json:"format"`
 	Path     string `json:"path"`
 	Text     string `json:"text"`
 	MaxBytes int    `json:"maxBytes"`
@@ -135,7 +137,7 @@ func decode(given map[string]any, into *settings) error {
 	case errors.As(err, &wrong):
 		return fault.Field("settings."+wrong.Field, "cannot be a %s", wrong.Value)
 	case err != nil:
-		return fault.Field("settings", "%s: known are method, url, query, headers, body, contentType, inputSchema, outputSchema, timeoutMs, retries, response (path, text, maxBytes), signingSecret and token (header, context)",
+		return fault.Field("settings", "%s: known are method, url, query, headers, body, contentType, inputSchema, outputSchema, timeoutMs, retries, response (format, path, text, maxBytes), signingSecret and token (header, context)",
 			strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
@@ -269,6 +271,9 @@ func (d *Definition) parseHeaders() error {
 // wholeArguments is the body of a tool that says nothing of it.
 var wholeArguments = json.RawMessage(`"{{arguments}}"`)
 
+// wholeCall is wholeArguments for a tool that answers in the form of MCP.
+var wholeCall = json.RawMessage(`{"arguments": "{{arguments}}", "inputResponses": "{{call.inputResponses}}", "requestState": "{{call.requestState}}", "clientCapabilities": "{{call.clientCapabilities}}"}`)
+
 func (d *Definition) parseBody() (err error) {
 	raw := d.settings.Body
 	if len(raw) == 0 {
@@ -277,6 +282,9 @@ func (d *Definition) parseBody() (err error) {
 			return nil
 		}
 		raw = wholeArguments
+		if d.settings.Response.Format == formatMCP {
+			raw = wholeCall
+		}
 	}
 	if d.settings.Method == http.MethodGet {
 		return fault.Field("body", "is not sent with GET: use query, or another method")
@@ -323,6 +331,12 @@ func (d *Definition) parseResponse() (err error) {
 	if r.MaxBytes < 1 || r.MaxBytes > maxAnswerBytes {
 		return fault.Field("response.maxBytes", "must be between 1 and %d, got %d", maxAnswerBytes, r.MaxBytes)
 	}
+	if r.Format != "" && r.Format != formatMCP {
+		return fault.Field("response.format", "must be %s, or left out, got %q", formatMCP, textlimit.Shorten(r.Format, 50))
+	}
+	if r.Format == formatMCP && r.Text != "" {
+		return fault.Field("response.text", "is not used with the format %s, whose content has texts", formatMCP)
+	}
 	if r.Path != "" && !strings.HasPrefix(r.Path, "/") {
 		return fault.Field("response.path", "must be a JSON pointer such as /data/items, or empty for the whole answer")
 	}
@@ -365,7 +379,8 @@ func (d *Definition) parseToken() error {
 // checkPaths checks what the placeholders of each position refer to.
 func (d *Definition) checkPaths() error {
 	named := d.argumentNames()
-	check := func(field string, paths []string, secrets bool) error {
+	calls := d.settings.Response.Format == formatMCP
+	check := func(field string, paths []string, body, secrets bool) error {
 		for _, path := range paths {
 			root, rest, _ := strings.Cut(path, ".")
 			switch {
@@ -378,6 +393,8 @@ func (d *Definition) checkPaths() error {
 				if !slices.Contains(d.secrets, rest) {
 					d.secrets = append(d.secrets, rest)
 				}
+			case root == "call" && (!body || !calls || !slices.Contains(callPaths, rest)):
+				return fault.Field(field, "has {{%s}}: what begins with call is %s, in the body of a tool with the response.format %s", path, strings.Join(callPaths, ", "), formatMCP)
 			case root == "arguments" && rest != "" && named != nil:
 				first, _, _ := strings.Cut(rest, ".")
 				if !slices.Contains(named, first) {
@@ -387,23 +404,23 @@ func (d *Definition) checkPaths() error {
 		}
 		return nil
 	}
-	if err := check("url", d.url.Paths(), false); err != nil {
+	if err := check("url", d.url.Paths(), false, false); err != nil {
 		return err
 	}
 	for _, p := range d.query {
-		if err := check("query."+p.name, p.value.paths(), false); err != nil {
+		if err := check("query."+p.name, p.value.paths(), false, false); err != nil {
 			return err
 		}
 	}
 	for _, p := range d.headers {
-		if err := check("headers."+p.name, p.value.paths(), true); err != nil {
+		if err := check("headers."+p.name, p.value.paths(), false, true); err != nil {
 			return err
 		}
 	}
 	if d.body == nil {
 		return nil
 	}
-	return check("body", d.body.paths(), true)
+	return check("body", d.body.paths(), true, true)
 }
 
 // argumentNames returns the properties of the input schema, nil if others are possible that

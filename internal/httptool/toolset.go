@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -65,21 +67,58 @@ func (r *Runner) Run(ctx context.Context, t *ragdv1.Tool, c toolset.Call) (tools
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	got, err := r.Call(ctx, t.GetToolName(), d, c.Arguments, template.RequestValues(ctx))
+	call := Call{Tool: t.GetToolName(), Arguments: c.Arguments, Request: template.RequestValues(ctx)}
+	if call.Client, err = clientValues(c.Client); err != nil {
+		return toolset.Result{}, err
+	}
+	if c.Progress != nil {
+		call.Events.Progress = func(done, total float64, message string) {
+			c.Progress(ctx, toolset.Progress{Done: done, Total: total, Message: message})
+		}
+	}
+	if c.Log != nil {
+		call.Events.Log = func(level string, data any) { c.Log(ctx, toolset.LogMessage{Level: level, Data: data}) }
+	}
+	got, err := r.Call(ctx, d, call)
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	result := toolset.Result{Structured: got.Structured, Text: got.Text}
-	if len(got.Blocks) == 0 && got.Structured != nil {
-		return result, nil
+	result := toolset.Result{Structured: got.Structured, Text: got.Text, Content: got.Content}
+	if got.Asked != nil {
+		result.Asked = &toolset.Asked{Requests: got.Asked.Requests, State: got.Asked.State}
 	}
-	blocks := []map[string]any{}
-	for _, b := range got.Blocks {
-		blocks = append(blocks, map[string]any{"type": "image", "mimeType": b.MIMEType, "data": b.Data})
+	if result.Structured == nil && result.Content == nil {
+		result.Content, err = json.Marshal([]map[string]any{{"type": "text", "text": got.Text}})
 	}
-	if len(blocks) == 0 {
-		blocks = append(blocks, map[string]any{"type": "text", "text": got.Text})
-	}
-	result.Content, err = json.Marshal(blocks)
 	return result, err
+}
+
+// clientValues returns the values below the placeholder call. Errors: Invalid.
+func clientValues(c *toolset.Client) (map[string]any, error) {
+	if c == nil {
+		return nil, nil
+	}
+	values := map[string]any{}
+	if len(c.Responses) > 0 {
+		responses := map[string]any{}
+		for id, raw := range c.Responses {
+			value, err := schema.Decode(raw)
+			if err != nil {
+				return nil, fault.Field("inputResponses", "%s", err)
+			}
+			responses[id] = value
+		}
+		values["inputResponses"] = responses
+	}
+	if c.State != "" {
+		values["requestState"] = c.State
+	}
+	if len(c.Capabilities) > 0 {
+		value, err := schema.Decode(c.Capabilities)
+		if err != nil {
+			return nil, fault.Field("clientCapabilities", "%s", err)
+		}
+		values["clientCapabilities"] = value
+	}
+	return values, nil
 }

@@ -20,14 +20,14 @@ func ask(q *toolset.Question) *mcpgo.CallToolResult {
 	}).ToolResult()
 }
 
-// answersOf returns the user's answers that came with a call as an object, nil if the user was
+// answersIn returns the user's answers that came with a call as an object, nil if the user was
 // not asked.
-func answersOf(req mcpgo.CallToolRequest) json.RawMessage {
-	if _, answered := server.InputResponse(req.Params.InputResponses, questionKey); !answered {
+func answersIn(given mcpgo.InputResponses) json.RawMessage {
+	if _, answered := server.InputResponse(given, questionKey); !answered {
 		return nil
 	}
 	none := json.RawMessage("{}")
-	answer := server.ElicitationResponse(req.Params.InputResponses, questionKey)
+	answer := server.ElicitationResponse(given, questionKey)
 	if answer == nil || answer.Action != mcpgo.ElicitationResponseActionAccept {
 		return none
 	}
@@ -44,14 +44,6 @@ func answersOf(req mcpgo.CallToolRequest) json.RawMessage {
 
 // canElicit reports whether the client can show its user a form.
 func canElicit(ctx context.Context) bool {
-	var capabilities mcpgo.ClientCapabilities
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientCapabilities != nil {
-		capabilities = *info.ClientCapabilities
-	} else if session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
-		if _, ok := session.(server.SessionWithElicitation); ok {
-			capabilities = session.GetClientCapabilities()
-		}
-	}
-	e := capabilities.Elicitation
+	e := clientCapabilities(ctx).Elicitation
 	return e != nil && (e.Form != nil || e.URL == nil) // clients without modes support forms
 }

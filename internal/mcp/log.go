@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/toolset"
 )
 
 // logger is the name under which clients see log messages.
@@ -54,5 +55,19 @@ func (s *protocol) logCall(ctx context.Context, tool string, took time.Duration,
 	}
 	if to.SendLogMessageToClient(ctx, mcpgo.NewLoggingMessageNotification(level, logger, data)) == nil {
 		time.Sleep(progressDelay)
+	}
+}
+
+// toolLog returns the function that passes log messages of a tool to its client, and to nobody
+// else; nil if the client has not asked for them.
+func (s *protocol) toolLog(ctx context.Context, tool string, p *progress) func(context.Context, toolset.LogMessage) {
+	to := server.ServerFromContext(ctx)
+	if to == nil || !s.logs(ctx) {
+		return nil
+	}
+	return func(ctx context.Context, m toolset.LogMessage) {
+		if to.SendLogMessageToClient(ctx, mcpgo.NewLoggingMessageNotification(mcpgo.LoggingLevel(m.Level), tool, m.Data)) == nil {
+			p.sent.Store(true)
+		}
 	}
 }

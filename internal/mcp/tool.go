@@ -82,8 +82,8 @@ func (s *protocol) route(ctx context.Context, _ any, req *mcpgo.CallToolRequest)
 	req.Params.Meta, req.Params.Name = &meta, anyTool
 }
 
-// callTool handles all calls of tools. It never returns an error, because the library would
-// send its text to the client.
+// callTool handles all calls of tools. It returns an error only for one with a code of JSON-RPC,
+// because the library sends its text to the client.
 func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 	var to called
 	if req.Params.Meta != nil {
@@ -101,6 +101,9 @@ func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mc
 		return result, nil
 	}
 	httpserver.Fail(ctx, err)
+	if failed(ctx, err) {
+		return nil, err
+	}
 	if !onHTTP && problemOf(err).kind == fault.Internal {
 		s.log.ErrorContext(ctx, "mcp tool", "tool", to.name, "request_id", httpserver.RequestID(ctx), "err", err)
 	}
@@ -108,13 +111,19 @@ func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mc
 }
 
 func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), Answers: answersOf(req), CanAsk: canElicit(ctx)}
+	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), CanAsk: canElicit(ctx)}
+	if err := resumed(ctx, req, &call); err != nil {
+		return nil, err
+	}
 	if call.Arguments == nil {
 		raw, err := json.Marshal(req.GetRawArguments())
 		if err != nil {
 			return nil, fmt.Errorf("read the arguments: %w", err)
 		}
 		call.Arguments = raw
+	}
+	if err := s.checkHeaders(ctx, name, req.Header, call.Arguments); err != nil {
+		return nil, err
 	}
 	if meta := req.Params.Meta; meta != nil && meta.AdditionalFields[metaContext] != nil {
 		raw, err := json.Marshal(meta.AdditionalFields[metaContext])
@@ -125,13 +134,15 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 	}
 	progress := newProgress(ctx, req)
 	defer progress.wait()
-	call.Progress = progress.report()
+	call.Progress, call.Log = progress.report(), s.toolLog(ctx, name, progress)
 	result, err := s.tools.Call(ctx, viewOf(ctx), call)
 	switch {
 	case err != nil:
 		return nil, fault.Rename("Ragd-Context", `_meta["ragd/context"]`, err)
 	case result.Question != nil:
 		return ask(result.Question), nil
+	case result.Asked != nil:
+		return asked(ctx, call, result.Asked)
 	case result.Content != nil:
 		return contentResult(result)
 	}

@@ -49,6 +49,12 @@ var roots = []string{"arguments", "context", "claims", "key", "tenant", "subject
 // Parse returns the template in a text. Errors: Invalid, naming the field.
 func Parse(field, text string) (*Template, error) { return parse(field, text, roots) }
 
+// ParseCall is Parse for a text that may have paths that begin with call: what the client has sent
+// with a call of a tool.
+func ParseCall(field, text string) (*Template, error) {
+	return parse(field, text, append(slices.Clone(roots), "call"))
+}
+
 // ParseResult is Parse for a text whose paths begin with result: what a tool returns.
 func ParseResult(field, text string) (*Template, error) {
 	return parse(field, text, []string{"result"})

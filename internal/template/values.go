@@ -14,6 +14,8 @@ import (
 type Values struct {
 	// Arguments are those of the call, decoded by schema.Decode.
 	Arguments any
+	// Call are what the client has sent with the call, for paths that begin with call.
+	Call map[string]any
 	// Request returns values of the request context: paths that begin with context, claims,
 	// key, tenant, subject or server.
 	Request func(path string) (any, bool)
@@ -27,6 +29,9 @@ func (v Values) Lookup(path string) (any, bool) {
 	switch root {
 	case "arguments":
 		value, ok := Below(v.Arguments, rest)
+		return value, ok && value != nil
+	case "call":
+		value, ok := Below(v.Call, rest)
 		return value, ok && value != nil
 	case "secrets":
 		value, ok := v.Secrets[rest]

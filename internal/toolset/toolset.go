@@ -117,9 +117,13 @@ type Call struct {
 	Answers json.RawMessage
 	// CanAsk says that the caller can ask its user a Question.
 	CanAsk bool
+	// Client is what the caller's client has said and can do; nil if it cannot be asked anything.
+	Client *Client
 	// Progress is called as the call proceeds, with growing values of Done; nil if progress
 	// is not wanted.
 	Progress func(context.Context, Progress)
+	// Log is called with log messages of the tool; nil if they are not wanted.
+	Log func(context.Context, LogMessage)
 }
 
 // Progress is how far a call has come.
@@ -142,6 +146,9 @@ type Result struct {
 	// Question replaces everything else if it is not nil: the call needs an answer of the
 	// user, and is repeated with it.
 	Question *Question
+	// Asked replaces everything else if it is not nil: the call needs answers of the client, and
+	// is repeated with them.
+	Asked *Asked
 }
 
 // Question asks the user for arguments of a call.
@@ -329,7 +336,9 @@ func (s *Set) Call(ctx context.Context, v View, c Call) (result Result, err erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	result, err = s.call(ctx, t, c)
+	if result, err = s.call(ctx, t, c); err == nil && result.Asked != nil && c.Client == nil {
+		return Result{}, fault.New(fault.Precondition, "tool %q asks its client for input, which only clients of MCP can give", c.Name)
+	}
 	if err != nil {
 		if question := s.question(ctx, t, c, err); question != nil {
 			return Result{Question: question}, nil

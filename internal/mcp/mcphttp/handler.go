@@ -260,7 +260,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call) {
 	client, gone := context.WithCancel(r.Context())
 	defer gone()
 	out := newResponse(newConnection(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, gone))
-	out.hideSession, out.detached, out.reason = h.cfg.Stateless, c.message.detached, &c.reason
+	out.hideSession, out.detached, out.failing, out.modern = h.cfg.Stateless, c.message.detached, c.failing, c.message.modern
 	if c.resumable() {
 		primes := r.Header.Get(mcpgo.HeaderProtocolVersion) >= firstPriming
 		out.resume = func() *stream {

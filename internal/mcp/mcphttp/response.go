@@ -19,8 +19,9 @@ type response struct {
 	hideSession bool
 	// detached replaces the marks in what the library writes; nil for none.
 	detached *detached
-	// reason replaces the message of the library's error; nil for none.
-	reason *reason
+	// failing is the error that replaces the answer, if there is one.
+	failing *failing
+	modern  bool // the client has revision 2026-07-28 or later
 	// resume returns the stream that keeps the events for a client that comes back; nil for
 	// streams that end with the connection.
 	resume func() *stream
@@ -32,7 +33,10 @@ type response struct {
 	stream    *stream // nil unless streaming with resume
 }
 
-func newResponse(conn *connection) *response { return &response{conn: conn} }
+func newResponse(conn *connection) *response { return &response{conn: conn, failing: &failing{}} }
+
+// shown returns what the library has written as the client gets it.
+func (r *response) shown(p []byte) []byte { return r.failing.replace(r.detached.splice(p)) }
 
 // Header implements server.HTTPResponseWriter.
 func (r *response) Header() http.Header { return r.conn.w.Header() }
@@ -71,15 +75,12 @@ func (r *response) Write(p []byte) (int, error) {
 		r.status = cmp.Or(r.status, http.StatusOK)
 		return r.body.Write(p)
 	case r.stream != nil:
-		r.stream.add(r.replace(p))
+		r.stream.add(r.shown(p))
 	default:
-		r.conn.write(r.replace(p))
+		r.conn.write(r.shown(p))
 	}
 	return len(p), nil
 }
-
-// replace returns an encoded message with what the library did not get.
-func (r *response) replace(p []byte) []byte { return r.reason.apply(r.detached.splice(p)) }
 
 // Flush implements server.HTTPResponseWriter.
 func (r *response) Flush() {
@@ -108,7 +109,8 @@ func (r *response) finish() {
 	// connected, the cause was the end of the session or a shutdown.
 	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
 	r.Header().Set("Cache-Control", "no-store")
-	body := r.replace(r.body.Bytes())
+	r.status = r.failing.status(r.status, r.modern)
+	body := r.shown(r.body.Bytes())
 	r.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	r.conn.w.WriteHeader(r.status)
 	if r.conn.write(body) {

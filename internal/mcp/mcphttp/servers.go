@@ -54,12 +54,12 @@ type call struct {
 	caller    *caller
 	tenant    tenant.ID
 	message   message
-	reason    reason // of the refusal, if the message is refused
 	sessionID string
 	session   *session // nil outside of a session
 	ctx       context.Context
 	cancel    context.CancelFunc
 	unhook    []func() bool
+	failing   *failing
 	left      bool // the session and the stream's slot; guarded by the mutex of servers
 }
 
@@ -188,7 +188,8 @@ func (c *call) bind(ctx context.Context) {
 	if c.message.detached != nil {
 		ctx = context.WithValue(ctx, detachedKey{}, c.message.detached)
 	}
-	ctx = context.WithValue(ctx, reasonKey{}, &c.reason)
+	c.failing = &failing{}
+	ctx = context.WithValue(ctx, failingKey{}, c.failing)
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, mintedKey{}, c.sessionID))
 	ends := []context.Context{c.servers.requests}
 	if c.message.isStream() {

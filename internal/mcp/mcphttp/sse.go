@@ -198,7 +198,7 @@ func (h *Handler) answer(c *call, s *sseSession, leave func()) {
 		return
 	}
 	select {
-	case s.answers <- c.reason.applyTo(answer):
+	case s.answers <- c.failing.instead(answer):
 	case <-ctx.Done():
 	}
 }
