@@ -36,6 +36,8 @@ import (
 //	ragd://indexes/{index}/documents/{documentId}/text{?start,end}  a range of its text, in bytes
 //	ragd://indexes/{index}/documents/{documentId}/original      its bytes as they were uploaded
 //	ragd://indexes/{index}/documents/{documentId}/chunks/{chunks}  its text in chunks: "7" or "0-99"
+//
+// A document that was uploaded with a URI is also the resource of that URI.
 const indexesURI = "ragd://indexes"
 
 const (
@@ -92,14 +94,13 @@ type outcome struct {
 	err      error
 }
 
-// routeRead reads a resource and passes the outcome to answerRead. The library answers errors of
-// handlers as internal errors, and has a code only for resources that it does not find: a
-// resource that is not found gets a URI that the library does not know.
+// routeRead reads a resource and passes the outcome to answerRead, which is the handler of one URI
+// that the library knows.
 func (s *protocol) routeRead(ctx context.Context, _ any, req *mcpgo.ReadResourceRequest) {
-	contents, err := s.readResource(ctx, req.Params.URI)
+	uri := req.Params.URI
+	contents, err := s.readResource(ctx, uri)
 	if kind := problemOf(err).kind; err != nil && (kind == fault.NotFound || kind == fault.Invalid) {
-		req.Params.URI = mcphttp.Refuse(ctx, publicError(ctx, err).Error())
-		return
+		mcphttp.Fail(ctx, mcphttp.Failure{Code: notFoundCode(ctx), Message: publicError(ctx, err).Error(), Data: map[string]any{"uri": uri}})
 	}
 	meta := mcpgo.Meta{}
 	if req.Params.Meta != nil {
@@ -111,6 +112,14 @@ func (s *protocol) routeRead(ctx context.Context, _ any, req *mcpgo.ReadResource
 	}
 	meta.AdditionalFields[metaRead] = outcome{contents, err}
 	req.Params.Meta, req.Params.URI = &meta, indexesURI
+}
+
+// notFoundCode returns the code of errors for a URI of no resource.
+func notFoundCode(ctx context.Context) int {
+	if clientIsModern(ctx) {
+		return mcpgo.INVALID_PARAMS
+	}
+	return mcpgo.RESOURCE_NOT_FOUND
 }
 
 // answerRead handles all reads. The library sends the text of its errors to the caller.
@@ -138,6 +147,13 @@ func (s *protocol) readResource(ctx context.Context, uri string) (_ []mcpgo.Reso
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
+	if !strings.HasPrefix(uri, indexesURI) {
+		d, err := s.documentWithURI(ctx, uri)
+		if err != nil {
+			return nil, err
+		}
+		return s.readAs(ctx, d, uri)
+	}
 	r, err := parseResource(uri)
 	if err != nil {
 		return nil, err

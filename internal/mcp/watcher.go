@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	own "github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/toolset"
@@ -44,7 +47,7 @@ type watcher struct {
 	definition atomic.Pointer[own.Server]
 
 	mu         sync.Mutex
-	subscribed map[subscription]deliver
+	subscribed map[subscription]subscriber
 	changed    map[string]bool // URIs, since the last notification
 	tools      bool            // whether the tool list has changed, by a tool or by an index that schemas name
 	prompts    bool            // whether the list of prompts has changed
@@ -56,6 +59,13 @@ type watcher struct {
 type subscription struct {
 	client any
 	uri    string
+}
+
+// subscriber is how a client is notified, and of what: the resource of the service that the URI of
+// the subscription stands for.
+type subscriber struct {
+	watched string
+	send    deliver
 }
 
 // deliver sends a notification to a client. It returns false if the client is gone.
@@ -108,7 +118,7 @@ func (w *watchers) receive(e event.Event) {
 }
 
 func newWatcher(name string) *watcher {
-	return &watcher{name: name, subscribed: map[subscription]deliver{}, changed: map[string]bool{}}
+	return &watcher{name: name, subscribed: map[subscription]subscriber{}, changed: map[string]bool{}}
 }
 
 func (w *watcher) record(e event.Event) {
@@ -118,8 +128,8 @@ func (w *watcher) record(e event.Event) {
 	case e.Tenant == "" || e.Kind == event.Server && e.Name == cmp.Or(w.name, own.Default): // anything may have changed
 		w.tools, w.prompts = true, true
 		w.changed[indexesURI] = true
-		for s := range w.subscribed {
-			w.changed[s.uri] = true
+		for _, s := range w.subscribed {
+			w.changed[s.watched] = true
 		}
 	case !w.shows(e):
 		return
@@ -165,9 +175,9 @@ func (w *watcher) notify() {
 	w.mu.Lock()
 	tools, prompts, resources := w.tools, w.prompts, len(w.changed) > 0
 	due := map[subscription]deliver{}
-	for s, send := range w.subscribed {
-		if w.affects(s.uri) {
-			due[s] = send
+	for s, to := range w.subscribed {
+		if w.affects(to.watched) {
+			due[s] = to.send
 		}
 	}
 	w.changed, w.tools, w.prompts, w.timer = map[string]bool{}, false, false, nil
@@ -204,11 +214,11 @@ func (w *watcher) affects(uri string) bool {
 	return w.changed[uri]
 }
 
-func (w *watcher) add(s subscription, send deliver) {
+func (w *watcher) add(s subscription, to subscriber) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.subscribed) < maxSubscriptions {
-		w.subscribed[s] = send
+		w.subscribed[s] = to
 	}
 }
 
@@ -222,22 +232,32 @@ func (w *watcher) drop(s subscription) {
 func (w *watcher) dropClient(client any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.subscribed, func(s subscription, _ deliver) bool { return s.client == client })
+	maps.DeleteFunc(w.subscribed, func(s subscription, _ subscriber) bool { return s.client == client })
 }
 
 // hook registers hooks that pass subscriptions to the watcher. A client can subscribe
 // only to resources that it may read.
 func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 	hooks.AddBeforeAny(func(ctx context.Context, _ any, _ mcpgo.MCPMethod, _ any) { w.definition.Store(own.FromContext(ctx)) })
-	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest, _ *mcpgo.EmptyResult) {
+	hooks.AddBeforeSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest) {
 		session := server.ClientSessionFromContext(ctx)
-		if session == nil || !s.readable(ctx, req.Params.URI) {
+		if session == nil || req.Params.URI == "" {
+			return
+		}
+		watched, err := s.watched(ctx, req.Params.URI)
+		if err != nil {
+			code := notFoundCode(ctx)
+			if kind := problemOf(err).kind; kind != fault.NotFound && kind != fault.Invalid {
+				code = mcpgo.INTERNAL_ERROR
+			}
+			mcphttp.Fail(ctx, mcphttp.Failure{Code: code, Message: publicError(ctx, err).Error(), Data: map[string]any{"uri": req.Params.URI}})
+			req.Params.URI = "" // the library refuses it
 			return
 		}
 		id := session.SessionID()
-		w.add(subscription{id, req.Params.URI}, func(uri string) bool {
+		w.add(subscription{id, req.Params.URI}, subscriber{watched, func(uri string) bool {
 			return w.server.SendNotificationToSpecificClient(id, mcpgo.MethodNotificationResourceUpdated, map[string]any{"uri": uri}) == nil
-		})
+		}})
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcpgo.UnsubscribeRequest, _ *mcpgo.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
@@ -249,9 +269,9 @@ func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 		session := server.ClientSessionFromContext(ctx)
 		var allowed []string
 		for _, uri := range req.Params.Notifications.ResourceSubscriptions {
-			if session != nil && s.readable(ctx, uri) {
+			if watched, err := s.watched(ctx, uri); session != nil && err == nil {
 				allowed = append(allowed, uri)
-				w.add(subscription{session, uri}, func(uri string) bool { return sendUpdate(session, uri) })
+				w.add(subscription{session, uri}, subscriber{watched, func(uri string) bool { return sendUpdate(session, uri) }})
 			}
 		}
 		req.Params.Notifications.ResourceSubscriptions = allowed
@@ -274,8 +294,13 @@ func sendUpdate(session server.ClientSession, uri string) bool {
 	return true
 }
 
-// readable reports whether the caller may read a resource.
-func (s *protocol) readable(ctx context.Context, uri string) bool {
-	_, err := s.readResource(ctx, uri)
-	return err == nil
+// watched returns the URI of the service for a resource that the caller may read: that of the
+// document for the document's own URI. Errors: NotFound and Invalid for a URI of no resource.
+func (s *protocol) watched(ctx context.Context, uri string) (string, error) {
+	if hidesResources(ctx) || strings.HasPrefix(uri, indexesURI) {
+		_, err := s.readResource(ctx, uri)
+		return uri, err
+	}
+	d, err := s.documentWithURI(ctx, uri)
+	return documentURI(d.GetIndexName(), d.GetDocumentId()), err
 }
