@@ -175,6 +175,10 @@ func showMessages(w io.Writer, messages []*ragdv1.PromptMessage) {
 			text = "link to " + m.GetResourceLink().GetUri()
 		case m.GetResource() != nil:
 			text = "content of " + m.GetResource().GetUri()
+		case m.GetImage() != nil:
+			text = fmt.Sprintf("%s, %d bytes", m.GetImage().GetMimeType(), len(m.GetImage().GetData()))
+		case m.GetAudio() != nil:
+			text = fmt.Sprintf("%s, %d bytes", m.GetAudio().GetMimeType(), len(m.GetAudio().GetData()))
 		}
 		fmt.Fprintf(w, "\n%s:\n   %s\n", m.GetRole(), strings.ReplaceAll(output.Printable(text), "\n", "\n   "))
 	}

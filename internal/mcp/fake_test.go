@@ -100,6 +100,10 @@ func (f *fakeAPI) Download(context.Context, *ragdv1.DownloadDocumentRequest, fun
 	return fault.New(fault.NotFound, "not found")
 }
 
+func (f *fakeAPI) GetPrompt(context.Context, *ragdv1.GetPromptRequest) (*ragdv1.Prompt, error) {
+	return nil, fault.New(fault.NotFound, "prompt not found")
+}
+
 func (f *fakeAPI) ListPrompts(context.Context, *ragdv1.ListPromptsRequest) (*ragdv1.ListPromptsResponse, error) {
 	return &ragdv1.ListPromptsResponse{}, nil
 }

@@ -34,6 +34,7 @@ type API interface {
 	toolset.API
 
 	ListPrompts(context.Context, *ragdv1.ListPromptsRequest) (*ragdv1.ListPromptsResponse, error)
+	GetPrompt(context.Context, *ragdv1.GetPromptRequest) (*ragdv1.Prompt, error)
 	GetPromptMessages(context.Context, *ragdv1.GetPromptMessagesRequest) (*ragdv1.GetPromptMessagesResponse, error)
 	// Download calls a function with the messages of DownloadDocument.
 	Download(context.Context, *ragdv1.DownloadDocumentRequest, func(*ragdv1.DownloadDocumentResponse) error) error

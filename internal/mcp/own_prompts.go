@@ -146,6 +146,10 @@ func (s *protocol) promptContents(ctx context.Context, m *ragdv1.PromptMessage) 
 			contents[i] = mcpgo.NewEmbeddedResource(part)
 		}
 		return contents, nil
+	case m.GetImage() != nil:
+		return []mcpgo.Content{mcpgo.NewImageContent(base64.StdEncoding.EncodeToString(m.GetImage().GetData()), m.GetImage().GetMimeType())}, nil
+	case m.GetAudio() != nil:
+		return []mcpgo.Content{mcpgo.NewAudioContent(base64.StdEncoding.EncodeToString(m.GetAudio().GetData()), m.GetAudio().GetMimeType())}, nil
 	}
 	return []mcpgo.Content{mcpgo.NewTextContent(m.GetText())}, nil
 }

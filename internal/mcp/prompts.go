@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -85,6 +87,8 @@ const metaPrompt = "ragd/prompt"
 type promptOutcome struct {
 	result *mcpgo.GetPromptResult
 	err    error
+	// again gets the prompt with the user's answers, for clients of which the library asks them.
+	again func(context.Context, mcpgo.InputResponses) (*mcpgo.GetPromptResult, error)
 }
 
 // routePrompt gets a prompt and passes the outcome to answerPromptCall. The library answers
@@ -92,12 +96,17 @@ type promptOutcome struct {
 // that it does not find: a call that the caller must change gets a name that the library does not
 // know.
 func (s *protocol) routePrompt(ctx context.Context, _ any, req *mcpgo.GetPromptRequest) {
-	result, err := s.getPrompt(ctx, req)
+	first := *req
+	result, err := s.askForPrompt(ctx, &first)
 	if kind := problemOf(err).kind; err != nil && (kind == fault.NotFound || kind == fault.Invalid) {
 		req.Params.Name = mcphttp.Refuse(ctx, publicError(ctx, err).Error())
 		return
 	}
-	meta := mcpgo.Meta{AdditionalFields: map[string]any{metaPrompt: promptOutcome{result, err}}}
+	meta := mcpgo.Meta{AdditionalFields: map[string]any{metaPrompt: promptOutcome{result, err, func(ctx context.Context, answers mcpgo.InputResponses) (*mcpgo.GetPromptResult, error) {
+		again := first
+		again.Params.InputResponses = answers
+		return s.askForPrompt(ctx, &again)
+	}}}}
 	req.Params.Meta, req.Params.Name = &meta, anyPrompt
 }
 
@@ -108,10 +117,93 @@ func answerPromptCall(ctx context.Context, req mcpgo.GetPromptRequest) (*mcpgo.G
 	if req.Params.Meta != nil {
 		got, _ = req.Params.Meta.AdditionalFields[metaPrompt].(promptOutcome)
 	}
+	if got.err == nil && got.result.NeedsInput() && len(req.Params.InputResponses) > 0 && !clientIsModern(ctx) {
+		got.result, got.err = got.again(ctx, req.Params.InputResponses)
+	}
 	if got.err != nil {
 		return nil, publicError(ctx, got.err)
 	}
 	return got.result, nil
+}
+
+// askForPrompt is getPrompt for a client that can ask its user for required arguments that are
+// missing. It asks once.
+func (s *protocol) askForPrompt(ctx context.Context, req *mcpgo.GetPromptRequest) (*mcpgo.GetPromptResult, error) {
+	answers, answered := promptAnswers(req.Params.InputResponses)
+	if len(answers) > 0 {
+		arguments := map[string]string{}
+		maps.Copy(arguments, req.Params.Arguments)
+		for _, a := range s.missingArguments(ctx, req) {
+			arguments[a.Name] = answers[a.Name]
+		}
+		changed := *req
+		changed.Params.Arguments = arguments
+		req = &changed
+	}
+	result, err := s.getPrompt(ctx, req)
+	if f := new(fault.Error); answered || !canElicit(ctx) || !errors.As(err, &f) || f.Kind != fault.Invalid {
+		return result, err
+	}
+	missing := s.missingArguments(ctx, req)
+	if len(missing) == 0 {
+		return result, err
+	}
+	fields, names := map[string]any{}, []string{}
+	for _, a := range missing {
+		field := map[string]any{"type": "string"}
+		if a.Title != "" {
+			field["title"] = a.Title
+		}
+		if a.Description != "" {
+			field["description"] = a.Description
+		}
+		fields[a.Name], names = field, append(names, a.Name)
+	}
+	return new(server.InputRequestBuilder).Elicit(questionKey, mcpgo.ElicitationParams{
+		Message:         "The prompt " + req.Params.Name + " needs more to go on.",
+		RequestedSchema: map[string]any{"type": "object", "properties": fields, "required": names},
+	}).PromptResult(), nil
+}
+
+// promptAnswers returns the texts that the user has given for arguments, and whether there was a
+// question.
+func promptAnswers(given mcpgo.InputResponses) (answers map[string]string, answered bool) {
+	raw := answersIn(given)
+	if raw == nil {
+		return nil, false
+	}
+	var values map[string]any
+	if json.Unmarshal(raw, &values) != nil {
+		return nil, true
+	}
+	answers = map[string]string{}
+	for name, value := range values {
+		if text, ok := value.(string); ok {
+			answers[name] = text
+		}
+	}
+	return answers, true
+}
+
+// missingArguments returns the required arguments of a prompt that a call lacks; none for a prompt
+// that does not exist.
+func (s *protocol) missingArguments(ctx context.Context, req *mcpgo.GetPromptRequest) []mcpgo.PromptArgument {
+	var defined []mcpgo.PromptArgument
+	for _, p := range s.prompts() {
+		if p.definition.Name == req.Params.Name {
+			defined = p.definition.Arguments
+		}
+	}
+	if version, err := versionOf(req); defined == nil && err == nil {
+		own, err := s.api.GetPrompt(ctx, &ragdv1.GetPromptRequest{PromptName: req.Params.Name, Version: version})
+		if err != nil {
+			return nil
+		}
+		defined = listedPrompt(own).Arguments
+	}
+	return slices.DeleteFunc(slices.Clone(defined), func(a mcpgo.PromptArgument) bool {
+		return !a.Required || strings.TrimSpace(req.Params.Arguments[a.Name]) != ""
+	})
 }
 
 // getPrompt returns the messages of a builtin prompt or one of the tenant. Errors: NotFound;

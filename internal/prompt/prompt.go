@@ -41,12 +41,21 @@ type Argument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// Message is a message with exactly one of Text, Link and Resource. Text and URIs are templates.
+// Message is a message with exactly one of Text, Link, Resource, Image and Audio. Text and URIs are
+// templates.
 type Message struct {
 	Role     string    `json:"role"`
 	Text     string    `json:"text,omitempty"`
 	Link     *Resource `json:"link,omitempty"`
 	Resource *Resource `json:"resource,omitempty"` // whose content the client gets
+	Image    *Media    `json:"image,omitempty"`
+	Audio    *Media    `json:"audio,omitempty"`
+}
+
+// Media is an image or a sound.
+type Media struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"`
 }
 
 // Resource names a resource of the service.
@@ -72,6 +81,7 @@ const (
 	maxMessages        = 32
 	maxEmbedded        = 8 // messages with the content of a resource
 	maxDefinitionBytes = 64 << 10
+	maxTypeBytes       = 100      // of the type of an image or a sound
 	maxArgumentBytes   = 16 << 10 // of the value of an argument
 	maxRenderedBytes   = 1 << 20  // of all messages, without resources
 )
@@ -87,8 +97,8 @@ var (
 	versionPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
 )
 
-// uriPrefix begins the URIs of resources of the service.
-const uriPrefix = "ragd://"
+// uriPattern matches URIs with a scheme, and one placeholder alone.
+var uriPattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:.|\{\{[^{}]*\}\}$)`)
 
 // complete sets defaults and checks the prompt. Errors: Invalid.
 func (p *Prompt) complete() error {
@@ -168,13 +178,24 @@ func (p *Prompt) checkMessages() error {
 
 func (p *Prompt) checkMessage(m Message) error {
 	field, text := "messages.text", m.Text
-	if resource := m.resource(); resource != nil {
-		field, text = "messages.uri", resource.URI
-		if m.Text != "" || m.Link != nil && m.Resource != nil {
-			return fault.Field("messages", "a message has exactly one of text, resourceLink and resource")
+	contents := 0
+	for _, has := range []bool{m.Text != "", m.Link != nil, m.Resource != nil, m.Image != nil, m.Audio != nil} {
+		if has {
+			contents++
 		}
-		if !strings.HasPrefix(text, uriPrefix) {
-			return fault.Field(field, "must be the URI of a resource of this service, such as ragd://indexes/docs/documents/{{arguments.documentId}}, got %q", textlimit.Shorten(text, 100))
+	}
+	if contents > 1 {
+		return fault.Field("messages", "a message has exactly one of text, resourceLink, resource, image and audio")
+	}
+	switch resource := m.resource(); {
+	case m.Image != nil:
+		return m.Image.check("messages.image", "image/")
+	case m.Audio != nil:
+		return m.Audio.check("messages.audio", "audio/")
+	case resource != nil:
+		field, text = "messages.uri", resource.URI
+		if !uriPattern.MatchString(text) {
+			return fault.Field(field, "must be the URI of a resource of this service, such as ragd://indexes/docs/documents/{{arguments.documentId}}, or of a document, such as https://example.com/terms.md, or one placeholder alone, got %q", textlimit.Shorten(text, 100))
 		}
 	}
 	if text == "" {
@@ -194,6 +215,14 @@ func (p *Prompt) checkMessage(m Message) error {
 		}
 	}
 	return nil
+}
+
+// check checks an image or a sound. Errors: Invalid.
+func (m Media) check(field, prefix string) error {
+	if !strings.HasPrefix(m.MIMEType, prefix) || len(m.MIMEType) > maxTypeBytes || len(m.Data) == 0 {
+		return fault.Field(field, "needs data, and a mimeType that begins with %s", prefix)
+	}
+	return textlimit.Check(field+".mimeType", m.MIMEType, maxTypeBytes)
 }
 
 // resource returns the resource that a message names, nil for a text.
@@ -220,6 +249,7 @@ func (p *Prompt) render(given map[string]string, request func(string) (any, bool
 			m.Link, err = m.Link.render(budget, lookup)
 		case m.Resource != nil:
 			m.Resource, err = m.Resource.render(budget, lookup)
+		case m.Image != nil, m.Audio != nil:
 		default:
 			m.Text, err = renderText(budget, "messages.text", m.Text, lookup, template.Text)
 		}
@@ -266,7 +296,11 @@ func (r Resource) render(budget *template.Budget, lookup func(string) (any, bool
 		}
 		return value, true
 	}
-	uri, err := renderText(budget, "messages.uri", r.URI, needed, remote.Segment)
+	encode := remote.Segment
+	if strings.HasPrefix(r.URI, "{{") { // the whole URI
+		encode = template.Text
+	}
+	uri, err := renderText(budget, "messages.uri", r.URI, needed, encode)
 	if missing != "" {
 		return nil, fault.Field(missing, "is needed: the prompt has the resource %s", r.URI)
 	}

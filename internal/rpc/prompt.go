@@ -85,9 +85,12 @@ func promptMessages(given []*ragdv1.PromptMessage) ([]prompt.Message, error) {
 	messages := make([]prompt.Message, len(given))
 	for i, m := range given {
 		if m.GetContent() == nil {
-			return nil, fault.Field("messages", "a message has exactly one of text, resourceLink and resource")
+			return nil, fault.Field("messages", "a message has exactly one of text, resourceLink, resource, image and audio")
 		}
-		messages[i] = prompt.Message{Role: m.GetRole(), Text: m.GetText(), Link: promptResource(m.GetResourceLink()), Resource: promptResource(m.GetResource())}
+		messages[i] = prompt.Message{
+			Role: m.GetRole(), Text: m.GetText(), Link: promptResource(m.GetResourceLink()), Resource: promptResource(m.GetResource()),
+			Image: promptMedia(m.GetImage()), Audio: promptMedia(m.GetAudio()),
+		}
 	}
 	return messages, nil
 }
@@ -99,6 +102,13 @@ func promptResource(given *ragdv1.PromptResource) *prompt.Resource {
 	return &prompt.Resource{
 		URI: given.GetUri(), Name: given.GetName(), Title: given.GetTitle(), Description: given.GetDescription(), MIMEType: given.GetMimeType(),
 	}
+}
+
+func promptMedia(given *ragdv1.PromptMedia) *prompt.Media {
+	if given == nil {
+		return nil
+	}
+	return &prompt.Media{MIMEType: given.GetMimeType(), Data: given.GetData()}
 }
 
 func promptMessage(p prompt.Prompt, err error) (*ragdv1.Prompt, error) {
@@ -118,6 +128,10 @@ func promptMessage(p prompt.Prompt, err error) (*ragdv1.Prompt, error) {
 			message.Content = &ragdv1.PromptMessage_ResourceLink{ResourceLink: promptResourceMessage(given.Link)}
 		case given.Resource != nil:
 			message.Content = &ragdv1.PromptMessage_Resource{Resource: promptResourceMessage(given.Resource)}
+		case given.Image != nil:
+			message.Content = &ragdv1.PromptMessage_Image{Image: &ragdv1.PromptMedia{MimeType: given.Image.MIMEType, Data: given.Image.Data}}
+		case given.Audio != nil:
+			message.Content = &ragdv1.PromptMessage_Audio{Audio: &ragdv1.PromptMedia{MimeType: given.Audio.MIMEType, Data: given.Audio.Data}}
 		default:
 			message.Content = &ragdv1.PromptMessage_Text{Text: given.Text}
 		}

@@ -219,6 +219,8 @@ type PromptMessage struct {
 	//	*PromptMessage_Text
 	//	*PromptMessage_ResourceLink
 	//	*PromptMessage_Resource
+	//	*PromptMessage_Image
+	//	*PromptMessage_Audio
 	Content       isPromptMessage_Content `protobuf_oneof:"content"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -295,6 +297,24 @@ func (x *PromptMessage) GetResource() *PromptResource {
 	return nil
 }
 
+func (x *PromptMessage) GetImage() *PromptMedia {
+	if x != nil {
+		if x, ok := x.Content.(*PromptMessage_Image); ok {
+			return x.Image
+		}
+	}
+	return nil
+}
+
+func (x *PromptMessage) GetAudio() *PromptMedia {
+	if x != nil {
+		if x, ok := x.Content.(*PromptMessage_Audio); ok {
+			return x.Audio
+		}
+	}
+	return nil
+}
+
 type isPromptMessage_Content interface {
 	isPromptMessage_Content()
 }
@@ -314,16 +334,83 @@ type PromptMessage_Resource struct {
 	Resource *PromptResource `protobuf:"bytes,4,opt,name=resource,proto3,oneof"`
 }
 
+type PromptMessage_Image struct {
+	Image *PromptMedia `protobuf:"bytes,5,opt,name=image,proto3,oneof"`
+}
+
+type PromptMessage_Audio struct {
+	Audio *PromptMedia `protobuf:"bytes,6,opt,name=audio,proto3,oneof"`
+}
+
 func (*PromptMessage_Text) isPromptMessage_Content() {}
 
 func (*PromptMessage_ResourceLink) isPromptMessage_Content() {}
 
 func (*PromptMessage_Resource) isPromptMessage_Content() {}
 
+func (*PromptMessage_Image) isPromptMessage_Content() {}
+
+func (*PromptMessage_Audio) isPromptMessage_Content() {}
+
+// PromptMedia is an image or a sound.
+type PromptMedia struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Such as image/png.
+	MimeType      string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
+	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromptMedia) Reset() {
+	*x = PromptMedia{}
+	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromptMedia) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromptMedia) ProtoMessage() {}
+
+func (x *PromptMedia) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromptMedia.ProtoReflect.Descriptor instead.
+func (*PromptMedia) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PromptMedia) GetMimeType() string {
+	if x != nil {
+		return x.MimeType
+	}
+	return ""
+}
+
+func (x *PromptMedia) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type PromptResource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// URI of a resource of this service, such as
-	// ragd://indexes/docs/documents/{{arguments.documentId}}.
+	// ragd://indexes/docs/documents/{{arguments.documentId}}, or of a document, such as
+	// https://example.com/terms.md; or one placeholder alone.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	// Name of a link. Default: the URI.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -336,7 +423,7 @@ type PromptResource struct {
 
 func (x *PromptResource) Reset() {
 	*x = PromptResource{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -348,7 +435,7 @@ func (x *PromptResource) String() string {
 func (*PromptResource) ProtoMessage() {}
 
 func (x *PromptResource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -361,7 +448,7 @@ func (x *PromptResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptResource.ProtoReflect.Descriptor instead.
 func (*PromptResource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PromptResource) GetUri() string {
@@ -408,7 +495,7 @@ type PromptArguments struct {
 
 func (x *PromptArguments) Reset() {
 	*x = PromptArguments{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +507,7 @@ func (x *PromptArguments) String() string {
 func (*PromptArguments) ProtoMessage() {}
 
 func (x *PromptArguments) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +520,7 @@ func (x *PromptArguments) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptArguments.ProtoReflect.Descriptor instead.
 func (*PromptArguments) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PromptArguments) GetArguments() []*PromptArgument {
@@ -452,7 +539,7 @@ type PromptMessages struct {
 
 func (x *PromptMessages) Reset() {
 	*x = PromptMessages{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +551,7 @@ func (x *PromptMessages) String() string {
 func (*PromptMessages) ProtoMessage() {}
 
 func (x *PromptMessages) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +564,7 @@ func (x *PromptMessages) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptMessages.ProtoReflect.Descriptor instead.
 func (*PromptMessages) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PromptMessages) GetMessages() []*PromptMessage {
@@ -504,7 +591,7 @@ type CreatePromptRequest struct {
 
 func (x *CreatePromptRequest) Reset() {
 	*x = CreatePromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +603,7 @@ func (x *CreatePromptRequest) String() string {
 func (*CreatePromptRequest) ProtoMessage() {}
 
 func (x *CreatePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +616,7 @@ func (x *CreatePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePromptRequest.ProtoReflect.Descriptor instead.
 func (*CreatePromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreatePromptRequest) GetPromptName() string {
@@ -585,7 +672,7 @@ type GetPromptRequest struct {
 
 func (x *GetPromptRequest) Reset() {
 	*x = GetPromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +684,7 @@ func (x *GetPromptRequest) String() string {
 func (*GetPromptRequest) ProtoMessage() {}
 
 func (x *GetPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +697,7 @@ func (x *GetPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetPromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetPromptRequest) GetPromptName() string {
@@ -639,7 +726,7 @@ type ListPromptsRequest struct {
 
 func (x *ListPromptsRequest) Reset() {
 	*x = ListPromptsRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +738,7 @@ func (x *ListPromptsRequest) String() string {
 func (*ListPromptsRequest) ProtoMessage() {}
 
 func (x *ListPromptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +751,7 @@ func (x *ListPromptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPromptsRequest.ProtoReflect.Descriptor instead.
 func (*ListPromptsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListPromptsRequest) GetPageSize() int32 {
@@ -692,7 +779,7 @@ type ListPromptsResponse struct {
 
 func (x *ListPromptsResponse) Reset() {
 	*x = ListPromptsResponse{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +791,7 @@ func (x *ListPromptsResponse) String() string {
 func (*ListPromptsResponse) ProtoMessage() {}
 
 func (x *ListPromptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +804,7 @@ func (x *ListPromptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPromptsResponse.ProtoReflect.Descriptor instead.
 func (*ListPromptsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListPromptsResponse) GetPrompts() []*Prompt {
@@ -752,7 +839,7 @@ type UpdatePromptRequest struct {
 
 func (x *UpdatePromptRequest) Reset() {
 	*x = UpdatePromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +851,7 @@ func (x *UpdatePromptRequest) String() string {
 func (*UpdatePromptRequest) ProtoMessage() {}
 
 func (x *UpdatePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +864,7 @@ func (x *UpdatePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePromptRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UpdatePromptRequest) GetPromptName() string {
@@ -833,7 +920,7 @@ type DeletePromptRequest struct {
 
 func (x *DeletePromptRequest) Reset() {
 	*x = DeletePromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +932,7 @@ func (x *DeletePromptRequest) String() string {
 func (*DeletePromptRequest) ProtoMessage() {}
 
 func (x *DeletePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +945,7 @@ func (x *DeletePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePromptRequest.ProtoReflect.Descriptor instead.
 func (*DeletePromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeletePromptRequest) GetPromptName() string {
@@ -883,7 +970,7 @@ type DeletePromptResponse struct {
 
 func (x *DeletePromptResponse) Reset() {
 	*x = DeletePromptResponse{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +982,7 @@ func (x *DeletePromptResponse) String() string {
 func (*DeletePromptResponse) ProtoMessage() {}
 
 func (x *DeletePromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +995,7 @@ func (x *DeletePromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePromptResponse.ProtoReflect.Descriptor instead.
 func (*DeletePromptResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{13}
 }
 
 type GetPromptMessagesRequest struct {
@@ -923,7 +1010,7 @@ type GetPromptMessagesRequest struct {
 
 func (x *GetPromptMessagesRequest) Reset() {
 	*x = GetPromptMessagesRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1022,7 @@ func (x *GetPromptMessagesRequest) String() string {
 func (*GetPromptMessagesRequest) ProtoMessage() {}
 
 func (x *GetPromptMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1035,7 @@ func (x *GetPromptMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptMessagesRequest.ProtoReflect.Descriptor instead.
 func (*GetPromptMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetPromptMessagesRequest) GetPromptName() string {
@@ -984,7 +1071,7 @@ type GetPromptMessagesResponse struct {
 
 func (x *GetPromptMessagesResponse) Reset() {
 	*x = GetPromptMessagesResponse{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1083,7 @@ func (x *GetPromptMessagesResponse) String() string {
 func (*GetPromptMessagesResponse) ProtoMessage() {}
 
 func (x *GetPromptMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1096,7 @@ func (x *GetPromptMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptMessagesResponse.ProtoReflect.Descriptor instead.
 func (*GetPromptMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPromptMessagesResponse) GetDescription() string {
@@ -1061,13 +1148,18 @@ const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1a\n" +
-	"\brequired\x18\x04 \x01(\bR\brequired\"\xbb\x01\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\"\x97\x02\n" +
 	"\rPromptMessage\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12>\n" +
 	"\rresource_link\x18\x03 \x01(\v2\x17.ragd.v1.PromptResourceH\x00R\fresourceLink\x125\n" +
-	"\bresource\x18\x04 \x01(\v2\x17.ragd.v1.PromptResourceH\x00R\bresourceB\t\n" +
-	"\acontent\"\x8b\x01\n" +
+	"\bresource\x18\x04 \x01(\v2\x17.ragd.v1.PromptResourceH\x00R\bresource\x12,\n" +
+	"\x05image\x18\x05 \x01(\v2\x14.ragd.v1.PromptMediaH\x00R\x05image\x12,\n" +
+	"\x05audio\x18\x06 \x01(\v2\x14.ragd.v1.PromptMediaH\x00R\x05audioB\t\n" +
+	"\acontent\">\n" +
+	"\vPromptMedia\x12\x1b\n" +
+	"\tmime_type\x18\x01 \x01(\tR\bmimeType\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\x8b\x01\n" +
 	"\x0ePromptResource\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1146,58 +1238,61 @@ func file_ragd_v1_prompt_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_prompt_proto_rawDescData
 }
 
-var file_ragd_v1_prompt_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_ragd_v1_prompt_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_ragd_v1_prompt_proto_goTypes = []any{
 	(*Prompt)(nil),                    // 0: ragd.v1.Prompt
 	(*PromptArgument)(nil),            // 1: ragd.v1.PromptArgument
 	(*PromptMessage)(nil),             // 2: ragd.v1.PromptMessage
-	(*PromptResource)(nil),            // 3: ragd.v1.PromptResource
-	(*PromptArguments)(nil),           // 4: ragd.v1.PromptArguments
-	(*PromptMessages)(nil),            // 5: ragd.v1.PromptMessages
-	(*CreatePromptRequest)(nil),       // 6: ragd.v1.CreatePromptRequest
-	(*GetPromptRequest)(nil),          // 7: ragd.v1.GetPromptRequest
-	(*ListPromptsRequest)(nil),        // 8: ragd.v1.ListPromptsRequest
-	(*ListPromptsResponse)(nil),       // 9: ragd.v1.ListPromptsResponse
-	(*UpdatePromptRequest)(nil),       // 10: ragd.v1.UpdatePromptRequest
-	(*DeletePromptRequest)(nil),       // 11: ragd.v1.DeletePromptRequest
-	(*DeletePromptResponse)(nil),      // 12: ragd.v1.DeletePromptResponse
-	(*GetPromptMessagesRequest)(nil),  // 13: ragd.v1.GetPromptMessagesRequest
-	(*GetPromptMessagesResponse)(nil), // 14: ragd.v1.GetPromptMessagesResponse
-	nil,                               // 15: ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
-	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
+	(*PromptMedia)(nil),               // 3: ragd.v1.PromptMedia
+	(*PromptResource)(nil),            // 4: ragd.v1.PromptResource
+	(*PromptArguments)(nil),           // 5: ragd.v1.PromptArguments
+	(*PromptMessages)(nil),            // 6: ragd.v1.PromptMessages
+	(*CreatePromptRequest)(nil),       // 7: ragd.v1.CreatePromptRequest
+	(*GetPromptRequest)(nil),          // 8: ragd.v1.GetPromptRequest
+	(*ListPromptsRequest)(nil),        // 9: ragd.v1.ListPromptsRequest
+	(*ListPromptsResponse)(nil),       // 10: ragd.v1.ListPromptsResponse
+	(*UpdatePromptRequest)(nil),       // 11: ragd.v1.UpdatePromptRequest
+	(*DeletePromptRequest)(nil),       // 12: ragd.v1.DeletePromptRequest
+	(*DeletePromptResponse)(nil),      // 13: ragd.v1.DeletePromptResponse
+	(*GetPromptMessagesRequest)(nil),  // 14: ragd.v1.GetPromptMessagesRequest
+	(*GetPromptMessagesResponse)(nil), // 15: ragd.v1.GetPromptMessagesResponse
+	nil,                               // 16: ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
+	(*timestamppb.Timestamp)(nil),     // 17: google.protobuf.Timestamp
 }
 var file_ragd_v1_prompt_proto_depIdxs = []int32{
 	1,  // 0: ragd.v1.Prompt.arguments:type_name -> ragd.v1.PromptArgument
 	2,  // 1: ragd.v1.Prompt.messages:type_name -> ragd.v1.PromptMessage
-	16, // 2: ragd.v1.Prompt.create_time:type_name -> google.protobuf.Timestamp
-	3,  // 3: ragd.v1.PromptMessage.resource_link:type_name -> ragd.v1.PromptResource
-	3,  // 4: ragd.v1.PromptMessage.resource:type_name -> ragd.v1.PromptResource
-	1,  // 5: ragd.v1.PromptArguments.arguments:type_name -> ragd.v1.PromptArgument
-	2,  // 6: ragd.v1.PromptMessages.messages:type_name -> ragd.v1.PromptMessage
-	1,  // 7: ragd.v1.CreatePromptRequest.arguments:type_name -> ragd.v1.PromptArgument
-	2,  // 8: ragd.v1.CreatePromptRequest.messages:type_name -> ragd.v1.PromptMessage
-	0,  // 9: ragd.v1.ListPromptsResponse.prompts:type_name -> ragd.v1.Prompt
-	4,  // 10: ragd.v1.UpdatePromptRequest.arguments:type_name -> ragd.v1.PromptArguments
-	5,  // 11: ragd.v1.UpdatePromptRequest.messages:type_name -> ragd.v1.PromptMessages
-	15, // 12: ragd.v1.GetPromptMessagesRequest.arguments:type_name -> ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
-	2,  // 13: ragd.v1.GetPromptMessagesResponse.messages:type_name -> ragd.v1.PromptMessage
-	6,  // 14: ragd.v1.PromptService.CreatePrompt:input_type -> ragd.v1.CreatePromptRequest
-	7,  // 15: ragd.v1.PromptService.GetPrompt:input_type -> ragd.v1.GetPromptRequest
-	8,  // 16: ragd.v1.PromptService.ListPrompts:input_type -> ragd.v1.ListPromptsRequest
-	10, // 17: ragd.v1.PromptService.UpdatePrompt:input_type -> ragd.v1.UpdatePromptRequest
-	11, // 18: ragd.v1.PromptService.DeletePrompt:input_type -> ragd.v1.DeletePromptRequest
-	13, // 19: ragd.v1.PromptService.GetPromptMessages:input_type -> ragd.v1.GetPromptMessagesRequest
-	0,  // 20: ragd.v1.PromptService.CreatePrompt:output_type -> ragd.v1.Prompt
-	0,  // 21: ragd.v1.PromptService.GetPrompt:output_type -> ragd.v1.Prompt
-	9,  // 22: ragd.v1.PromptService.ListPrompts:output_type -> ragd.v1.ListPromptsResponse
-	0,  // 23: ragd.v1.PromptService.UpdatePrompt:output_type -> ragd.v1.Prompt
-	12, // 24: ragd.v1.PromptService.DeletePrompt:output_type -> ragd.v1.DeletePromptResponse
-	14, // 25: ragd.v1.PromptService.GetPromptMessages:output_type -> ragd.v1.GetPromptMessagesResponse
-	20, // [20:26] is the sub-list for method output_type
-	14, // [14:20] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	17, // 2: ragd.v1.Prompt.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 3: ragd.v1.PromptMessage.resource_link:type_name -> ragd.v1.PromptResource
+	4,  // 4: ragd.v1.PromptMessage.resource:type_name -> ragd.v1.PromptResource
+	3,  // 5: ragd.v1.PromptMessage.image:type_name -> ragd.v1.PromptMedia
+	3,  // 6: ragd.v1.PromptMessage.audio:type_name -> ragd.v1.PromptMedia
+	1,  // 7: ragd.v1.PromptArguments.arguments:type_name -> ragd.v1.PromptArgument
+	2,  // 8: ragd.v1.PromptMessages.messages:type_name -> ragd.v1.PromptMessage
+	1,  // 9: ragd.v1.CreatePromptRequest.arguments:type_name -> ragd.v1.PromptArgument
+	2,  // 10: ragd.v1.CreatePromptRequest.messages:type_name -> ragd.v1.PromptMessage
+	0,  // 11: ragd.v1.ListPromptsResponse.prompts:type_name -> ragd.v1.Prompt
+	5,  // 12: ragd.v1.UpdatePromptRequest.arguments:type_name -> ragd.v1.PromptArguments
+	6,  // 13: ragd.v1.UpdatePromptRequest.messages:type_name -> ragd.v1.PromptMessages
+	16, // 14: ragd.v1.GetPromptMessagesRequest.arguments:type_name -> ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
+	2,  // 15: ragd.v1.GetPromptMessagesResponse.messages:type_name -> ragd.v1.PromptMessage
+	7,  // 16: ragd.v1.PromptService.CreatePrompt:input_type -> ragd.v1.CreatePromptRequest
+	8,  // 17: ragd.v1.PromptService.GetPrompt:input_type -> ragd.v1.GetPromptRequest
+	9,  // 18: ragd.v1.PromptService.ListPrompts:input_type -> ragd.v1.ListPromptsRequest
+	11, // 19: ragd.v1.PromptService.UpdatePrompt:input_type -> ragd.v1.UpdatePromptRequest
+	12, // 20: ragd.v1.PromptService.DeletePrompt:input_type -> ragd.v1.DeletePromptRequest
+	14, // 21: ragd.v1.PromptService.GetPromptMessages:input_type -> ragd.v1.GetPromptMessagesRequest
+	0,  // 22: ragd.v1.PromptService.CreatePrompt:output_type -> ragd.v1.Prompt
+	0,  // 23: ragd.v1.PromptService.GetPrompt:output_type -> ragd.v1.Prompt
+	10, // 24: ragd.v1.PromptService.ListPrompts:output_type -> ragd.v1.ListPromptsResponse
+	0,  // 25: ragd.v1.PromptService.UpdatePrompt:output_type -> ragd.v1.Prompt
+	13, // 26: ragd.v1.PromptService.DeletePrompt:output_type -> ragd.v1.DeletePromptResponse
+	15, // 27: ragd.v1.PromptService.GetPromptMessages:output_type -> ragd.v1.GetPromptMessagesResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_prompt_proto_init() }
@@ -1209,15 +1304,17 @@ func file_ragd_v1_prompt_proto_init() {
 		(*PromptMessage_Text)(nil),
 		(*PromptMessage_ResourceLink)(nil),
 		(*PromptMessage_Resource)(nil),
+		(*PromptMessage_Image)(nil),
+		(*PromptMessage_Audio)(nil),
 	}
-	file_ragd_v1_prompt_proto_msgTypes[10].OneofWrappers = []any{}
+	file_ragd_v1_prompt_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_prompt_proto_rawDesc), len(file_ragd_v1_prompt_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
