@@ -30,7 +30,6 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/progress":      {"cmd/ragd/internal/output", "cmd/ragd/internal/upload"},
 	"cmd/ragd/internal/upload":        {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 	"hack/apidoc":                     {},
-	"hack/mcp-conformance":            {"internal/mcp/mcphttp", "internal/tenant"},
 	"internal/admission":              {"internal/cache", "internal/fault", "internal/limit", "internal/tenant"},
 	"internal/backlog":                {"internal/fault", "internal/postgres", "internal/tenant"},
 	"internal/cache":                  {},

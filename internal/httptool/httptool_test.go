@@ -383,7 +383,7 @@ func TestTemplatesThatGrowAreRefused(t *testing.T) { //nolint:paralleltest // co
 		ctx := caller(t.Context(), "acme")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = r.Call(ctx, "order", d, json.RawMessage(`{"a": "`+long+`"}`), requestContext)
+		_, err = r.Call(ctx, d, httptool.Call{Tool: "order", Arguments: json.RawMessage(`{"a": "` + long + `"}`), Request: requestContext})
 		runtime.ReadMemStats(&after)
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "once its values are filled in") {
 			t.Errorf("%s: %.200v", what, err)

@@ -3,69 +3,125 @@
 package mcp_test
 
 import (
-	"encoding/base64"
-	"fmt"
-	"net/http"
+	"encoding/json"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
-// onePixel is an image in PNG of one red pixel.
-const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+// revisions are those whose scenarios are run, each by its own wire protocol.
+var revisions = []string{"2025-11-25", "2026-07-28"}
 
-// offered are the scenarios of the suite that the product has what they need for, by the
-// revision of the protocol; docs/reference/mcp.md says why there are no others.
-var offered = map[string][]string{
-	"2025-11-25": {
-		"server-initialize", "logging-set-level", "ping", "completion-complete", "tools-list",
-		"tools-call-simple-text", "tools-call-image", "tools-call-error", "server-sse-multiple-streams",
-		"resources-list", "resources-subscribe", "resources-unsubscribe", "prompts-list",
-		"prompts-get-simple", "prompts-get-with-args", "dns-rebinding-protection",
-		"server-session-lifecycle", "server-sse-polling",
-	},
-	"2026-07-28": {
-		"completion-complete", "tools-list", "tools-call-simple-text", "tools-call-image",
-		"tools-call-error", "server-sse-multiple-streams", "resources-list", "sep-2164-resource-not-found",
-		"prompts-list", "prompts-get-simple", "prompts-get-with-args", "dns-rebinding-protection", "caching",
-		"http-header-validation",
-	},
+// notOffered are the scenarios of the suite for what the product has not. docs/reference/mcp.md
+// says why.
+var notOffered = []string{
+	"tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal", "tasks-mrtr-input",
+	"tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-status-notifications", "tasks-required-task-error",
+	"tasks-mrtr-composition", "sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest",
 }
 
-// The official conformance suite accepts the product's own server, with tools and prompts
-// that are created over its API. The suite is installed in the directory
-// RAGD_MCP_CONFORMANCE by hack/mcp-conformance.sh.
+// suite is the installed conformance suite.
+type suite struct{ node, program string }
+
+// The official conformance suite accepts the product's own server, with tools, prompts and documents
+// that are created over its API. Each of the suite's scenarios for servers is run or listed as not
+// offered. The suite is installed in the directory RAGD_MCP_CONFORMANCE by
+// hack/mcp-conformance.sh.
 func TestConformanceOfTheService(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv("RAGD_MCP_CONFORMANCE")
 	if folder == "" {
 		t.Fatal("RAGD_MCP_CONFORMANCE is not set: run make test-mcp-conformance")
 	}
+	c := suite{filepath.Join(folder, "node_modules", "node", "bin", "node"), filepath.Join(folder, "node_modules", ".bin", "conformance")}
 	s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.0/8"}})
 	acme := s.Tenant(t, "acme")
-	loadFixtures(t, acme)
+	loadConformanceFixtures(t, acme)
 	address := withCredential(t, s.URL, acme.Secret) + mcphttp.Path
-	node := filepath.Join(folder, "node_modules", "node", "bin", "node")
-	suite := filepath.Join(folder, "node_modules", ".bin", "conformance")
-	for revision, scenarios := range offered {
-		for _, scenario := range scenarios {
-			t.Run(revision+" "+scenario, func(t *testing.T) {
-				cmd := exec.CommandContext(t.Context(), node, suite, "server", "--url", address,
-					"--spec-version", revision, "--scenario", scenario, "-o", t.TempDir())
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Errorf("%v\n%s", err, out)
-				}
-			})
+	for scenario, of := range c.scenarios(t) {
+		run := false
+		for _, revision := range revisions {
+			if !slices.Contains(of, revision) {
+				continue
+			}
+			run = true
+			t.Run(revision+" "+scenario, func(t *testing.T) { c.run(t, address, revision, scenario) })
+		}
+		if run == slices.Contains(notOffered, scenario) {
+			t.Errorf("%s of %v: run: %v, listed as not offered: %v", scenario, of, run, !run)
+		}
+	}
+}
+
+// The reference names each scenario that is not offered.
+func TestScenariosThatAreNotOfferedAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scenario := range notOffered {
+		if !strings.Contains(string(page), "`"+scenario+"`") {
+			t.Errorf("docs/reference/mcp.md lacks %s", scenario)
+		}
+	}
+}
+
+// scenarioLine matches a line of the suite's list, such as "  - ping [2025-06-18,2025-11-25]".
+var scenarioLine = regexp.MustCompile(`(?m)^  - (\S+) \[(.*)\]$`)
+
+// scenarios returns the revisions of each scenario for servers; "extension" for those of none.
+func (c suite) scenarios(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), c.node, c.program, "list", "--server").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	for _, match := range scenarioLine.FindAllStringSubmatch(string(out), -1) {
+		found[match[1]] = strings.Split(match[2], ",")
+	}
+	if lines := strings.Count(string(out), "\n  - "); len(found) < 50 || len(found) != lines {
+		t.Fatalf("%d scenarios are understood of a list of %d:\n%s", len(found), lines, out)
+	}
+	return found
+}
+
+// run runs a scenario. A check of it that fails or warns fails the test.
+func (c suite) run(t *testing.T, address, revision, scenario string) {
+	t.Helper()
+	results := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), c.node, c.program, "server", "--url", address, "--spec-version", revision, "--scenario", scenario, "-o", results)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("results: %v, %v\n%s", files, err, out)
+	}
+	raw, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var checks []struct{ ID, Status, ErrorMessage string }
+	if err := json.Unmarshal(raw, &checks); err != nil || len(checks) == 0 {
+		t.Fatalf("checks: %s, %v", raw, err)
+	}
+	for _, check := range checks {
+		if check.Status != "SUCCESS" && check.Status != "INFO" {
+			t.Errorf("%s: %s: %s", check.ID, check.Status, check.ErrorMessage)
 		}
 	}
 }
@@ -90,51 +146,4 @@ func withCredential(t *testing.T, address, key string) string {
 	})
 	t.Cleanup(proxy.Close)
 	return proxy.URL
-}
-
-// loadFixtures creates the tools and prompts that the suite calls by their names.
-func loadFixtures(t *testing.T, c servicetest.Client) {
-	t.Helper()
-	image, err := base64.StdEncoding.DecodeString(onePixel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answers := http.NewServeMux()
-	answers.HandleFunc("/test_simple_text", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		fmt.Fprint(w, "This is a simple text response for testing.")
-	})
-	answers.HandleFunc("/test_image_content", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "image/png")
-		_, _ = w.Write(image)
-	})
-	answers.HandleFunc("/test_error_handling", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "This tool intentionally returns an error for testing", http.StatusBadRequest)
-	})
-	endpoint := httptest.NewServer(answers)
-	t.Cleanup(endpoint.Close)
-	for _, name := range []string{"test_simple_text", "test_image_content", "test_error_handling"} {
-		if _, err := c.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
-			ToolName: name, Kind: "http", Description: "The suite calls it.",
-			Settings: servicetest.Object(t, map[string]any{"method": "GET", "url": endpoint.URL + "/" + name}),
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, req := range []*ragdv1.CreatePromptRequest{
-		{PromptName: "test_simple_prompt", Messages: said("This is a simple prompt for testing.")},
-		{
-			PromptName: "test_prompt_with_arguments", Arguments: []*ragdv1.PromptArgument{{Name: "arg1", Required: true}, {Name: "arg2", Required: true}},
-			Messages: said("Prompt with arguments: arg1='{{arguments.arg1}}', arg2='{{arguments.arg2}}'"),
-		},
-	} {
-		req.Description = "The suite gets it."
-		if _, err := c.CreatePrompt(t.Context(), req); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func said(text string) []*ragdv1.PromptMessage {
-	return []*ragdv1.PromptMessage{{Content: &ragdv1.PromptMessage_Text{Text: text}}}
 }

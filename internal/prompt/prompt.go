@@ -194,7 +194,7 @@ func (p *Prompt) checkMessage(m Message) error {
 		return m.Audio.check("messages.audio", "audio/")
 	case resource != nil:
 		field, text = "messages.uri", resource.URI
-		if !uriPattern.MatchString(text) {
+		if !uriPattern.MatchString(text) || strings.HasPrefix(strings.ToLower(text), "file:") { // a file of the client
 			return fault.Field(field, "must be the URI of a resource of this service, such as ragd://indexes/docs/documents/{{arguments.documentId}}, or of a document, such as https://example.com/terms.md, or one placeholder alone, got %q", textlimit.Shorten(text, 100))
 		}
 	}

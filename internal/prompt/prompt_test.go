@@ -13,8 +13,8 @@ func TestPromptsThatGrowAreRefused(t *testing.T) {
 	many := strings.Repeat("{{arguments.a}}", 4000)
 	for what, message := range map[string]Message{
 		"a text":     {Text: many},
-		"a link":     {Link: &Resource{URI: uriPrefix + many}},
-		"a resource": {Resource: &Resource{URI: uriPrefix + many}},
+		"a link":     {Link: &Resource{URI: "ragd://" + many}},
+		"a resource": {Resource: &Resource{URI: "ragd://" + many}},
 	} {
 		p := Prompt{Name: "grow", Definition: Definition{Arguments: []Argument{{Name: "a"}}, Messages: []Message{message}}}
 		if err := p.complete(); err != nil {
