@@ -543,6 +543,35 @@ func TestSecretsAreMaskedInAllThatAServerSays(t *testing.T) {
 	}
 }
 
+// The library says nothing of why it did not read a stream of events to its end.
+func TestAnErrorSaysWhyAStreamWasNotRead(t *testing.T) {
+	t.Parallel()
+	guard, err := outbound.New([]string{here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := admission.New(admission.Config{MaxMemory: 96 << 20})
+	r := mcptool.New(remote.New(remote.Config{Guard: guard, Secrets: secrets{}, Gate: gate, Version: "test"}))
+	t.Cleanup(r.Close)
+	for structured, want := range map[string]fault.Kind{
+		"[" + strings.Repeat("{},", 100_000) + "1]":  fault.Exhausted,
+		`"` + strings.Repeat("x", 5<<20) + `"`:       fault.Precondition,
+		`"` + strings.Repeat("\ndata: ", 3000) + `"`: fault.Precondition,
+	} {
+		address := serving(t, func(http.Header) string { return `"inputSchema": {"type": "object"}` }, func(http.Header) string {
+			return `{"content": [], "structuredContent": {"a": ` + structured + `}}`
+		})
+		ctx := caller(t.Context(), "acme", 0)
+		_, d, err := r.Check(ctx, map[string]any{"url": address, "toolName": "big", "timeoutMs": 3000}, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Call(ctx, d, nil, none, nil); fault.KindOf(err) != want || !strings.Contains(fault.Public(err), "ask for less") {
+			t.Errorf("%.20s: %v", structured, err)
+		}
+	}
+}
+
 // Clients refuse a whole list of tools for one whose schema is none of an object.
 func TestSchemasOfServersAreOfObjects(t *testing.T) {
 	t.Parallel()

@@ -277,12 +277,16 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	}
 	limited, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
+	limited, refused := withRefusal(limited)
 	key, mask := keyOf(caller.Tenant, d, headers), remote.NewMask(remote.Hidden(ctx, secrets))
 	for again := false; ; again = true {
 		err = r.once(limited, d, key, headers, func(ctx context.Context, s *session, opened bool) error { return do(ctx, use{s, opened, mask}) })
 		if again || !errors.Is(err, transport.ErrSessionTerminated) {
 			break
 		}
+	}
+	if reason := refused.Load(); err != nil && reason != nil {
+		return *reason // the library does not tell it
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
 		return fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.url.Host, d.timeout)

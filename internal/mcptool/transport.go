@@ -3,11 +3,13 @@ package mcptool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -64,7 +66,35 @@ func (p pinned) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		response.Body = remote.Metered(r.Context(), &bounded{response.Body, maxAnswerBytes}, true)
 	}
+	if reason, ok := r.Context().Value(refusalKey{}).(*atomic.Pointer[error]); ok {
+		response.Body = &refusing{response.Body, reason}
+	}
 	return response, nil
+}
+
+type refusalKey struct{}
+
+// withRefusal returns a context for requests, and where the reason is stored for which an answer
+// to one of them was not read to its end.
+func withRefusal(ctx context.Context) (context.Context, *atomic.Pointer[error]) {
+	reason := &atomic.Pointer[error]{}
+	return context.WithValue(ctx, refusalKey{}, reason), reason
+}
+
+// refusing is a body that stores why it refuses to be read further.
+type refusing struct {
+	io.ReadCloser
+
+	reason *atomic.Pointer[error]
+}
+
+// Read implements io.Reader.
+func (b *refusing) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.As(err, new(*fault.Error)) {
+		b.reason.Store(&err)
+	}
+	return n, err
 }
 
 // bounded is a body that fails after a number of bytes.
